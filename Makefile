@@ -1,0 +1,69 @@
+# xplane_bridge: build, test and fly on any Linux machine.
+#
+# Where a ROS 2 is sourced (ROS_DISTRO is set) it is used. Elsewhere real ROS 2 is installed from
+# wheels into build/<distro>/venv: DISTRO=kilted (the default) or DISTRO=jazzy.
+# The build type is ament_cmake, so plain `colcon build` in a workspace works as well.
+
+DISTRO ?= kilted
+ifdef ROS_DISTRO
+ROOT := build/system-$(ROS_DISTRO)
+WHEELS := system
+else
+ROOT := build/$(DISTRO)
+WHEELS := $(DISTRO)
+endif
+
+RUN := tools/in_ros.sh $(ROOT)
+VENV := $(ROOT)/venv/.made
+BUILT := $(ROOT)/.built
+# With a symbolic-link install only these need a build; edited Python files are live at once.
+SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
+	config/*.yaml resource/*) $(wildcard tools/*)
+PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
+
+.PHONY: build test demo bench lint shell clean
+.DELETE_ON_ERROR:
+
+build: $(BUILT)
+
+$(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/make_venv.sh
+	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
+	@echo 'Installing what is needed into $(ROOT)/venv (once) ...'
+	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
+	@touch $@
+
+# A new or a deleted Python file changes this list, and with it the links to install.
+$(ROOT)/.tree: $(VENV) FORCE
+	@printf '%s\n' $(PYTHON_TREE) | cmp -s - $@ || printf '%s\n' $(PYTHON_TREE) > $@
+.PHONY: FORCE
+FORCE:
+
+# Built through a link beside the venv: CMake refuses include folders below the source folder.
+$(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
+	@ln -sfn ../.. $(ROOT)/xplane_bridge
+	@$(RUN) colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
+		--build-base $(ROOT)/colcon --install-base $(ROOT)/install \
+		--event-handlers console_start_end- \
+		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
+	@touch $@
+
+test: $(BUILT)
+	@$(RUN) pytest test $(PYTEST_ARGS)
+
+demo: $(BUILT)
+	@$(RUN) python3 -P -m xplane_bridge.experiments.demo $(DEMO_ARGS)
+
+bench: $(BUILT)
+	@$(RUN) python3 benchmarks $(BENCH_ARGS)
+
+lint: $(VENV)
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@$(RUN) python3 tools/check_headers.py
+
+shell: $(BUILT)
+	@echo 'ROS 2 and xplane_bridge are sourced; exit leaves.'
+	@$(RUN) $${SHELL:-/bin/sh}
+
+clean:
+	rm -rf build

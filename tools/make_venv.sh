@@ -1,0 +1,50 @@
+#!/bin/sh
+# Make (or repair) the virtual environment of one ROS distribution: make_venv.sh VENV DISTRO
+#
+# DISTRO is kilted or jazzy: real ROS 2 from wheels. DISTRO is "system": a ROS 2 is sourced, so
+# only what demos and tests add to it is installed.
+set -eu
+venv=$1
+distro=$2
+here=$(cd "$(dirname "$0")/.." && pwd)
+python=${PYTHON:-python3}
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    echo "make: $python has no venv module; on Debian and Ubuntu: apt install python3-venv python3-dev" >&2
+    exit 1
+fi
+
+options=''
+[ "$distro" != system ] || options='--system-site-packages'
+# shellcheck disable=SC2086
+[ -x "$venv/bin/pip" ] || "$python" -m venv $options "$venv"
+
+set -- -r "$here/requirements/extras.txt"
+if [ "$distro" = system ]; then
+    # The distribution's own packages stay as they are: names only, and only what is missing.
+    set -- jsbsim rich matplotlib mcap rosbags hypothesis pytest-timeout
+else
+    set -- -r "$here/requirements/$distro.txt" "$@"
+fi
+"$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+[ "$distro" != system ] || exit 0
+
+# colcon expects an install space to have this file.
+: > "$venv/local_setup.sh"
+
+# The wheels' CMake files name the Python they were built with; point them at this one.
+"$venv/bin/python" - "$venv" <<'PYTHON'
+import pathlib
+import re
+import sys
+import sysconfig
+
+prefix = pathlib.Path(sys.argv[1]).resolve()
+built_at = re.compile(r'/opt/python/cp3\d+-cp3\d+')
+built_include = re.compile(built_at.pattern + r'/include/python3\.\d+')
+for path in (prefix / 'share').rglob('*.cmake'):
+    text = path.read_text()
+    if built_at.search(text):
+        text = built_include.sub(sysconfig.get_paths()['include'], text)
+        path.write_text(built_at.sub(str(prefix), text))
+PYTHON
