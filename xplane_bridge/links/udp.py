@@ -1,0 +1,200 @@
+"""UDP sockets as the drivers use them: kernel time stamps, a big buffer, one peer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import ipaddress
+import socket
+import struct
+import time
+from typing import NamedTuple
+
+# Linux: deliver the kernel's receive time as a struct timespec. Python has no name for it.
+_SO_TIMESTAMPNS = 35
+_TIMESPEC = struct.Struct('@ll')
+_ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size)
+_LARGEST_DATAGRAM = 65536
+_BURST = 64
+
+# A stock kernel holds three datagrams of 60 kB; a busy moment needs more.
+RECEIVE_BUFFER = 4 * 1024 * 1024
+
+
+class LinkError(OSError):
+    """A link could not be opened; the text says which, and what to do about it."""
+
+
+class Received(NamedTuple):
+    """One datagram: its bytes, the kernel's receive time (ns since the epoch), its sender."""
+
+    data: bytes
+    stamp_ns: int
+    sender: tuple[str, int]
+
+
+@dataclass(slots=True)
+class Counters:
+    """What one socket has seen."""
+
+    received: int = 0
+    sent: int = 0
+    strangers: int = 0
+    send_errors: int = 0
+
+
+def resolve(host: str) -> str:
+    """
+    Return the IPv4 address of ``host``.
+
+    Raises LinkError with a sentence if the name is not known.
+    """
+    try:
+        return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
+    except OSError as error:
+        raise LinkError(f"host '{host}': no IPv4 address found ({error.strerror})") from error
+
+
+def is_own_address(address: str) -> bool:
+    """Tell whether ``address`` is one of this machine's own: the kernel would send from it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, 9))
+        except OSError:
+            return False
+        return bool(probe.getsockname()[0] == address)
+
+
+class UdpSocket:
+    """
+    One non-blocking UDP/IPv4 socket that listens to one sender only.
+
+    ``bind`` is the local (address, port), port 0 for any. ``peer`` is where send() goes.
+    ``sender`` is the only address whose datagrams are taken; others are dropped and counted;
+    None takes all. With a loopback ``sender`` this machine's other addresses count as the same
+    peer (a multicast beacon of a local program carries one of those). ``group`` joins a multicast
+    group. Raises LinkError if the socket cannot be opened.
+    """
+
+    def __init__(
+        self,
+        bind: tuple[str, int] = ('', 0),
+        *,
+        peer: tuple[str, int] | None = None,
+        sender: str | None = None,
+        group: str | None = None,
+        receive_buffer: int = RECEIVE_BUFFER,
+    ) -> None:
+        self.peer = peer
+        self.counters = Counters()
+        self._sender = sender
+        self._local = sender is not None and ipaddress.ip_address(sender).is_loopback
+        self._known: dict[str, bool] = {}
+        self._buffer = bytearray(_LARGEST_DATAGRAM)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self._socket.setblocking(False)
+            self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            if group is not None:
+                # Several programs of one machine may hear the same group.
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            self._socket.bind(bind)
+            if group is not None:
+                self._join(group)
+        except OSError as error:
+            self._socket.close()
+            where = f'{bind[0] or "any address"}:{bind[1]}'
+            raise LinkError(
+                f'UDP {where}: {error.strerror}; is another program using it?'
+            ) from error
+
+    def _join(self, group: str) -> None:
+        """Join a multicast group, on the default route's interface and on loopback."""
+        joined = 0
+        reason: OSError | None = None
+        for interface in ('0.0.0.0', '127.0.0.1'):
+            request = socket.inet_aton(group) + socket.inet_aton(interface)
+            try:
+                self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+                joined += 1
+            except OSError as error:
+                reason = error
+        if not joined and reason is not None:
+            raise reason
+
+    def fileno(self) -> int:
+        """Return the file descriptor, for select()."""
+        return self._socket.fileno()
+
+    @property
+    def local(self) -> tuple[str, int]:
+        """Return the local (address, port)."""
+        address, port = self._socket.getsockname()
+        return str(address), int(port)
+
+    @property
+    def receive_buffer(self) -> int:
+        """Return the buffer that the kernel granted, in bytes (it counts its overhead too)."""
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+    def send(self, data: bytes, to: tuple[str, int] | None = None) -> bool:
+        """
+        Send one datagram to ``to``, by default to the peer; tell whether the kernel took it.
+
+        A peer or a network that is away is not an error of the caller: it is counted.
+        """
+        address = to or self.peer
+        if address is None:
+            raise ValueError('this socket has no peer to send to')
+        try:
+            self._socket.sendto(data, address)
+        except OSError:
+            self.counters.send_errors += 1
+            return False
+        self.counters.sent += 1
+        return True
+
+    def receive(self) -> Received | None:
+        """
+        Return the next datagram of the peer, or None when none is waiting.
+
+        None also comes after a burst of strangers' datagrams, so that a flood blocks nobody.
+        """
+        for _ in range(_BURST):
+            try:
+                size, ancillary, _, sender = self._socket.recvmsg_into(
+                    [self._buffer], _ANCILLARY_SPACE
+                )
+            except BlockingIOError:
+                return None
+            except OSError:
+                # An ICMP error of an earlier send is reported here; it carries no datagram.
+                continue
+            if self._sender is not None and not self._is_peer(sender[0]):
+                self.counters.strangers += 1
+                continue
+            self.counters.received += 1
+            stamp_ns = 0
+            for level, kind, value in ancillary:
+                if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
+                    seconds, nanoseconds = _TIMESPEC.unpack_from(value)
+                    stamp_ns = seconds * 1_000_000_000 + nanoseconds
+            return Received(bytes(self._buffer[:size]), stamp_ns or time.time_ns(), sender)
+        return None
+
+    def _is_peer(self, address: str) -> bool:
+        """Tell whether a datagram of ``address`` is the peer's."""
+        if address == self._sender:
+            return True
+        if not self._local:
+            return False
+        if address not in self._known:
+            if len(self._known) > 256:
+                self._known.clear()
+            self._known[address] = is_own_address(address)
+        return self._known[address]
+
+    def close(self) -> None:
+        """Close the socket; closing twice is fine."""
+        self._socket.close()
