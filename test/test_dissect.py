@@ -1,0 +1,323 @@
+"""The dissector: lines and captures in, JSON out, and back."""
+
+import contextlib
+import io
+import json
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+from xplane_bridge import dissect
+from xplane_bridge.links.pcap import CaptureError, Datagram, read_pcap
+
+ROOT = Path(__file__).parent.parent
+VECTORS = json.loads((ROOT / 'test' / 'vectors' / 'xpc.json').read_text())
+VALID = [vector for vector in VECTORS if vector['valid']]
+
+# Made by scapy 2.8: GETC 0 from 192.168.1.10:50000 to 192.168.1.20:49009, half a second after
+# 1700000000.
+CAPTURES = {
+    'Ethernet, microseconds, little-endian':
+        'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003000000030000000'
+        '020000000002020000000001080045000022000700004011f755c0a8010ac0a80114c350bf71000e'
+        '5e18474554430000',
+    'Ethernet with VLAN tag, nanoseconds, big-endian':
+        'a1b23c4d0002000400000000000000000000ffff000000016553f1001dcd65000000003400000034'
+        '02000000000202000000000181000005080045000022000700004011f755c0a8010ac0a80114c350'
+        'bf71000e5e18474554430000',
+    'raw IP':
+        'd4c3b2a1020004000000000000000000ffff00006500000000f1536520a107002200000022000000'
+        '45000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
+    'Linux cooked':
+        'd4c3b2a1020004000000000000000000ffff00007100000000f1536520a107003200000032000000'
+        '0000020000000000000000000000080045000022000700004011f755c0a8010ac0a80114c350bf71'
+        '000e5e18474554430000',
+    'Linux cooked 2, nanoseconds':
+        '4d3cb2a1020004000000000000000000ffff00001401000000f153650065cd1d3600000036000000'
+        '080000000000000002000000000000000000000045000022000700004011f755c0a8010ac0a80114'
+        'c350bf71000e5e18474554430000',
+    'BSD loopback':
+        'd4c3b2a1020004000000000000000000ffff00000000000000f1536520a107002600000026000000'
+        '0200000045000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
+    'OpenBSD loopback, big-endian':
+        'a1b2c3d40002000400000000000000000000ffff0000006c6553f1000007a1200000002600000026'
+        '0000000245000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
+}
+ETHERNET = bytes.fromhex(CAPTURES['Ethernet, microseconds, little-endian'])
+# By scapy too: bytes 0..39 as one datagram in two fragments, the second half first.
+FRAGMENTS = bytes.fromhex(
+    'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003a0000003a000000'
+    '02000000000202000000000108004500002c000900034011f746c0a8010ac0a80114101112131415'
+    '161718191a1b1c1d1e1f202122232425262701f1536520a107003a0000003a000000020000000002'
+    '02000000000108004500002c000920004011d749c0a8010ac0a80114c350bf7100307bcb00010203'
+    '0405060708090a0b0c0d0e0f')
+# By scapy too: a TCP packet, an ARP packet, then the GETC.
+OTHERS = bytes.fromhex(
+    'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003600000036000000'
+    '020000000002020000000001080045000028000100004006f760c0a8010ac0a801140001bf710000'
+    '000000000000500220004d01000001f1536520a107002a0000002a00000002000000000202000000'
+    '00010806000108000604000102fc00000001c00002020000000000000000000002f1536520a10700'
+    '3000000030000000020000000002020000000001080045000022000700004011f755c0a8010ac0a8'
+    '0114c350bf71000e5e18474554430000')
+CLIENT, PLUGIN = ('192.168.1.10', 50000), ('192.168.1.20', 49009)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs the tool in this process and returns its output lines."""
+    def run(arguments, data):
+        data = data if isinstance(data, bytes) else data.encode()
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
+        monkeypatch.setattr(sys, 'stdin', stdin)
+        assert dissect.main(['xpc', *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+    return run
+
+
+def strict(line):
+    def refuse(name):
+        raise AssertionError(f'{name} is not JSON')
+    return json.loads(line, parse_constant=refuse)
+
+
+def errors(lines):
+    return [strict(line)['error'] for line in lines]
+
+
+def side_of(vector):
+    return 'peer' if vector['direction'] == 'plugin->client' else 'bridge'
+
+
+@pytest.mark.parametrize('side', ['bridge', 'peer'])
+def test_recorded_datagrams_give_their_fields(run, side):
+    vectors = [vector for vector in VALID if side_of(vector) == side]
+    lines = run(['--from', side], '\n'.join(vector['hex'] for vector in vectors))
+    assert len(lines) == len(vectors)
+    for line, vector in zip(lines, vectors, strict=True):
+        shown = strict(line)
+        assert shown.pop('message') == vector['fields']['type']
+        for name, value in vector['fields'].items():
+            if name == 'camera':
+                assert shown[name]['loc'] == value['loc']
+                assert shown[name]['zoom'] == value['zoom']
+            elif name not in ('type', 'b4'):
+                leave = side == 'bridge' and (value == -998.0 or (name, value) == ('gear', -1))
+                assert shown[name] == (None if leave else value)
+
+
+@pytest.mark.parametrize('side', ['bridge', 'peer'])
+def test_json_goes_back_to_the_bytes_it_came_from(run, side):
+    vectors = [
+        vector for vector in VALID if side_of(vector) == side and vector['fields']['b4'] == 0
+        and vector['name'] not in ('py3_GETD_name0', 'py3_POSI_08')
+        and (vector['fields']['type'] != 'CTRL' or 'speedbrake' in vector['fields'])]
+    lines = run(['--from', side], '\n'.join(vector['hex'] for vector in vectors))
+    again = run(['--from', side, '--encode'], '\n'.join(lines))
+    assert again == [vector['hex'] for vector in vectors]
+
+
+def test_every_recorded_datagram_decodes_without_saying_who_sent_it(run):
+    lines = run([], '\n'.join(vector['hex'] for vector in VALID))
+    assert [strict(line).get('message') for line in lines] == [
+        vector['fields']['type'] for vector in VALID]
+
+
+def test_from_decides_where_a_tag_means_two_things(run):
+    posi = next(vector['hex'] for vector in VECTORS if vector['name'] == 'java_POSI7')
+    assert strict(run([], posi)[0])['gear_handle'] == 3
+    assert strict(run(['--from', 'peer'], posi)[0])['gear_handle'] == 3
+    assert strict(run(['--from', 'bridge'], posi)[0])['aircraft'] == 3
+
+
+def test_what_the_peer_never_sends_is_shown_as_the_bridges(run):
+    shorter, leaving = (
+        '4354524c000000803e008079c4008079c4008079c4ff008079c402',
+        '4354524cff0000003f008079c4008079c4008079c4ff008079c400008079c4')
+    lines = [strict(line) for line in run([], f'{shorter}\n{leaving}')]
+    assert [line['aileron'] for line in lines] == [None, None]
+    assert [line['aircraft'] for line in lines] == [2, 0]
+
+
+def test_whitespace_comments_and_empty_lines_are_skipped(run):
+    lines = run([], '# a comment\n\n  47 45 5443\t00 07  # GETC\r\n   \n474554500001')
+    assert lines == ['{"message": "GETC", "aircraft": 7}', '{"message": "GETP", "aircraft": 1}']
+
+
+def test_each_bad_line_gives_an_error_in_its_place(run):
+    lines = run([], b'47455443\nxyz\n4745544300\n4d4f4f4e0000\n504f53490000\n'
+                    b'\xff\xfe\n474554430001')
+    assert errors(lines[:-1]) == [
+        'header: 4 bytes left at offset 0, need 5',
+        'the line is not pairs of hexadecimal digits',
+        'GETC: 5 bytes, expected 6',
+        "tag at offset 0: got b'MOON', expected that of an XPC request",
+        'POSI: 6 bytes, expected 34 or 46',
+        'the line is not pairs of hexadecimal digits',
+    ]
+    assert lines[-1] == '{"message": "GETC", "aircraft": 1}'
+
+
+def test_non_finite_numbers_are_strings_both_ways(run):
+    data = '52455350000103' '0000c07f' '0000807f' '000080ff'
+    line, = run([], data)
+    assert strict(line) == {'message': 'RESP', 'rows': [['nan', 'inf', '-inf']]}
+    assert run(['--encode'], line) == [data]
+
+
+def test_bytes_are_hexadecimal_both_ways(run):
+    line, = run([], '4d454e5500deadbeef')
+    assert strict(line) == {'message': 'MENU', 'body': 'deadbeef'}
+    assert run(['--encode'], line) == ['4d454e5500deadbeef']
+
+
+def test_defaults_may_be_left_out_of_json(run):
+    assert run(['--encode'], '# brakes\n\n{"message": "CTRL", "speedbrake": 1}\n') == [
+        '4354524c00' '008079c4008079c4008079c4008079c4' 'ff' '008079c4' '00' '0000803f']
+    assert run(['--encode'], '{"message": "VIEW", "view": 80, "camera": {"loc": [30, 0, 10.0], '
+               '"direction": [null, -5, 0], "zoom": 1}}') == [
+        '564945570050000000' '0000000000003e40' '0000000000000000' '0000000000002440'
+        '008079c4' '0000a0c0' '00000000' '0000803f']
+
+
+@pytest.mark.parametrize('line, text', [
+    ('{', 'the line is not JSON: Expecting property name enclosed in double quotes: '
+          'line 2 column 1 (char 2)'),
+    ('[1]', 'expected an object with a "message"'),
+    ('{"aircraft": 1}', 'expected an object with a "message"'),
+    ('{"message": "GETP", "aircraft": 20}', 'GETP aircraft: got 20, expected 0..19'),
+    ('{"message": "GETP", "aircraft": "x"}',
+     'as sent by the bridge, GETP aircraft: got "x", expected int'),
+    ('{"message": "GETP", "aircraft": true}',
+     'as sent by the bridge, GETP aircraft: got true, expected int'),
+    ('{"message": "GETP", "plane": 1}',
+     "as sent by the bridge, GETP: got a field 'plane', expected aircraft"),
+    ('{"message": "CONN"}', 'as sent by the bridge, CONN port: missing'),
+    ('{"message": "RESP", "rows": [[1.0], [NaN]]}',
+     'NaN is not JSON; say "nan", "inf" or "-inf"'),
+    ('{"message": "RESP", "rows": [[1.0], ["many"]]}',
+     'as sent by the peer, RESP rows 2 1: got "many", expected float'),
+    ('{"message": "WYPT", "op": 1, "points": [[1, 2]]}',
+     'as sent by the bridge, WYPT points 1: got 2 items, expected 3'),
+    ('{"message": "CTRL", "elevator": 2}', 'CTRL elevator: got 2, expected -1..1'),
+    ('{"message": "CTRL", "elevato": 0}',
+     "as sent by the peer, CTRL: got a field 'elevato', expected elevator, aileron, rudder, "
+     'throttle, gear, flaps, aircraft, speedbrake; '
+     "as sent by the bridge, CTRL: got a field 'elevato', expected elevator, aileron, rudder, "
+     'throttle, gear, flaps, aircraft, speedbrake'),
+])
+def test_each_bad_json_line_gives_an_error(run, line, text):
+    assert errors(run(['--encode'], line + '\n')) == [text]
+
+
+def test_unknown_message_is_told_what_there_is(run):
+    text, = errors(run(['--encode'], '{"message": "MOON"}'))
+    assert text.startswith("message: got 'MOON', expected one of BCOM, BECN, BOAT, CHAR, COMM, ")
+
+
+# Captures.
+
+@pytest.mark.parametrize('name', list(CAPTURES))
+def test_capture_of_each_form_is_read(name):
+    assert list(read_pcap(io.BytesIO(bytes.fromhex(CAPTURES[name])))) == [
+        Datagram(1_700_000_000_500_000_000, CLIENT, PLUGIN, b'GETC\0\0')]
+
+
+def test_fragments_are_put_together_in_any_order():
+    assert list(read_pcap(io.BytesIO(FRAGMENTS))) == [
+        Datagram(1_700_000_001_500_000_000, CLIENT, PLUGIN, bytes(range(40)))]
+
+
+def test_packets_other_than_udp_are_passed_over():
+    datagram, = read_pcap(io.BytesIO(OTHERS))
+    assert (datagram.stamp_ns, datagram.data) == (1_700_000_002_500_000_000, b'GETC\0\0')
+
+
+@pytest.mark.parametrize('data, text', [
+    (b'', 'not a pcap file: it begins with nothing'),
+    (b'GETC', 'not a pcap file: it begins with 47 45 54 43'),
+    (b'\x0a\x0d\x0d\x0a' + bytes(24),
+     'this is a pcapng file; convert it to pcap: editcap -F pcap in.pcapng out.pcap'),
+    (ETHERNET[:20], 'file header: 20 bytes, need 24'),
+    (ETHERNET[:20] + b'\x69\0\0\0', 'link type 105, expected one of 0, 1, 101, 108, 113, 276'),
+    (ETHERNET[:30], 'packet 1: the file ends inside its header'),
+    (ETHERNET[:-1], 'packet 1: the file ends after 47 of 48 bytes'),
+    (ETHERNET[:32] + b'\x00\x00\x10\x00' + ETHERNET[36:],
+     'packet 1: says 1048576 bytes, expected at most 262144'),
+    (ETHERNET[:36] + b'\x50\0\0\0' + ETHERNET[40:],
+     'packet 1: 48 of 80 bytes captured; capture whole packets (tcpdump -s 0)'),
+])
+def test_capture_that_cannot_be_read_says_why(data, text):
+    with pytest.raises(CaptureError) as caught:
+        list(read_pcap(io.BytesIO(data)))
+    assert str(caught.value) == text
+
+
+def test_damaged_capture_gives_nothing_but_capture_errors():
+    for data in (ETHERNET, FRAGMENTS, OTHERS):
+        for position in range(24, len(data)):
+            for value in (0x00, 0x45, 0xff):
+                damaged = data[:position] + bytes((value,)) + data[position + 1:]
+                with contextlib.suppress(CaptureError):
+                    list(read_pcap(io.BytesIO(damaged)))
+
+
+def posi_between(source, destination):
+    """Return a capture of one POSI of 34 bytes between two UDP ports, as raw IP."""
+    udp = source.to_bytes(2) + destination.to_bytes(2) + (42).to_bytes(2) + b'\0\0'
+    ip = b'\x45\0\0\x3e\0\0\0\0\x40\x11\0\0\x7f\0\0\x01\x7f\0\0\x01'
+    header = ETHERNET[:20] + b'\x65\0\0\0' + bytes(8) + b'\x3e\0\0\0' * 2
+    return header + ip + udp + b'POSI\0\x01' + bytes(28)
+
+
+def test_ports_tell_the_sides_of_a_capture_unless_from_does(run):
+    asked = posi_between(50000, 49009)
+    assert 'aircraft' in strict(run([], asked)[0])
+    assert 'gear_handle' in strict(run([], posi_between(49009, 50000))[0])
+    assert 'gear_handle' in strict(run(['--from', 'peer'], asked)[0])
+
+
+def test_capture_on_standard_input_is_recognised(run):
+    assert run([], ETHERNET) == ['{"message": "GETC", "aircraft": 0}']
+    assert run([], ETHERNET + ETHERNET[24:50])[0] == '{"message": "GETC", "aircraft": 0}'
+    assert errors(run([], ETHERNET + ETHERNET[24:50])[1:]) == [
+        'packet 2: the file ends after 10 of 48 bytes']
+    text, = errors(run([], b'\x0a\x0d\x0d\x0a' + bytes(24)))
+    assert text.startswith('this is a pcapng file')
+
+
+# As a program.
+
+COMMAND = [sys.executable, '-m', 'xplane_bridge.dissect', 'xpc']
+
+
+def test_program_answers_each_line_at_once():
+    with subprocess.Popen(
+            COMMAND, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True) as process:
+        for line, answer in (('474554430003', '{"message": "GETC", "aircraft": 3}'),
+                             ('47', '{"error": "header: 1 bytes left at offset 0, need 5"}')):
+            process.stdin.write(line + '\n')
+            process.stdin.flush()
+            assert process.stdout.readline() == answer + '\n'
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+
+
+def test_program_is_quiet_when_its_reader_leaves():
+    with subprocess.Popen(
+            COMMAND, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        process.stdin.write(b'474554430003\n' * 10)
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == b''
+
+
+def test_unknown_protocol_is_refused_with_a_usage_message(capsys):
+    with pytest.raises(SystemExit) as caught:
+        dissect.main(['morse'])
+    assert caught.value.code == 2
+    assert 'xpc' in capsys.readouterr().err

@@ -1,0 +1,69 @@
+"""What every simulator's state becomes before it becomes messages: SI units, ROS frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xplane_bridge.conversions.frames import Quaternion, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """
+    Controls with the signs of this package; None is not known.
+
+    elevator + is nose up, aileron + is right wing down, rudder + is nose right, -1..1; throttle
+    and flaps 0..1; gear 0 up, 1 down; speedbrake -0.5 (armed) to 1.5.
+    """
+
+    elevator: float | None = None
+    aileron: float | None = None
+    rudder: float | None = None
+    throttle: float | None = None
+    flaps: float | None = None
+    gear: float | None = None
+    speedbrake: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Air:
+    """
+    What the air does to an aircraft; None is not known.
+
+    Speeds in m/s, angles in radians (angle of attack + is nose above the path, sideslip + is
+    wind from the right), pressures in Pa, temperature in K, density in kg/m^3, wind as the
+    velocity of the air over the ground, ENU, m/s.
+    """
+
+    indicated_airspeed: float | None = None
+    true_airspeed: float | None = None
+    angle_of_attack: float | None = None
+    sideslip: float | None = None
+    static_pressure: float | None = None
+    dynamic_pressure: float | None = None
+    temperature: float | None = None
+    density: float | None = None
+    wind: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VehicleState:
+    """
+    One vehicle at one instant; None is what this simulator does not say.
+
+    Geodetic position in degrees and metres above mean sea level; orientation (w, x, y, z) from
+    body FLU to local ENU; angular velocity (rad/s) and specific force (m/s^2) in body FLU;
+    velocity over ground in ENU, m/s. ``time`` is the simulator's own, in seconds.
+    """
+
+    latitude_deg: float
+    longitude_deg: float
+    altitude_msl: float
+    orientation: Quaternion | None = None
+    angular_velocity: Vector | None = None
+    specific_force: Vector | None = None
+    velocity: Vector | None = None
+    air: Air | None = None
+    controls: Controls | None = None
+    time: float | None = None
+    paused: bool = False

@@ -1,0 +1,302 @@
+"""
+Show the datagrams of a protocol as JSON, and make them from JSON.
+
+Reads hexadecimal lines or a pcap file on standard input and writes one JSON object a line:
+``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for what does not decode.
+With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and what
+follows a ``#`` are skipped. JSON knows no infinities, no NaN and no bytes: they are the strings
+``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. A ``null`` leaves a value as it is.
+"""
+
+from abc import ABC, abstractmethod
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, MISSING
+from io import BufferedReader
+import json
+import math
+import os
+import sys
+from types import NoneType, UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
+
+from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
+from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.errors import ProtocolError
+
+Sender: TypeAlias = Literal['bridge', 'peer']
+_NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
+
+
+class Dialect(ABC):
+    """One protocol as this tool speaks it; made once a run, so that it may keep a state."""
+
+    summary: str
+
+    peer_port: int | None = None
+    """The UDP port that only the peer sends from, which tells the sides of a capture apart."""
+
+    options: Mapping[str, Mapping[str, Any]] = {}
+    """This protocol's own options: what ArgumentParser.add_argument takes, by flag."""
+
+    def __init__(self, arguments: Namespace) -> None:
+        self.arguments = arguments
+
+    @abstractmethod
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        """Return the messages in a datagram, or raise ProtocolError."""
+
+    @abstractmethod
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        """Return the message classes that this side sends, by their tags."""
+
+    @abstractmethod
+    def encode(self, message: object) -> bytes:
+        """Return the datagram for a message, or raise ValueError or TypeError."""
+
+
+class Xpc(Dialect):
+    """X-Plane Connect."""
+
+    summary = 'X-Plane Connect, the NASA plugin for X-Plane'
+    peer_port = xpc.PORT
+
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        try:
+            return (self._decode_from(data, sender),)
+        except ProtocolError as error:
+            try:
+                return (self._decode_from(data, _other(sender)),)
+            except ProtocolError as other_error:
+                # What is wrong is best told by the side that has such a message at all.
+                known = data[:4].decode('latin-1') in self.classes(sender)
+                raise (error if known else other_error) from None
+
+    @staticmethod
+    def _decode_from(data: bytes, sender: Sender) -> object:
+        return xpc.decode_reply(data) if sender == 'peer' else xpc.decode_request(data)
+
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        return xpc.REPLY_CLASSES if sender == 'peer' else xpc.REQUEST_CLASSES
+
+    def encode(self, message: object) -> bytes:
+        return xpc.encode(cast(xpc.Request | xpc.Reply, message))
+
+
+DIALECTS: dict[str, type[Dialect]] = {
+    'xpc': Xpc,
+}
+
+
+def _other(sender: Sender) -> Sender:
+    return 'bridge' if sender == 'peer' else 'peer'
+
+
+# Messages to JSON.
+
+def message_to_json(message: Any) -> dict[str, Any]:
+    """Return a message as what json.dumps takes: its tag as "message", then its fields."""
+    return {'message': message.tag, **_fields_to_json(message)}
+
+
+def _fields_to_json(value: Any) -> dict[str, Any]:
+    return {field.name: _to_json(getattr(value, field.name))
+            for field in fields(value) if field.name != 'tag'}
+
+
+def _to_json(value: Any) -> Any:
+    if is_dataclass(value):
+        return _fields_to_json(value)
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+# JSON to messages.
+
+def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> object:
+    """
+    Return the message that a decoded JSON object describes.
+
+    Where both sides have a message of that name, it is the sender's if the fields fit that, else
+    the other's. Raises ValueError if they fit neither.
+    """
+    if not isinstance(record, dict) or not isinstance(record.get('message'), str):
+        raise ValueError('expected an object with a "message"')
+    tag = record['message']
+    values = {name: value for name, value in record.items() if name != 'message'}
+    errors = []
+    for side in (sender, _other(sender)):
+        kind = dialect.classes(side).get(tag)
+        if kind is None:
+            continue
+        try:
+            return _dataclass_from_json(kind, values, tag)
+        except ValueError as error:
+            errors.append(f'as sent by the {side}, {error}')
+    if not errors:
+        names = sorted({*dialect.classes('bridge'), *dialect.classes('peer')})
+        raise ValueError(f'message: got {tag!r}, expected one of {", ".join(names)}')
+    raise ValueError('; '.join(errors))
+
+
+def _dataclass_from_json(kind: type, values: dict[str, Any], where: str) -> object:
+    hints = get_type_hints(kind)
+    known = {field.name: field for field in fields(kind) if field.name != 'tag'}
+    for name in values:
+        if name not in known:
+            raise ValueError(f'{where}: got a field {name!r}, expected {", ".join(known)}')
+    arguments = {}
+    for name, field in known.items():
+        if name in values:
+            arguments[name] = _from_json(hints[name], values[name], f'{where} {name}')
+        elif field.default is MISSING:
+            raise ValueError(f'{where} {name}: missing')
+    if 'tag' in {field.name for field in fields(kind)}:
+        arguments['tag'] = where
+    message: object = kind(**arguments)
+    return message
+
+
+def _from_json(hint: Any, value: Any, where: str) -> Any:
+    """Return a JSON value as the type that a field is annotated with."""
+    if get_origin(hint) in (Union, UnionType):
+        if value is None and NoneType in get_args(hint):
+            return None
+        hint, = (kind for kind in get_args(hint) if kind is not NoneType)
+    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return _dataclass_from_json(hint, value, where)
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return _tuple_from_json(get_args(hint), value, where)
+    if hint is float and isinstance(value, str) and value in _NON_FINITE:
+        return _NON_FINITE[value]
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hint is str and isinstance(value, str):
+        return value
+    if hint is bytes and isinstance(value, str):
+        return bytes.fromhex(value)
+    name = hint.__name__ if isinstance(hint, type) else str(hint)
+    raise ValueError(f'{where}: got {json.dumps(value)}, expected {name}')
+
+
+def _tuple_from_json(
+        hints: tuple[Any, ...], values: list[Any], where: str) -> tuple[Any, ...]:
+    if hints[-1] is Ellipsis:
+        hints = (hints[0],) * len(values)
+    if len(hints) != len(values):
+        raise ValueError(f'{where}: got {len(values)} items, expected {len(hints)}')
+    return tuple(_from_json(hint, value, f'{where} {number}')
+                 for number, (hint, value) in enumerate(zip(hints, values, strict=True), 1))
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f'{name} is not JSON; say "nan", "inf" or "-inf"')
+
+
+# Lines in, lines out.
+
+def _decoded(dialect: Dialect, data: bytes, sender: Sender) -> Iterator[str]:
+    try:
+        for message in dialect.decode(data, sender):
+            yield json.dumps(message_to_json(message), allow_nan=False)
+    except ProtocolError as error:
+        yield _error(error)
+
+
+def _decoded_lines(
+        dialect: Dialect, lines: Iterable[bytes], sender: Sender) -> Iterator[str]:
+    for line in lines:
+        digits = b''.join(line.partition(b'#')[0].split())
+        if not digits:
+            continue
+        try:
+            data = bytes.fromhex(digits.decode('ascii'))
+        except ValueError:
+            yield _error('the line is not pairs of hexadecimal digits')
+            continue
+        yield from _decoded(dialect, data, sender)
+
+
+def _decoded_capture(
+        dialect: Dialect, stream: BufferedReader, sender: Sender | None) -> Iterator[str]:
+    try:
+        for datagram in read_pcap(stream):
+            side = sender
+            if side is None and dialect.peer_port is not None:
+                from_bridge = (datagram.destination[1] == dialect.peer_port
+                               and datagram.source[1] != dialect.peer_port)
+                side = 'bridge' if from_bridge else 'peer'
+            yield from _decoded(dialect, datagram.data, side or 'peer')
+    except CaptureError as error:
+        yield _error(error)
+
+
+def _encoded_lines(
+        dialect: Dialect, lines: Iterable[bytes], sender: Sender) -> Iterator[str]:
+    for line in lines:
+        if not line.strip() or line.lstrip().startswith(b'#'):
+            continue
+        try:
+            record = json.loads(line, parse_constant=_refuse_constant)
+            yield dialect.encode(message_from_json(record, dialect, sender)).hex()
+        except json.JSONDecodeError as error:
+            yield _error(f'the line is not JSON: {error}')
+        except (ValueError, TypeError, RecursionError) as error:
+            yield _error(error)
+
+
+def _error(error: object) -> str:
+    return json.dumps({'error': str(error)})
+
+
+def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
+    dialect = DIALECTS[arguments.protocol](arguments)
+    sender: Sender = arguments.sender or 'peer'
+    if arguments.encode:
+        return _encoded_lines(dialect, stream, sender)
+    if stream.peek(4)[:4] in {*MAGICS, PCAPNG_MAGIC}:
+        return _decoded_capture(dialect, stream, arguments.sender)
+    return _decoded_lines(dialect, stream, sender)
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog='dissect', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
+    for name, dialect in DIALECTS.items():
+        protocol = protocols.add_parser(name, help=dialect.summary, description=dialect.summary)
+        protocol.add_argument(
+            '--from', dest='sender', choices=('bridge', 'peer'),
+            help='who sent it, where a message means two things (default: peer; in a capture, '
+                 'whichever the ports say)')
+        protocol.add_argument(
+            '--encode', action='store_true', help='read JSON and write hexadecimal lines')
+        for flag, option in dialect.options.items():
+            protocol.add_argument(flag, **option)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the tool on standard input and output, and return the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        # Each line is flushed, so that it answers at once when a person types.
+        for line in _output(arguments, cast(BufferedReader, sys.stdin.buffer)):
+            print(line, flush=True)
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

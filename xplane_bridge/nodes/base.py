@@ -1,0 +1,333 @@
+"""What all nodes of this package are: managed, self-starting, watched, and cleanly ended."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import signal
+import sys
+import threading
+import time
+from typing import Any, Generic, TypeVar
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import SetParametersResult
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.signals import SignalHandlerOptions
+
+from xplane_bridge.links.udp import LinkError
+from xplane_bridge.nodes import parameters
+from xplane_bridge.nodes.parameters import BadParameterError, parameter
+
+OK = DiagnosticStatus.OK
+WARN = DiagnosticStatus.WARN
+ERROR = DiagnosticStatus.ERROR
+STALE = DiagnosticStatus.STALE
+
+_DIAGNOSTICS_PERIOD = 1.0
+# Warnings of one kind are repeated at most this often; the others are only counted.
+_WARNING_PERIOD = 1.0
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """Parameters that every node has."""
+
+    autostart: bool = parameter(
+        True, 'Configure and activate at start; false leaves that to a lifecycle manager.'
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One line of /diagnostics: a name below the node's, a level, a sentence, and values."""
+
+    name: str
+    level: bytes
+    message: str
+    values: tuple[tuple[str, str], ...] = ()
+
+
+Parameters = TypeVar('Parameters', bound=BaseParameters)
+
+
+class BridgeNode(LifecycleNode, Generic[Parameters]):
+    """
+    A managed node that brings itself up, reports on /diagnostics and can be ended at any time.
+
+    Subclasses give ``open`` (configure: raise LinkError or ValueError with a sentence if it
+    cannot be), ``begin`` (activate), ``end`` (deactivate: stop talking, give back what was
+    taken), ``close`` (cleanup), ``diagnose``, and ``changed`` for live parameters.
+    """
+
+    def __init__(self, name: str, table: type[Parameters], **options: Any) -> None:
+        super().__init__(name, **options)
+        self._table = table
+        self._complaints = parameters.declare(self, table)
+        self.parameters: Parameters = table()
+        self.refused: Counter[str] = Counter()
+        self.failed = ''
+        self._opened = False
+        self._begun = False
+        self._warned: dict[str, float] = {}
+        self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._diagnostics_timer = self.create_timer(
+            _DIAGNOSTICS_PERIOD, self.publish_diagnostics, clock=self.steady_clock
+        )
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+
+    # What a subclass does.
+
+    @abstractmethod
+    def open(self) -> None:
+        """Open the link and make publishers, subscriptions and services."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start to talk."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Stop talking, and give back what was taken."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the link; what make_*() made goes by itself afterwards."""
+
+    @abstractmethod
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link and peer, once a second."""
+
+    def check(self, given: Parameters) -> None:
+        """Raise ValueError with a sentence for values that do not go together."""
+
+    def changed(self, given: Parameters) -> None:
+        """Use new values of live parameters; called while configured."""
+
+    # What a subclass uses.
+
+    def make_publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
+        """Make a lifecycle publisher whose quality of service the user can override."""
+        publisher = self.create_lifecycle_publisher(
+            kind, topic, qos, qos_overriding_options=QoSOverridingOptions.with_default_policies()
+        )
+        self._entities.append((self.destroy_lifecycle_publisher, publisher))
+        return publisher
+
+    def make_command(
+        self, kind: type, topic: str, handler: Callable[[Any], None], depth: int = 1
+    ) -> None:
+        """
+        Subscribe to a command topic.
+
+        A command that comes while inactive is ignored. ``handler`` raises ValueError for one that
+        must not be sent; that is counted and logged.
+        """
+        def guarded(message: Any) -> None:
+            if self._begun:
+                try:
+                    handler(message)
+                except (ValueError, TypeError) as error:
+                    self.refuse(topic, error)
+
+        subscription = self.create_subscription(
+            kind, topic, guarded, depth,
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
+        self._entities.append((self.destroy_subscription, subscription))
+
+    def make_service(self, kind: type, name: str, handler: Callable[[Any, Any], Any]) -> None:
+        """
+        Offer a service whose response has ``success`` and ``message``.
+
+        ``handler(request, response)`` may be a coroutine; a ValueError of it, and an inactive
+        node, become ``success: false`` with the sentence.
+        """
+        async def guarded(request: Any, response: Any) -> Any:
+            try:
+                if not self._begun:
+                    raise ValueError(f'{self.get_name()} is not active')
+                result = handler(request, response)
+                if hasattr(result, '__await__'):
+                    await result
+            except (ValueError, TypeError) as error:
+                response.success = False
+                response.message = str(error)
+                self.refuse(name, error)
+            return response
+
+        service = self.create_service(kind, name, guarded)
+        self._entities.append((self.destroy_service, service))
+
+    def refuse(self, what: str, error: Exception) -> None:
+        """Count and log a command that was not sent."""
+        self.refused[what] += 1
+        self.warn(f'refused {what}', f'{what} refused: {error}')
+
+    def warn(self, kind: str, sentence: str) -> None:
+        """Log a warning, at most one of a kind in a second."""
+        now = time.monotonic()
+        if now - self._warned.get(kind, -_WARNING_PERIOD) >= _WARNING_PERIOD:
+            self._warned[kind] = now
+            self.get_logger().warning(sentence)
+
+    @property
+    def active(self) -> bool:
+        """Tell whether the node is active."""
+        return self._begun
+
+    # Lifecycle.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the parameters and open; a sentence says why not."""
+        try:
+            if self._complaints:
+                raise BadParameterError('; '.join(self._complaints))
+            self.parameters = parameters.read(self, self._table)
+            self.check(self.parameters)
+            self.open()
+            self._opened = True
+        except (ValueError, LinkError) as error:
+            self.failed = str(error)
+            self.get_logger().error(f'cannot configure: {error}')
+            self._destroy_entities()
+            return TransitionCallbackReturn.FAILURE
+        self.failed = ''
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start to talk."""
+        result = super().on_activate(state)
+        self.begin()
+        self._begun = True
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop talking, and give back what was taken."""
+        self._end()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close everything that configuring opened."""
+        self._close()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """End from any state: give back, close."""
+        self.shut_down()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Go back to unconfigured after an error of ours."""
+        self.get_logger().error('a transition failed unexpectedly; the node is unconfigured now')
+        self.shut_down()
+        return super().on_error(state)
+
+    def shut_down(self) -> None:
+        """Give back and close, whatever the state; doing it twice is fine."""
+        self._end()
+        self._close()
+
+    def _end(self) -> None:
+        if self._begun:
+            self._begun = False
+            self.end()
+
+    def _close(self) -> None:
+        if self._opened:
+            self._opened = False
+            # The link's thread is joined here, before its publishers go.
+            self.close()
+            self._destroy_entities()
+
+    def _destroy_entities(self) -> None:
+        for destroy, entity in self._entities:
+            destroy(entity)
+        self._entities.clear()
+
+    def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
+        given, result = parameters.change(self.parameters, changes)
+        if result.successful:
+            try:
+                self.check(given)
+                if self._opened:
+                    self.changed(given)
+            except ValueError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            self.parameters = given
+        return result
+
+    # Diagnostics.
+
+    def publish_diagnostics(self) -> None:
+        """Publish the state of this node on /diagnostics."""
+        name = self.get_fully_qualified_name()
+        if self._opened:
+            lines = list(self.diagnose())
+            total = sum(self.refused.values())
+            if total:
+                values = tuple((what, str(count)) for what, count in sorted(self.refused.items()))
+                lines.append(Status('commands', WARN, f'{total} commands refused', values))
+        else:
+            lines = [Status(
+                'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
+        message = DiagnosticArray()
+        message.header.stamp = self.get_clock().now().to_msg()
+        for line in lines:
+            message.status.append(DiagnosticStatus(
+                level=line.level,
+                name=f'{name}: {line.name}',
+                message=line.message,
+                hardware_id=name,
+                values=[KeyValue(key=key, value=value) for key, value in line.values],
+            ))
+        self._diagnostics.publish(message)
+
+
+def run(make_node: Callable[[], BridgeNode[Any]], args: Sequence[str] | None = None) -> int:
+    """
+    Run one node until SIGINT or SIGTERM; return the process's exit code.
+
+    With ``autostart``, a configuration that fails ends the process with code 1.
+    """
+    # The signals are taken by a thread of their own, so that the node can say good-bye to its
+    # peer before ROS goes down. All threads of the middleware inherit this mask.
+    signals = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    node: BridgeNode[Any] | None = None
+    try:
+        node = make_node()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        stop = rclpy.task.Future(executor=executor)
+        threading.Thread(target=_wait_for_signal, args=(signals, stop), daemon=True).start()
+        if node.get_parameter('autostart').value:
+            if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+                return 1
+            if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+                return 1
+        executor.spin_until_future_complete(stop)
+        return 0
+    finally:
+        if node is not None:
+            node.shut_down()
+            node.destroy_node()
+        rclpy.try_shutdown()
+        sys.stdout.flush()
+
+
+def _wait_for_signal(signals: set[signal.Signals], stop: rclpy.task.Future) -> None:
+    signal.sigwait(signals)
+    stop.set_result(None)
+    # A second one ends the process at once, in case the first is not enough.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)

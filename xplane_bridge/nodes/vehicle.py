@@ -1,0 +1,330 @@
+"""The topics that every vehicle has, whatever simulator it flies in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+from typing import Any
+
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
+from xplane_bridge.conversions.vehicle import Controls, VehicleState
+from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.watchdog import CommandWatchdog
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+_LIMITS = {
+    'elevator': (-1.0, 1.0),
+    'aileron': (-1.0, 1.0),
+    'rudder': (-1.0, 1.0),
+    'throttle': (0.0, 1.0),
+    'flaps': (0.0, 1.0),
+    'gear': (0.0, 1.0),
+    'speedbrake': (-0.5, 1.5),
+}
+_AIR = (
+    'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
+    'dynamic_pressure', 'temperature', 'density',
+)
+
+
+@dataclass(frozen=True)
+class VehicleParameters(BaseParameters):
+    """Parameters of every node that bridges a vehicle."""
+
+    frame_prefix: str = parameter('', 'Put before every frame name, for example "uav1/".')
+    base_frame: str = parameter('base_link', 'Frame of the aircraft body: forward, left, up.')
+    imu_frame: str = parameter('base_link', 'Frame of imu/data.')
+    gps_frame: str = parameter('base_link', 'Frame of fix.')
+    odom_frame: str = parameter('odom', 'Frame of odom: east, north, up at the datum.')
+    datum: tuple[float, ...] = parameter(
+        (), 'Origin of odom: latitude and longitude in degrees, height above the WGS-84 '
+        'ellipsoid in metres. Empty: the first fix.')
+    undulation: float = parameter(
+        math.nan, 'Height of mean sea level above the WGS-84 ellipsoid in metres, added to the '
+        'altitude in fix. NaN: from geoid_grid, an installed grid, or else 0, which is said.')
+    geoid_grid: str = parameter('', 'File of a geoid grid that pyproj reads, for the undulation.')
+    position_stddev: float = parameter(
+        0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown.',
+        minimum=0.0)
+    altitude_stddev: float = parameter(
+        0.0, 'Standard deviation of the altitude in metres; 0 for unknown.', minimum=0.0)
+    velocity_stddev: float = parameter(
+        0.0, 'Standard deviation of the velocity in m/s; 0 for unknown.', minimum=0.0)
+    orientation_stddev: float = parameter(
+        0.0, 'Standard deviation of the orientation in radians; 0 for unknown.', minimum=0.0)
+    angular_velocity_stddev: float = parameter(
+        0.0, 'Standard deviation of the angular velocity in rad/s; 0 for unknown.', minimum=0.0)
+    linear_acceleration_stddev: float = parameter(
+        0.0, 'Standard deviation of the specific force in m/s^2; 0 for unknown.', minimum=0.0)
+    command_timeout: float = parameter(
+        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
+        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
+    on_command_timeout: str = parameter(
+        'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
+        'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
+        live=True)
+
+    def __post_init__(self) -> None:
+        """Check the datum."""
+        if self.datum:
+            if len(self.datum) != 3 or not all(
+                isinstance(value, int | float) for value in self.datum
+            ):
+                raise ValueError(
+                    'parameter datum: expected latitude, longitude and height or an empty list, '
+                    f'got {list(self.datum)}'
+                )
+            LocalFrame(*map(float, self.datum))
+
+
+class VehiclePublisher:
+    """
+    Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
+
+    One message object a topic is reused: publishing serialises before it returns.
+    """
+
+    def __init__(
+        self, node: BridgeNode, parameters: VehicleParameters, prefix: str = '',
+        undulation: Undulation | None = None,
+    ) -> None:
+        self._undulation = undulation or make_undulation(parameters)
+        self._local: LocalFrame | None = None
+        self._datum_sent = False
+        self._rotation = (1.0, 0.0, 0.0, 0.0)
+        self._rotation_at = (math.nan, math.nan)
+
+        def frame(name: str) -> str:
+            return parameters.frame_prefix + prefix + name
+
+        def publisher(kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
+            return node.make_publisher(kind, prefix + topic, qos)
+
+        self._fix_publisher = publisher(NavSatFix, 'fix')
+        self._velocity_publisher = publisher(TwistStamped, 'fix_velocity')
+        self._imu_publisher = publisher(Imu, 'imu/data')
+        self._odom_publisher = publisher(Odometry, 'odom')
+        self._datum_publisher = publisher(NavSatFix, 'datum', LATCHED)
+        self._air_publisher = publisher(AirData, 'air_data')
+        self._controls_publisher = publisher(FlightControls, 'controls')
+
+        self._fix = NavSatFix()
+        self._fix.header.frame_id = frame(parameters.gps_frame)
+        self._fix.status.status = NavSatStatus.STATUS_FIX
+        position = parameters.position_stddev ** 2
+        altitude = parameters.altitude_stddev ** 2
+        if position or altitude:
+            self._fix.position_covariance_type = NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN
+            self._fix.position_covariance = _diagonal(position, position, altitude)
+
+        self._velocity = TwistStamped()
+        self._velocity.header.frame_id = frame(parameters.odom_frame)
+
+        orientation = parameters.orientation_stddev ** 2
+        rates = parameters.angular_velocity_stddev ** 2
+        self._orientation_covariance = _diagonal(orientation, orientation, orientation)
+        self._rate_covariance = _diagonal(rates, rates, rates)
+        force = parameters.linear_acceleration_stddev ** 2
+        self._force_covariance = _diagonal(force, force, force)
+        self._imu = Imu()
+        self._imu.header.frame_id = frame(parameters.imu_frame)
+
+        velocity = parameters.velocity_stddev ** 2
+        self._odom = Odometry()
+        self._odom.header.frame_id = frame(parameters.odom_frame)
+        self._odom.child_frame_id = frame(parameters.base_frame)
+        self._odom.pose.covariance = _diagonal(
+            position, position, altitude, orientation, orientation, orientation)
+        self._odom.twist.covariance = _diagonal(velocity, velocity, velocity, rates, rates, rates)
+
+        self._air = AirData()
+        self._air.header.frame_id = frame(parameters.base_frame)
+        self._controls = FlightControls()
+        self._controls.header.frame_id = frame(parameters.base_frame)
+        if parameters.datum:
+            self._local = LocalFrame(*map(float, parameters.datum))
+
+    def publish(self, state: VehicleState, stamp_ns: int) -> None:
+        """Publish all topics that ``state`` has something for, with one stamp."""
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        for message in (
+            self._fix, self._velocity, self._imu, self._odom, self._air, self._controls,
+        ):
+            stamp = message.header.stamp
+            stamp.sec = seconds
+            stamp.nanosec = nanoseconds
+        height = msl_to_ellipsoid(
+            state.altitude_msl,
+            self._undulation.height_m(state.latitude_deg, state.longitude_deg),
+        )
+        self._fix.latitude = state.latitude_deg
+        self._fix.longitude = state.longitude_deg
+        self._fix.altitude = height
+        self._fix_publisher.publish(self._fix)
+        if state.velocity is not None:
+            _fill(self._velocity.twist.linear, state.velocity)
+            self._velocity_publisher.publish(self._velocity)
+        self._publish_imu(state)
+        self._publish_odom(state, height)
+        if state.air is not None:
+            self._publish_air(state)
+        if state.controls is not None:
+            for name in CONTROLS:
+                value = getattr(state.controls, name)
+                setattr(self._controls, name, math.nan if value is None else value)
+            self._controls_publisher.publish(self._controls)
+
+    def _publish_imu(self, state: VehicleState) -> None:
+        """Publish imu/data; what this simulator does not say is marked by -1 (Imu.msg)."""
+        if state.orientation is None and state.angular_velocity is None:
+            return
+        imu = self._imu
+        if state.orientation is None:
+            imu.orientation_covariance = _NONE
+        else:
+            _fill_quaternion(imu.orientation, state.orientation)
+            imu.orientation_covariance = self._orientation_covariance
+        if state.angular_velocity is None:
+            imu.angular_velocity_covariance = _NONE
+        else:
+            _fill(imu.angular_velocity, state.angular_velocity)
+            imu.angular_velocity_covariance = self._rate_covariance
+        if state.specific_force is None:
+            imu.linear_acceleration_covariance = _NONE
+        else:
+            _fill(imu.linear_acceleration, state.specific_force)
+            imu.linear_acceleration_covariance = self._force_covariance
+        self._imu_publisher.publish(imu)
+
+    def _publish_odom(self, state: VehicleState, height: float) -> None:
+        """Publish odom: the pose in the axes at the datum, the velocity in body axes."""
+        if state.orientation is None or state.velocity is None or not math.isfinite(height):
+            return
+        if self._local is None:
+            self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
+        if not self._datum_sent:
+            self._publish_datum(self._local)
+        pose, twist = self._odom.pose.pose, self._odom.twist.twist
+        _fill(pose.position, self._local.geodetic_to_enu(
+            state.latitude_deg, state.longitude_deg, height))
+        # East, north and up where the aircraft is are not those at the datum.
+        here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
+        if here != self._rotation_at:
+            self._rotation_at = here
+            self._rotation = frames.enu_to_enu_rotation(
+                *here, self._local.latitude_deg, self._local.longitude_deg)
+        _fill_quaternion(
+            pose.orientation, frames.multiply(self._rotation, state.orientation))
+        _fill(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
+        if state.angular_velocity is not None:
+            _fill(twist.angular, state.angular_velocity)
+        self._odom_publisher.publish(self._odom)
+
+    def _publish_datum(self, datum: LocalFrame) -> None:
+        message = NavSatFix()
+        message.header.stamp = self._fix.header.stamp
+        message.header.frame_id = self._odom.header.frame_id
+        message.status.status = NavSatStatus.STATUS_FIX
+        message.latitude = datum.latitude_deg
+        message.longitude = datum.longitude_deg
+        message.altitude = datum.height
+        self._datum_publisher.publish(message)
+        self._datum_sent = True
+
+    def _publish_air(self, state: VehicleState) -> None:
+        for name in _AIR:
+            value = getattr(state.air, name)
+            setattr(self._air, name, math.nan if value is None else value)
+        _fill(self._air.wind, state.air.wind or (math.nan, math.nan, math.nan))
+        self._air_publisher.publish(self._air)
+
+
+def make_undulation(parameters: VehicleParameters) -> Undulation:
+    """Return the source of the undulation that the parameters ask for; ValueError if unusable."""
+    constant = None if math.isnan(parameters.undulation) else parameters.undulation
+    return undulation_source(constant, parameters.geoid_grid)
+
+
+def checked_controls(message: FlightControls) -> Controls:
+    """
+    Return a command as values, None where it says NaN.
+
+    Raises ValueError for a value out of its range.
+    """
+    values: dict[str, float | None] = {}
+    for name in CONTROLS:
+        value = getattr(message, name)
+        low, high = _LIMITS[name]
+        if math.isnan(value):
+            values[name] = None
+        elif low <= value <= high:
+            values[name] = value
+        else:
+            raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
+    return Controls(**values)
+
+
+class CommandGate:
+    """
+    The way of command/controls to a simulator: checked, watched, and stopped when it falters.
+
+    ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
+    """
+
+    def __init__(
+        self, node: BridgeNode, send: Callable[[Controls], None], release: Callable[[], None],
+        prefix: str = '',
+    ) -> None:
+        self._node = node
+        self._send = send
+        self._release = release
+        self._topic = prefix + 'command/controls'
+        self.commands = 0
+        self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
+        node.make_command(FlightControls, self._topic, self._take)
+
+    def _take(self, message: FlightControls) -> None:
+        controls = checked_controls(message)
+        self._send(controls)
+        self.commands += 1
+        self.watchdog.feed()
+
+    def _expired(self) -> None:
+        what = self._node.parameters.on_command_timeout
+        self._node.get_logger().warning(
+            f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
+        if what == 'neutral':
+            self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
+        elif what == 'release':
+            self._release()
+
+
+def _diagonal(*values: float) -> list[float]:
+    """Return a square matrix, row by row."""
+    size = len(values)
+    matrix = [0.0] * (size * size)
+    matrix[::size + 1] = values
+    return matrix
+
+
+_NONE = [-1.0] + [0.0] * 8
+
+
+def _fill(target: Any, vector: frames.Vector) -> None:
+    target.x, target.y, target.z = vector
+
+
+def _fill_quaternion(target: Any, quaternion: frames.Quaternion) -> None:
+    target.w, target.x, target.y, target.z = quaternion

@@ -1,0 +1,57 @@
+"""A command that stops coming is a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xplane_bridge.nodes.base import BridgeNode
+
+
+class CommandWatchdog:
+    """
+    Call ``on_timeout`` once when commands have come and then stop for ``timeout`` seconds.
+
+    The first command arms it, and so does the first after a time-out. It runs on the steady
+    clock. A timeout of 0 switches it off.
+    """
+
+    def __init__(
+        self, node: BridgeNode, timeout: float, on_timeout: Callable[[], None]
+    ) -> None:
+        self._node = node
+        self._on_timeout = on_timeout
+        self.expired = False
+        self._timer = None
+        self.set_timeout(timeout)
+
+    def set_timeout(self, timeout: float) -> None:
+        """Change the timeout, seconds; the watchdog waits for the next command."""
+        self.close()
+        if timeout > 0.0:
+            self._timer = self._node.create_timer(
+                timeout, self._expire, clock=self._node.steady_clock
+            )
+            self._timer.cancel()
+
+    def feed(self) -> None:
+        """Note that a command came."""
+        self.expired = False
+        if self._timer is not None:
+            self._timer.reset()
+
+    def disarm(self) -> None:
+        """Wait for the next command."""
+        self.expired = False
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        """Destroy the timer."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._timer.cancel()
+        self.expired = True
+        self._on_timeout()

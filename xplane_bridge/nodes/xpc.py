@@ -1,0 +1,280 @@
+"""xpc_node: X-Plane through NASA's X-Plane Connect plugin."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+import time
+from typing import Any
+
+from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.vehicle import Controls, VehicleState
+from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
+from xplane_bridge.msg import Datarefs
+from xplane_bridge.nodes.base import ERROR, OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.vehicle import (
+    CommandGate,
+    make_undulation,
+    VehicleParameters,
+    VehiclePublisher,
+)
+from xplane_bridge.nodes.xpc_commands import XpcCommands
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import (
+    BEACON_CHANNEL,
+    Event,
+    Generation,
+    PeerChanged,
+    PeerState,
+    ReadDone,
+    Telemetry,
+    WatchedDatarefs,
+    XpcSession,
+)
+
+_HINTS = {
+    PeerState.UNKNOWN: 'waiting for the first answer',
+    PeerState.AWAY: 'check that X-Plane runs, that the plugin XPlaneConnect is enabled in it, the '
+                    'parameters host and port, and that no firewall drops UDP',
+    PeerState.LOADING: 'leave the menu or wait until the scenery is loaded; the plugin answers '
+                       'only while frames are drawn',
+}
+
+
+@dataclass(frozen=True)
+class XpcParameters(VehicleParameters):
+    """Parameters of xpc_node."""
+
+    host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
+    port: int = parameter(
+        xpc.PORT, 'UDP port of the plugin.', minimum=1, maximum=65535)
+    bind_address: str = parameter(
+        '', 'Local address to send from and listen on; empty leaves it to the routing.')
+    rate: float = parameter(
+        50.0, 'Updates a second and aircraft; 0 is one a frame of the simulator.',
+        minimum=0.0, maximum=2000.0)
+    aircraft: tuple[int, ...] = parameter(
+        (0,), 'Numbers of the aircraft to bridge, 0..19; 0 is the user\'s. The others appear '
+        'below aircraft_<number>/.')
+    max_datagrams_per_second: float = parameter(
+        240.0, 'Datagrams to send in all. The plugin drops everything when 20 come in one frame: '
+        'keep well below 20 times the lowest frame rate.', minimum=10.0, maximum=100000.0)
+    plugin: str = parameter(
+        'auto', 'Generation of the plugin; auto finds out, but cannot tell develop from rc6.',
+        choices=('auto', *(generation.value for generation in Generation)))
+    specific_force: str = parameter(
+        'g_loads', 'What imu/data takes its linear acceleration from: the three g loads, or the '
+        'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))
+    stamp: str = parameter(
+        'receive', 'Time in the messages: when the kernel received the datagram, or the '
+        'simulator\'s own time, which is then published on /clock.',
+        choices=('receive', 'simulator'))
+    override_joystick: bool = parameter(
+        False, 'Keep the joystick of the simulator\'s user from overwriting commands, from the '
+        'first command to deactivation.')
+    datarefs: tuple[str, ...] = parameter(
+        (), 'Names of further datarefs to publish on datarefs.', live=True)
+    datarefs_rate: float = parameter(
+        10.0, 'Updates of datarefs a second.', minimum=0.01, maximum=1000.0, live=True)
+
+    def __post_init__(self) -> None:
+        """Check what single values cannot say."""
+        VehicleParameters.__post_init__(self)
+        if not self.aircraft:
+            raise ValueError('parameter aircraft: at least one number is needed')
+        for number in self.aircraft:
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 19:
+                raise ValueError(
+                    f'parameter aircraft: {number!r} is not in 0..19; X-Plane crashes on others')
+        if len(set(self.aircraft)) != len(self.aircraft):
+            raise ValueError(f'parameter aircraft: {list(self.aircraft)} names one twice')
+        if names := [name for name in self.datarefs if name]:
+            xpc.encode(xpc.GetDatarefs(tuple(names[:1])))
+
+
+class XpcNode(BridgeNode[XpcParameters]):
+    """Bridge one X-Plane with the X-Plane Connect plugin."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('xpc_node', XpcParameters, **options)
+
+    # Lifecycle.
+
+    def open(self) -> None:
+        """Make the session, the sockets, and everything that ROS sees."""
+        given = self.parameters
+        host = resolve(given.host)
+        undulation = make_undulation(given)
+        self.get_logger().info(undulation.description)
+        beacons = self._open_beacon(host)
+        self.session = XpcSession(
+            {
+                number: xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
+                for number in given.aircraft
+            },
+            rate=given.rate,
+            budget=given.max_datagrams_per_second,
+            generation=None if given.plugin == 'auto' else Generation(given.plugin),
+            hears_beacons=bool(beacons),
+        )
+
+        def open_channel(_: str) -> UdpSocket:
+            return UdpSocket((given.bind_address, 0), peer=(host, given.port), sender=host)
+
+        # A bad bind address shall stop configuring, not the first datagram.
+        open_channel('').close()
+        self.link = UdpLoop(
+            self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
+            name='xpc link',
+        )
+        self.vehicles = {}
+        self.gates = {}
+        for number in given.aircraft:
+            prefix = f'aircraft_{number}/' if number else ''
+            self.vehicles[number] = VehiclePublisher(self, given, prefix, undulation)
+            self.gates[number] = self._make_gate(number, prefix)
+        self._clock = SimulatorClock(self) if given.stamp == 'simulator' else None
+        self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
+        self._reads: dict[int, Any] = {}
+        self._commands = XpcCommands(self, undulation)
+        self._state: VehicleState | None = None
+        self._last_update = 0.0
+        self._incomplete = 0
+        self._force_difference: float | None = None
+        self._seen = (time.monotonic(), dict(self.session.statistics.updates))
+        self.link.start()
+
+    def begin(self) -> None:
+        """Start to poll."""
+        self.link.call(self.session.start)
+        self._watch(self.parameters)
+
+    def end(self) -> None:
+        """Stop polling; give back throttle, joystick, pause and screen."""
+        for gate in self.gates.values():
+            gate.watchdog.disarm()
+        self.link.call(self.session.stop)
+
+    def close(self) -> None:
+        """Close the sockets and join the thread."""
+        self.link.close()
+        for gate in self.gates.values():
+            gate.watchdog.close()
+
+    def changed(self, given: XpcParameters) -> None:
+        """Use new live parameters."""
+        old = self.parameters
+        if given.command_timeout != old.command_timeout:
+            for gate in self.gates.values():
+                gate.watchdog.set_timeout(given.command_timeout)
+        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
+            self._watch(given)
+
+    def _open_beacon(self, host: str) -> dict[str, UdpSocket]:
+        """Listen to the plugin's beacon, where the network has multicast."""
+        try:
+            return {BEACON_CHANNEL: UdpSocket(
+                ('', xpc.BEACON_PORT), sender=host, group=xpc.BEACON_GROUP)}
+        except LinkError as error:
+            self.get_logger().info(
+                f'no beacons ({error}); a simulator that loads cannot be told from none')
+            return {}
+
+    def _watch(self, given: XpcParameters) -> None:
+        names = [name for name in given.datarefs if name]
+        self.link.call(self.session.watch, names, given.datarefs_rate)
+
+    def _make_gate(self, number: int, prefix: str) -> CommandGate:
+        def send(controls: Controls) -> None:
+            message = xpc.Controls(
+                elevator=controls.elevator,
+                aileron=controls.aileron,
+                rudder=controls.rudder,
+                throttle=controls.throttle,
+                gear=None if controls.gear is None else round(controls.gear),
+                flaps=controls.flaps,
+                aircraft=number,
+                speedbrake=controls.speedbrake,
+            )
+            if number == 0 and self.parameters.override_joystick:
+                self.link.call(self.session.take_joystick)
+            self.link.call(self.session.set_controls, message)
+
+        return CommandGate(self, send, lambda: self.link.call(self.session.release), prefix)
+
+    # From the peer: these run in the link's thread.
+
+    def _on_event(self, event: Event, stamp_ns: int) -> None:
+        if isinstance(event, Telemetry):
+            self._publish_telemetry(event, stamp_ns)
+        elif isinstance(event, WatchedDatarefs):
+            self._publish_datarefs(event, stamp_ns)
+        elif isinstance(event, ReadDone):
+            future = self._reads.pop(event.ticket, None)
+            if future is not None:
+                future.set_result(event)
+        elif isinstance(event, PeerChanged):
+            log = self.get_logger()
+            if event.state is PeerState.ANSWERING:
+                log.info(f'X-Plane Connect answers at {self.parameters.host}')
+            elif event.state is not PeerState.UNKNOWN:
+                log.warning(f'{event.state.value}; {_HINTS[event.state]}')
+
+    def _on_failure(self, error: Exception) -> None:
+        self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')
+
+    def _publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
+        if not self.active:
+            return
+        reply = event.position
+        position = (reply.lat, reply.lon, reply.alt)
+        attitude = (reply.heading, reply.pitch, reply.roll)
+        if event.aircraft == 0:
+            state = xplane.own_state(
+                position, attitude, event.values,
+                by_acceleration=self.parameters.specific_force == 'acceleration')
+        else:
+            state = xplane.other_state(event.aircraft, position, attitude, event.values)
+        if state is None:
+            self._incomplete += 1
+            return
+        if event.aircraft == self.parameters.aircraft[0]:
+            if self._clock is not None:
+                self._clock.advance(state.time, state.paused)
+            self._state = state
+            if event.aircraft == 0:
+                self._force_difference = xplane.force_difference(position, state, event.values)
+        if self._clock is not None:
+            stamp_ns = self._clock.now_ns
+        self.vehicles[event.aircraft].publish(state, stamp_ns)
+        self._last_update = time.monotonic()
+
+    def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
+        message = Datarefs()
+        seconds, nanoseconds = divmod(
+            self._clock.now_ns if self._clock is not None else stamp_ns, 1_000_000_000)
+        message.header.stamp.sec = seconds
+        message.header.stamp.nanosec = nanoseconds
+        message.names = list(event.names)
+        message.sizes = array('I', map(len, event.values))
+        message.values = array('f', [value for row in event.values for value in row])
+        self._datarefs_publisher.publish(message)
+
+    # For the services: a read is awaited, the link's thread ends it.
+
+    async def read(self, ask: Any, *arguments: Any) -> tuple[xpc.Reply, ...]:
+        """Ask the session for a read and wait for it. Raises ValueError with the reason."""
+        future = self.executor.create_future() if False else _future(self)
+        with self.link.lock:
+            pass
+        ticket = self.link.call(ask, *arguments)
+        self._reads[ticket] = future
+        done = await future
+        if done.error:
+            raise ValueError(done.error)
+        return done.replies

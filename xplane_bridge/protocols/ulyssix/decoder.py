@@ -1,0 +1,266 @@
+"""Ulyssix packets from bytes: every length and count is checked before anything is allocated."""
+
+from functools import lru_cache
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.ulyssix.packet import (
+    Control,
+    DataPacket,
+    END,
+    NAME_SEPARATOR,
+    Packet,
+    PacketFlag,
+    SAMPLE_LAYOUTS,
+    SampleLayout,
+    SIZE_WITHOUT_DATA,
+    SkippedPacket,
+    START,
+    UNUSED_BITS,
+)
+
+_HEADER = struct.Struct('<IB')
+_NAMES_LENGTH = struct.Struct('<H')
+# start string, payload size, packet type, samples in payload, total samples, time
+_PAYLOAD_HEADER = struct.Struct('<8sIIIQ8s')
+_TYPE_END = 16  # of the payload header
+_END_STRING = struct.Struct('8s')
+_COUNT = struct.Struct('<I')
+_COUNT_TYPE = np.dtype('<u4')
+_INT64 = np.dtype(np.int64)
+
+_TIME_TAGGED = int(Control.TIME_TAGGED)  # plain integers: an IntFlag's & takes a microsecond
+_NAMES = int(Control.NAMES)
+_INTEGER = int(Control.INTEGER)
+
+
+# Counts, values and times of a packet's parameters.
+_Columns = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any] | None]
+
+
+def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = None) -> Packet:
+    """
+    Decode one datagram.
+
+    integer_width: bytes of a value in integer mode, 4 or 8. None finds out: the counts must end
+    exactly where the payload size says and add up to samples in payload, parameters must be as
+    many as names; 8 is preferred where both do, with a flag.
+
+    The result holds copies, so that data may be a buffer that is used again. What is odd but
+    harmless is flagged. A sum of counts that is not samples in payload is one such thing while
+    the width is certain, as the payload size has proved the counts: no publisher could be
+    examined, and one that counts samples otherwise should still be heard.
+
+    Raises ProtocolError for bytes that are no Ulyssix packet, ValueError for another
+    integer_width. Source: Ulyssix wire notes.
+    """
+    if integer_width not in SAMPLE_LAYOUTS:
+        raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
+    view = memoryview(data)
+    if len(view) < _HEADER.size:
+        raise ProtocolError(f'header: {len(view)} bytes, need {_HEADER.size}')
+    counter, control = _HEADER.unpack_from(view)
+    names, payload = _read_names(view) if control & _NAMES else (None, _HEADER.size)
+    if len(view) - payload < _PAYLOAD_HEADER.size:
+        raise ProtocolError(
+            f'payload header: {len(view) - payload} bytes left at offset {payload}, '
+            f'need {_PAYLOAD_HEADER.size}'
+        )
+    start_string, size, packet_type, samples_in_payload, total_samples, bcd = (
+        _PAYLOAD_HEADER.unpack_from(view, payload)
+    )
+    end, flags = _read_frame(view, payload, start_string, size)
+    if control & UNUSED_BITS:
+        flags += (PacketFlag.RESERVED_BITS,)
+    if packet_type != 0:
+        rest = bytes(view[payload + _TYPE_END : end])
+        return SkippedPacket(counter, control, names, packet_type, rest, flags)
+
+    start = payload + _PAYLOAD_HEADER.size
+    tagged = control & _TIME_TAGGED != 0
+    if not control & _INTEGER:
+        integer_width = None
+    elif integer_width is None:
+        parameters = None if names is None else len(names)
+        integer_width, ambiguous = _find_width(
+            view, start, end, tagged, samples_in_payload, parameters
+        )
+        if ambiguous:
+            flags += (PacketFlag.INTEGER_WIDTH_AMBIGUOUS,)
+    layout = SAMPLE_LAYOUTS[integer_width][tagged]
+    counts, values, times = _read_parameters(view, start, end, layout)
+    if len(values) != samples_in_payload:
+        flags += (PacketFlag.SAMPLE_COUNT_MISMATCH,)
+    if names is not None and len(names) != len(counts):
+        names = None
+        flags += (PacketFlag.NAME_COUNT_MISMATCH,)
+    return DataPacket(
+        counter,
+        control,
+        names,
+        samples_in_payload,
+        total_samples,
+        bcd.hex(),
+        integer_width,
+        counts,
+        values,
+        times,
+        flags,
+    )
+
+
+def _read_names(view: memoryview) -> tuple[tuple[str, ...] | None, int]:
+    """Return the names, None where their length is 0, and the offset of the payload."""
+    at = _HEADER.size
+    if len(view) < at + _NAMES_LENGTH.size:
+        raise ProtocolError(
+            f'names length: {len(view) - at} bytes left at offset {at}, need {_NAMES_LENGTH.size}'
+        )
+    (length,) = _NAMES_LENGTH.unpack_from(view, at)
+    at += _NAMES_LENGTH.size
+    if len(view) - at < length:
+        raise ProtocolError(f'names: {len(view) - at} bytes left at offset {at}, need {length}')
+    if length == 0:
+        return None, at
+    return _split_names(bytes(view[at : at + length])), at + length
+
+
+@lru_cache(maxsize=16)  # a publisher repeats the same names in each packet
+def _split_names(raw: bytes) -> tuple[str, ...]:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:  # the document counts characters: a single-byte code page
+        text = raw.decode('latin-1')
+    return tuple(text.split(NAME_SEPARATOR))
+
+
+def _read_frame(
+    view: memoryview, payload: int, start_string: bytes, size: int
+) -> tuple[int, tuple[PacketFlag, ...]]:
+    """Return the offset of the end string, and what was odd about the frame."""
+    if start_string == START:
+        end_string = END
+        flags: tuple[PacketFlag, ...] = ()
+    elif start_string == END:
+        end_string = START
+        flags = (PacketFlag.MIRRORED_STRINGS,)
+    else:
+        raise ProtocolError(
+            f'start string at offset {payload}: '
+            f'expected {START.hex()}, got {start_string.hex()}'
+        )
+    if size < SIZE_WITHOUT_DATA:
+        raise ProtocolError(f'payload size: {size}, expected at least {SIZE_WITHOUT_DATA}')
+    end = payload + len(START) + size
+    left = len(view) - end
+    if left < len(END):
+        raise ProtocolError(
+            f'end string: {max(0, left)} bytes left at offset {end}, where payload size {size} '
+            f'puts it, need {len(END)}'
+        )
+    (found,) = _END_STRING.unpack_from(view, end)
+    if found != end_string:
+        raise ProtocolError(
+            f'end string at offset {end}, where payload size {size} puts it: '
+            f'expected {end_string.hex()}, got {found.hex()}'
+        )
+    if left > len(END):
+        flags += (PacketFlag.TRAILING_BYTES,)
+    return end, flags
+
+
+def _find_width(
+    view: memoryview,
+    start: int,
+    end: int,
+    tagged: bool,
+    samples_in_payload: int,
+    parameters: int | None,
+) -> tuple[int, bool]:
+    """
+    Find out how wide integer values are (Ulyssix wire notes, section 2, row 7).
+
+    parameters: how many there are, if it is known. Returns the width, and whether the other one
+    would have done as well.
+    """
+    landed = {}
+    reasons = []
+    for width in (8, 4):
+        try:
+            counts, values, _ = _read_parameters(view, start, end, SAMPLE_LAYOUTS[width][tagged])
+        except ProtocolError as error:
+            reasons.append(f'as {width}-byte values, {error}')
+            continue
+        if len(values) == samples_in_payload:
+            landed[width] = len(counts)
+        else:
+            reasons.append(
+                f'as {width}-byte values, {len(values)} samples, expected {samples_in_payload}'
+            )
+    if not landed:
+        raise ProtocolError('; '.join(reasons))
+    widths = [width for width in landed if landed[width] == parameters] or list(landed)
+    return widths[0], len(widths) > 1
+
+
+def _read_parameters(view: memoryview, start: int, end: int, layout: SampleLayout) -> _Columns:
+    """
+    Walk the counts from start, which must end exactly at end, and copy the columns.
+
+    Where all counts are equal, as they are when every parameter has the same rate, one strided
+    look proves them and the columns come straight out of the datagram.
+    """
+    size = layout.sample.itemsize
+    (first,) = _COUNT.unpack_from(view, start)  # the end string follows, so never out of bounds
+    stride = 4 + first * size
+    parameters, rest = divmod(end - start, stride)
+    if rest == 0:
+        equal = np.ndarray((parameters,), _COUNT_TYPE, view, start, (stride,))
+        if equal.tobytes() == _COUNT.pack(first) * parameters:
+            if parameters == 1:  # one row copies faster
+                samples = np.ndarray((first,), layout.sample, view, start + 4)
+            else:
+                rows, steps = (parameters, first), (stride, size)
+                samples = np.ndarray(rows, layout.sample, view, start + 4, steps)
+            return equal.astype(_INT64), *_copy(samples, layout)
+    counts: list[int] = []
+    parts = []
+    at = start
+    while at < end:
+        (count,) = _COUNT.unpack_from(view, at)
+        begin = at + 4
+        at = begin + count * size
+        if at > end:
+            raise _overrun(len(counts) + 1, count, size, begin, end)
+        counts.append(count)
+        parts.append(view[begin:at])
+    samples = np.ndarray((sum(counts),), layout.sample, b''.join(parts))
+    return np.array(counts, _INT64), *_copy(samples, layout)
+
+
+def _overrun(parameter: int, count: int, size: int, begin: int, end: int) -> ProtocolError:
+    where = f'parameter {parameter}'
+    if begin > end:
+        at = begin - _COUNT.size
+        return ProtocolError(
+            f'{where}: {end - at} bytes left at offset {at}, need {_COUNT.size} for its count'
+        )
+    return ProtocolError(
+        f'{where}: {end - begin} bytes left at offset {begin}, '
+        f'need {count * size} for {count} samples'
+    )
+
+
+def _copy(
+    samples: NDArray[Any], layout: SampleLayout
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Copy values and times out of the samples, each into one contiguous array."""
+    values, times = samples, None
+    if layout.tagged:
+        values, times = samples['value'], samples['time'].flatten()
+    values = values.flatten()
+    return values.astype(_INT64) if layout.narrow else values, times

@@ -1,0 +1,155 @@
+"""
+The packet's time: binary coded decimal, in either order of its two 32-bit words.
+
+Ulyssix wire notes, section 2, rows 3 to 5 and 20. One word is the date 0DDDHHMM, the other the
+clock SSmmmuuu, a decimal digit a nibble. The document's table and its appendix disagree about
+which of them is sent first.
+"""
+
+from dataclasses import dataclass
+import enum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The appendix prints the factors of days and hours ten times too small (row 4).
+MICROS_PER_SECOND = 1_000_000
+MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
+MICROS_PER_HOUR = 60 * MICROS_PER_MINUTE
+MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+
+_NIBBLE_SHIFTS = np.arange(60, -1, -4, dtype=np.uint64)
+
+_Count = TypeVar('_Count', int, NDArray[np.int64])
+
+
+class WordOrder(enum.Enum):
+    """Which of the two 32-bit words comes first on the wire."""
+
+    FIRST_WORD_HIGH = 'first_word_high'  # date, then clock: the appendix's shifts
+    TRUE_U64 = 'true_u64'  # clock, then date: the table's nibble numbers
+
+
+@dataclass(frozen=True, slots=True)
+class PacketTime:
+    """
+    The time of the first data point, as one word order reads it.
+
+    doy is the day of the year, 1..366, 1 January being 1; second runs to 60 for a leap second.
+    There is no year and no time zone.
+    """
+
+    doy: int
+    hour: int
+    minute: int
+    second: int
+    microsecond: int
+    word_order: WordOrder
+
+
+def decode_bcd(raw: bytes, word_order: WordOrder | None = None) -> tuple[PacketTime, ...]:
+    """
+    Read the eight bytes of a packet's time.
+
+    Returns the readings that are a time: none, one, or (for 0.87 % of all times) one of either
+    word order, `FIRST_WORD_HIGH` first. With word_order only that reading is tried. Which of two
+    is true the bytes cannot tell: keep the order of a packet that had one.
+    """
+    digits = raw[::-1].hex()
+    if not digits.isdecimal():
+        return ()
+    high, low = divmod(int(digits), 100_000_000)
+    readings: tuple[PacketTime, ...] = ()
+    if word_order is not WordOrder.TRUE_U64:
+        readings += _read_words(low, high, WordOrder.FIRST_WORD_HIGH)
+    if word_order is not WordOrder.FIRST_WORD_HIGH:
+        readings += _read_words(high, low, WordOrder.TRUE_U64)
+    return readings
+
+
+def _read_words(date: int, clock: int, word_order: WordOrder) -> tuple[PacketTime, ...]:
+    doy, hour_minute = divmod(date, 10_000)
+    if not 1 <= doy <= 366:
+        return ()
+    hour, minute = divmod(hour_minute, 100)
+    second, microsecond = divmod(clock, MICROS_PER_SECOND)
+    if hour > 23 or minute > 59 or second > 60:
+        return ()
+    return (PacketTime(doy, hour, minute, second, microsecond, word_order),)
+
+
+def encode_bcd(time: PacketTime) -> bytes:
+    """
+    Return the eight bytes of a packet's time, in the word order that it names.
+
+    Raises ValueError for a time that does not exist.
+    """
+    for name, low, high in (
+        ('doy', 1, 366),
+        ('hour', 0, 23),
+        ('minute', 0, 59),
+        ('second', 0, 60),
+        ('microsecond', 0, MICROS_PER_SECOND - 1),
+    ):
+        value = getattr(time, name)
+        if not low <= value <= high:
+            raise ValueError(f'{name} is {value}, expected {low} to {high}')
+    date = bytes.fromhex(f'{time.doy:04d}{time.hour:02d}{time.minute:02d}')[::-1]
+    clock = bytes.fromhex(f'{time.second:02d}{time.microsecond:06d}')[::-1]
+    if WordOrder(time.word_order) is WordOrder.FIRST_WORD_HIGH:
+        return date + clock
+    return clock + date
+
+
+def micros_since_jan1(
+    day: _Count,
+    hour: _Count,
+    minute: _Count,
+    second: _Count,
+    microsecond: _Count,
+    day_base: int = 1,
+) -> _Count:
+    """
+    Return microseconds since 1 January 00:00, for integers or arrays of them.
+
+    day_base is the number that 1 January has: 1 as IRIG counts (the reading proposed), 0 as the
+    appendix multiplies. Raises ValueError for another day_base.
+    """
+    if day_base not in (0, 1):
+        raise ValueError(f'day_base is {day_base}, expected 0 or 1')
+    return (
+        (day - day_base) * MICROS_PER_DAY
+        + hour * MICROS_PER_HOUR
+        + minute * MICROS_PER_MINUTE
+        + second * MICROS_PER_SECOND
+        + microsecond
+    )
+
+
+def bcd_to_micros(
+    bcd: NDArray[np.uint64], word_order: WordOrder, day_base: int = 1
+) -> NDArray[np.int64]:
+    """
+    Convert many packet times to microseconds since 1 January 00:00.
+
+    bcd, of any shape, holds each time's eight bytes read as one little-endian integer. Returns
+    int64 of that shape, -1 where the bytes are no time in this word order.
+    """
+    if word_order is WordOrder.FIRST_WORD_HIGH:
+        bcd = (bcd << np.uint64(32)) | (bcd >> np.uint64(32))
+    digits = ((bcd[..., np.newaxis] >> _NIBBLE_SHIFTS) & np.uint64(15)).astype(np.int64)
+    doy, hour, minute, second, microsecond = (
+        digits[..., first:end] @ 10 ** np.arange(end - first - 1, -1, -1)
+        for first, end in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 16))
+    )
+    is_time = (
+        (digits <= 9).all(axis=-1)
+        & (doy >= 1)
+        & (doy <= 366)
+        & (hour <= 23)
+        & (minute <= 59)
+        & (second <= 60)
+    )
+    micros = micros_since_jan1(doy, hour, minute, second, microsecond, day_base)
+    return np.where(is_time, micros, -1)

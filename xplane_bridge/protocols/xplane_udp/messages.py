@@ -1,0 +1,475 @@
+"""
+Every message of X-Plane's UDP but DATA and its selections, as plain values.
+
+The fields are those of the wire, in its units (X-Plane UDP wire notes, section 5). Nothing is
+checked here: a decoded message shows what was sent; codec.py refuses to send what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from xplane_bridge.protocols.xplane_udp.data import Data, Dcoc, Dsel, Ucoc, Usel
+
+DATA_OUTPUT_TARGET = {9: 60, 10: 64, 11: 64, 12: 64}
+"""Version -> the index of ISET (9, 10) and ISE4 or ISE6 (10 to 12) that says where the rows
+of DSEL go (wire notes, section 3)."""
+
+
+# ---------------------------------------------------------------- datarefs and commands
+
+@dataclass(frozen=True, slots=True)
+class RrefRequest:
+    """
+    Ask for a dataref at a rate (RREF, 413 bytes). The replies go to the port this came from.
+
+    freq is in Hz and 0 cancels; index is the caller's own number for it, which the replies
+    repeat; dataref is a path, with ``[n]`` at the end for one element of an array. An unknown
+    path is met with silence.
+    """
+
+    tag: ClassVar[str] = 'RREF'
+
+    freq: int
+    index: int
+    dataref: str
+
+
+@dataclass(frozen=True, slots=True)
+class RrefReply:
+    """
+    Values of datarefs (RREF), as (index of the request, value) pairs in the wire's order.
+
+    Every value is a float32 on the wire, integers and doubles too.
+    """
+
+    tag: ClassVar[str] = 'RREF'
+
+    values: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dref:
+    """Write one dataref (DREF). X-Plane 12 drops a datagram that is not 509 bytes long."""
+
+    tag: ClassVar[str] = 'DREF'
+
+    value: float
+    dataref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cmnd:
+    """Run a command once (CMND), by its path."""
+
+    tag: ClassVar[str] = 'CMND'
+
+    command: str
+
+
+# ---------------------------------------------------------------- what X-Plane tells
+
+@dataclass(frozen=True, slots=True)
+class RposRequest:
+    """
+    Ask for the aircraft's pose at a rate in Hz (RPOS); 0 stops it.
+
+    A decimal string to X-Plane 11 and 12, a binary int32 to 9 and 10.
+    """
+
+    tag: ClassVar[str] = 'RPOS'
+
+    rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class RposReply:
+    """
+    The pose of the user's aircraft (RPOS, 69 bytes), longitude first on the wire.
+
+    lon, lat in degrees and ele_m, metres above mean sea level, are doubles. agl_m is the height
+    above ground; the angles are degrees, nose up and right wing down positive; v_east, v_up,
+    v_south are m/s; p, q, r are the roll, pitch and yaw rates in rad/s.
+    """
+
+    tag: ClassVar[str] = 'RPOS'
+
+    lon: float
+    lat: float
+    ele_m: float
+    agl_m: float
+    pitch_deg: float
+    heading_true_deg: float
+    roll_deg: float
+    v_east: float
+    v_up: float
+    v_south: float
+    p_rad_s: float
+    q_rad_s: float
+    r_rad_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RadrRequest:
+    """Ask for this many points of weather radar a frame (RADR); 0 stops it."""
+
+    tag: ClassVar[str] = 'RADR'
+
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class RadrPoint11:
+    """A point of X-Plane 11's radar: degrees, storm level 0..100, storm tops in metres MSL."""
+
+    tag: ClassVar[str] = 'RADR'
+
+    lon: float
+    lat: float
+    storm_level: int
+    tops_m: float
+
+
+@dataclass(frozen=True, slots=True)
+class RadrPoint12:
+    """A point of X-Plane 12's radar: degrees, cloud bases and tops in metres, two ratios."""
+
+    tag: ClassVar[str] = 'RADR'
+
+    lon: float
+    lat: float
+    bases_m: float
+    tops_m: float
+    clouds_ratio: float
+    precip_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class RadrReply:
+    """
+    Points of weather radar (RADR): 13 bytes each in X-Plane 11, 24 in 12.
+
+    The length tells the two apart but for common multiples of 13 and 24 (24 points of 11 are as
+    long as 13 of 12), which are read as X-Plane 12's unless the version is given.
+    """
+
+    tag: ClassVar[str] = 'RADR'
+
+    points: tuple[RadrPoint11, ...] | tuple[RadrPoint12, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Becn:
+    """
+    The beacon that X-Plane multicasts about once a second to 239.255.1.1:49707 (BECN).
+
+    host_id is 1 for X-Plane, 2 for Plane Maker; version is like 115501; role is 1 master,
+    2 external visual, 3 instructor's station; port is where that X-Plane listens; name is the
+    computer's; raknet_port is there from beacon 1.2.
+    """
+
+    tag: ClassVar[str] = 'BECN'
+
+    major: int
+    minor: int
+    host_id: int
+    version: int
+    role: int
+    port: int
+    name: str
+    raknet_port: int | None = None
+
+
+# ---------------------------------------------------------------- placing and loading
+
+@dataclass(frozen=True, slots=True)
+class Vehx:
+    """
+    Put aircraft p (0 the user's, 1..19) somewhere and stop its flight model (VEHX, 45 bytes).
+
+    Latitude first. lat, lon in degrees, ele_m metres above mean sea level, psi_true, theta and
+    phi (heading, pitch, roll) in degrees.
+    """
+
+    tag: ClassVar[str] = 'VEHX'
+
+    p: int
+    lat: float
+    lon: float
+    ele_m: float
+    psi_true: float
+    theta: float
+    phi: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vehs:
+    """Put aircraft p somewhere once, its flight model runs on (VEHS, X-Plane 12); as Vehx."""
+
+    tag: ClassVar[str] = 'VEHS'
+
+    p: int
+    lat: float
+    lon: float
+    ele_m: float
+    psi_true: float
+    theta: float
+    phi: float
+
+
+@dataclass(frozen=True, slots=True)
+class Veh1:
+    """
+    Put an aircraft somewhere in X-Plane 9 and 10 (VEH1); the first seven as in Vehx.
+
+    gear, flap and vector are ratios 0..1; None leaves them alone. Public senders to X-Plane 9
+    pack the body (57 bytes), later ones to 10 align the doubles to eight bytes (61): encoded by
+    version, understood both; no vendor text was found for either.
+    """
+
+    tag: ClassVar[str] = 'VEH1'
+
+    p: int
+    lat: float
+    lon: float
+    ele_m: float
+    psi_true: float
+    theta: float
+    phi: float
+    gear: float | None = None
+    flap: float | None = None
+    vector: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prel:
+    """
+    Start a flight somewhere (PREL, 69 bytes).
+
+    type_start 6 starts at lat, lon (degrees), ele_m (m MSL), psi_true (degrees) with speed_m_s;
+    10 on ramp and 11 on runway number apt_rwy_idx of airport apt_id, from its end apt_rwy_dir
+    (0 or 1). p_idx is the aircraft, 0 the user's.
+    """
+
+    tag: ClassVar[str] = 'PREL'
+
+    type_start: int
+    p_idx: int = 0
+    apt_id: str = ''
+    apt_rwy_idx: int = 0
+    apt_rwy_dir: int = 0
+    lat: float = 0.0
+    lon: float = 0.0
+    ele_m: float = 0.0
+    psi_true: float = 0.0
+    speed_m_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Acfn:
+    """Load an aircraft as number p: a path relative to X-Plane and a livery (ACFN, 165 bytes)."""
+
+    tag: ClassVar[str] = 'ACFN'
+
+    p: int
+    path: str
+    livery_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Acpr:
+    """Load an aircraft and start a flight with it, in one message (ACPR, 229 bytes)."""
+
+    tag: ClassVar[str] = 'ACPR'
+
+    aircraft: Acfn
+    start: Prel
+
+
+@dataclass(frozen=True, slots=True)
+class Objn:
+    """Load an object file as number index (OBJN, 509 bytes)."""
+
+    tag: ClassVar[str] = 'OBJN'
+
+    index: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Objl:
+    """
+    Put object index somewhere (OBJL, 61 bytes).
+
+    lat, lon in degrees, ele_m in m MSL, psi_true, theta, phi in degrees; on_ground 1 puts it on
+    the terrain; smoke_size makes smoke.
+    """
+
+    tag: ClassVar[str] = 'OBJL'
+
+    index: int
+    lat: float
+    lon: float
+    ele_m: float
+    psi_true: float
+    theta: float
+    phi: float
+    on_ground: int = 0
+    smoke_size: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Simo:
+    """Save (0) or load (1) a situation, save (2) or load (3) a movie (SIMO, 161 bytes)."""
+
+    tag: ClassVar[str] = 'SIMO'
+
+    action: int
+    path: str
+
+
+# ---------------------------------------------------------------- settings, sound, failures
+
+@dataclass(frozen=True, slots=True)
+class Ise4:
+    """Set, or with use 0 clear, an IPv4 output (ISE4, 37 bytes); see DATA_OUTPUT_TARGET."""
+
+    tag: ClassVar[str] = 'ISE4'
+
+    index: int
+    ip: str
+    port: int
+    use: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ise6:
+    """Set, or with use 0 clear, an IPv6 output (ISE6, 85 bytes)."""
+
+    tag: ClassVar[str] = 'ISE6'
+
+    index: int
+    ip: str
+    port: int
+    use: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Iset:
+    """Set, or with use 0 clear, an output of X-Plane 9 or 10 (ISET, 37 bytes)."""
+
+    tag: ClassVar[str] = 'ISET'
+
+    index: int
+    ip: str
+    port: int
+    use: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Alrt:
+    """Show four lines of up to 239 characters, some empty if need be (ALRT, 965 bytes)."""
+
+    tag: ClassVar[str] = 'ALRT'
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Fail a system by its number (FAIL)."""
+
+    tag: ClassVar[str] = 'FAIL'
+
+    system: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reco:
+    """Recover a system by its number (RECO)."""
+
+    tag: ClassVar[str] = 'RECO'
+
+    system: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nfal:
+    """Fail a navaid by its identifier (NFAL)."""
+
+    tag: ClassVar[str] = 'NFAL'
+
+    navaid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nrec:
+    """Recover a navaid by its identifier (NREC)."""
+
+    tag: ClassVar[str] = 'NREC'
+
+    navaid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quit:
+    """Quit X-Plane (QUIT)."""
+
+    tag: ClassVar[str] = 'QUIT'
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """Shut down the computer X-Plane runs on (SHUT)."""
+
+    tag: ClassVar[str] = 'SHUT'
+
+
+@dataclass(frozen=True, slots=True)
+class Rese:
+    """Recover all failures (RESE)."""
+
+    tag: ClassVar[str] = 'RESE'
+
+
+@dataclass(frozen=True, slots=True)
+class Soun:
+    """Play a sound file once (SOUN, 513 bytes); freq and vol are ratios."""
+
+    tag: ClassVar[str] = 'SOUN'
+
+    freq: float
+    vol: float
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lsnd:
+    """Play a sound file in a loop, as number index (LSND, 517 bytes); freq, vol are ratios."""
+
+    tag: ClassVar[str] = 'LSND'
+
+    index: int
+    freq: float
+    vol: float
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ssnd:
+    """Stop the loop that LSND started (SSND, 517 bytes)."""
+
+    tag: ClassVar[str] = 'SSND'
+
+    index: int
+    freq: float
+    vol: float
+    path: str
+
+
+Message: TypeAlias = (
+    Data | Dsel | Usel | Dcoc | Ucoc | RrefRequest | RrefReply | Dref | Cmnd | RposRequest
+    | RposReply | RadrRequest | RadrReply | Becn | Vehx | Vehs | Veh1 | Prel | Acfn | Acpr | Objn
+    | Objl | Simo | Ise4 | Ise6 | Iset | Alrt | Fail | Reco | Nfal | Nrec | Quit | Shut | Rese
+    | Soun | Lsnd | Ssnd)

@@ -1,0 +1,201 @@
+"""
+X-Plane's commands (sim/flight_controls/flaps_down and so on) for the simulated aircraft.
+
+A command is run once, or begun and ended, as a button is. Some act when pressed, some for as long
+as they are held: once is a press of one step of _STEP_TIME. What is not in the table is unknown,
+as a misspelt name is to X-Plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from xplane_bridge.simulators.world import World
+
+Phase: TypeAlias = Literal['once', 'begin', 'end']
+
+# How far one press moves a held control, as seconds of holding.
+_STEP_TIME = 0.1
+_THROTTLE_RATE = 0.5
+_TRIM_RATE = 0.1
+_FLAP_NOTCHES = 3
+_BRAKE_REGULAR = 0.5
+_ENGINE_COMMANDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a button does when pressed, each second while held (by seconds), and when let go."""
+
+    press: Callable[[], None] | None = None
+    hold: Callable[[float], None] | None = None
+    release: Callable[[], None] | None = None
+
+
+class Commands:
+    """The commands of one world."""
+
+    def __init__(self, world: World) -> None:
+        """Make the table."""
+        self._world = world
+        self._held: set[str] = set()
+        self._table = self._make_table()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names that are known."""
+        return frozenset(self._table)
+
+    def run(self, name: str, phase: Phase = 'once') -> bool:
+        """
+        Run a command once, or begin or end it; return False for an unknown name.
+
+        An end without a begin still lets go.
+        """
+        command = self._table.get(name)
+        if command is None:
+            return False
+        if phase != 'end' and name not in self._held:
+            if command.press:
+                command.press()
+            if command.hold:
+                command.hold(_STEP_TIME)
+        if phase == 'begin':
+            self._held.add(name)
+        else:
+            self._held.discard(name)
+            if command.release:
+                command.release()
+        return True
+
+    def hold(self, seconds: float) -> None:
+        """Let the commands that are held act for some seconds."""
+        for name in sorted(self._held):
+            hold = self._table[name].hold
+            if hold:
+                hold(seconds)
+
+    def _make_table(self) -> dict[str, _Command]:
+        table = {'sim/none/none': _Command()}
+        table.update(self._flight_controls())
+        table.update(self._engines())
+        table.update(self._lights())
+        table.update(self._operation())
+        return table
+
+    def _flight_controls(self) -> dict[str, _Command]:
+        world = self._world
+        set_controls = world.aircraft.set_controls
+
+        def flaps(change: int) -> None:
+            notch = round(world.aircraft.state.flaps * _FLAP_NOTCHES) + change
+            set_controls(flaps=notch / _FLAP_NOTCHES)
+
+        def gear_toggle() -> None:
+            set_controls(gear=0.0 if world.aircraft.state.gear > 0.5 else 1.0)
+
+        def brakes_toggle(effort: float) -> None:
+            set_controls(parking_brake=0.0 if world.aircraft.state.parking_brake else effort)
+
+        def brakes(effort: float) -> _Command:
+            return _Command(press=lambda: set_controls(left_brake=effort, right_brake=effort),
+                            release=lambda: set_controls(left_brake=0.0, right_brake=0.0))
+
+        def speed_brakes(change: float) -> None:
+            set_controls(speedbrake=min(
+                max(world.aircraft.state.speedbrake + change, 0.0), 1.0))
+
+        def speed_brakes_toggle() -> None:
+            set_controls(speedbrake=0.0 if world.aircraft.state.speedbrake > 0.0 else 1.0)
+
+        def trim(name: str, rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                now: float = getattr(world.aircraft.state, name)
+                set_controls(**{name: now + rate * seconds})
+            return _Command(hold=hold)
+
+        commands = {
+            'flaps_up': _Command(lambda: flaps(-1)),
+            'flaps_down': _Command(lambda: flaps(1)),
+            'landing_gear_up': _Command(lambda: set_controls(gear=0.0)),
+            'landing_gear_down': _Command(lambda: set_controls(gear=1.0)),
+            'landing_gear_toggle': _Command(gear_toggle),
+            'brakes_toggle_regular': _Command(lambda: brakes_toggle(_BRAKE_REGULAR)),
+            'brakes_toggle_max': _Command(lambda: brakes_toggle(1.0)),
+            'brakes_regular': brakes(_BRAKE_REGULAR),
+            'brakes_max': brakes(1.0),
+            'speed_brakes_down_one': _Command(lambda: speed_brakes(0.5)),
+            'speed_brakes_up_one': _Command(lambda: speed_brakes(-0.5)),
+            'speed_brakes_down_all': _Command(lambda: speed_brakes(1.0)),
+            'speed_brakes_up_all': _Command(lambda: speed_brakes(-1.5)),
+            'speed_brakes_toggle': _Command(speed_brakes_toggle),
+            'pitch_trim_up': trim('elevator_trim', _TRIM_RATE),
+            'pitch_trim_down': trim('elevator_trim', -_TRIM_RATE),
+            'aileron_trim_left': trim('aileron_trim', -_TRIM_RATE),
+            'aileron_trim_right': trim('aileron_trim', _TRIM_RATE),
+            'aileron_trim_center': _Command(lambda: set_controls(aileron_trim=0.0)),
+            'rudder_trim_left': trim('rudder_trim', -_TRIM_RATE),
+            'rudder_trim_right': trim('rudder_trim', _TRIM_RATE),
+            'rudder_trim_center': _Command(lambda: set_controls(rudder_trim=0.0)),
+        }
+        return {f'sim/flight_controls/{name}': command for name, command in commands.items()}
+
+    def _engines(self) -> dict[str, _Command]:
+        world = self._world
+
+        def throttle(engine: int | None, rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                world.set_throttle_handles([
+                    now + rate * seconds if engine in (None, n) else None
+                    for n, now in enumerate(world.throttle_handles)])
+            return _Command(hold=hold)
+
+        def mixture(rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                world.aircraft.set_controls(mixture=[
+                    engine.mixture + rate * seconds for engine in world.aircraft.state.engines])
+            return _Command(hold=hold)
+
+        commands = {
+            'throttle_up': throttle(None, _THROTTLE_RATE),
+            'throttle_down': throttle(None, -_THROTTLE_RATE),
+            'mixture_up': mixture(_THROTTLE_RATE),
+            'mixture_down': mixture(-_THROTTLE_RATE),
+            'mixture_max': _Command(lambda: world.aircraft.set_controls(mixture=1.0)),
+            'mixture_min': _Command(lambda: world.aircraft.set_controls(mixture=0.0)),
+        }
+        for n in range(_ENGINE_COMMANDS):
+            commands[f'throttle_up_{n + 1}'] = throttle(n, _THROTTLE_RATE)
+            commands[f'throttle_down_{n + 1}'] = throttle(n, -_THROTTLE_RATE)
+        return {f'sim/engines/{name}': command for name, command in commands.items()}
+
+    def _lights(self) -> dict[str, _Command]:
+        lights = self._world.lights
+
+        def switch(light: str, on: bool | None) -> _Command:
+            def press() -> None:
+                lights[light] = int(not lights[light] if on is None else on)
+            return _Command(press)
+
+        return {f'sim/lights/{light}_lights_{what}': switch(light, on)
+                for light in lights
+                for what, on in (('on', True), ('off', False), ('toggle', None))}
+
+    def _operation(self) -> dict[str, _Command]:
+        world = self._world
+
+        def pause(on: bool | None) -> _Command:
+            def press() -> None:
+                world.paused = not world.paused if on is None else on
+            return _Command(press)
+
+        return {
+            'sim/operation/pause_toggle': pause(None),
+            'sim/operation/pause_on': pause(True),
+            'sim/operation/pause_off': pause(False),
+            'sim/operation/reset_flight': _Command(world.reset_flight),
+            'sim/operation/fix_all_systems': _Command(world.aircraft.restore_engine),
+        }

@@ -1,0 +1,104 @@
+"""What a dataref is to the simulated X-Plane, and the table that collects them by version."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+Read: TypeAlias = Callable[[], float]
+ReadMany: TypeAlias = Callable[[], Sequence[float]]
+Write: TypeAlias = Callable[[Any], None]
+
+
+class DatarefType(Enum):
+    """X-Plane's types of datarefs."""
+
+    FLOAT = 'float'
+    DOUBLE = 'double'
+    INT = 'int'
+    FLOAT_ARRAY = 'float[]'
+    INT_ARRAY = 'int[]'
+    BYTES = 'byte[]'
+
+    def __init__(self, value: str) -> None:
+        """Note what follows from the type, once."""
+        self.is_array = value.endswith('[]')
+        self.is_integer = value.startswith(('int', 'byte'))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    One dataref: type, reader, and writer if it can be written.
+
+    A scalar's reader returns a number and its writer takes one; an array's return and take as
+    many as the array has, in the type's own kind of number.
+    """
+
+    type: DatarefType
+    read: Callable[[], Any]
+    write: Write | None = None
+
+
+class Table:
+    """Collects the datarefs of one X-Plane version; ``since`` is the first that has a name."""
+
+    def __init__(self, version: int) -> None:
+        """Begin an empty table for X-Plane 9, 10, 11 or 12."""
+        self.version = version
+        self.entries: dict[str, Entry] = {}
+
+    @property
+    def engine_slots(self) -> int:
+        """Return how many elements arrays by engine have."""
+        return 16 if self.version >= 12 else 8
+
+    def float_(self, name: str, read: Read, write: Write | None = None, since: int = 9) -> None:
+        """Add a float."""
+        self._add(DatarefType.FLOAT, name, read, write, since)
+
+    def double(self, name: str, read: Read, write: Write | None = None, since: int = 9) -> None:
+        """Add a double."""
+        self._add(DatarefType.DOUBLE, name, read, write, since)
+
+    def int_(self, name: str, read: Callable[[], int], write: Write | None = None,
+             since: int = 9) -> None:
+        """Add an int."""
+        self._add(DatarefType.INT, name, read, write, since)
+
+    def floats(self, name: str, read: ReadMany, write: Write | None = None,
+               since: int = 9) -> None:
+        """Add a float array."""
+        self._add(DatarefType.FLOAT_ARRAY, name, read, write, since)
+
+    def ints(self, name: str, read: Callable[[], Sequence[int]], write: Write | None = None,
+             since: int = 9) -> None:
+        """Add an int array."""
+        self._add(DatarefType.INT_ARRAY, name, read, write, since)
+
+    def text(self, name: str, text: str, size: int) -> None:
+        """Add a byte array that holds a constant text, filled up with NULs."""
+        padded = tuple(text.encode('ascii', 'replace')[:size - 1].ljust(size, b'\0'))
+        self._add(DatarefType.BYTES, name, lambda: padded, None, 9)
+
+    def _add(self, type_: DatarefType, name: str, read: Callable[[], Any],
+             write: Write | None, since: int) -> None:
+        if self.version >= since:
+            self.entries[name] = Entry(type_, read, write)
+
+
+def element(vector: ReadMany, index: int) -> Read:
+    """Return a reader of one element of what another reads."""
+    return lambda: vector()[index]
+
+
+def replaced(vector: Sequence[float], index: int, value: float) -> tuple[float, float, float]:
+    """Return a vector of three with one element changed."""
+    x, y, z = (value if i == index else old for i, old in enumerate(vector))
+    return (x, y, z)
+
+
+def padded(values: Iterable[Any], size: int, filler: float) -> list[Any]:
+    """Return values cut or filled up to a size."""
+    filled = list(values)[:size]
+    return filled + [filler] * (size - len(filled))

@@ -1,0 +1,114 @@
+"""
+X-Plane's datarefs over the simulated world: reading and writing by name, as one version has them.
+
+Only what is modelled exists: a name that X-Plane has but the model has no value for is unknown
+here, not made up. dataref_flight, dataref_cockpit and dataref_traffic list what there is and what
+each means. Several stores, of different versions, may look at one world.
+"""
+
+from collections.abc import Sequence
+import math
+from typing import NamedTuple
+
+from xplane_bridge.simulators.dataref_cockpit import add_cockpit
+from xplane_bridge.simulators.dataref_entries import DatarefType, Table
+from xplane_bridge.simulators.dataref_flight import add_flight
+from xplane_bridge.simulators.dataref_traffic import add_traffic
+from xplane_bridge.simulators.world import World
+
+XPLANE_VERSIONS = (9, 10, 11, 12)
+
+# Beyond any figure of flight, and small enough that no square of it overflows.
+_LARGEST = 1e9
+
+
+class DatarefValue(NamedTuple):
+    """
+    A dataref as read: its X-Plane type and its values.
+
+    A scalar has one value, an array as many as X-Plane's. Floats and doubles are Python floats in
+    double precision (rounding to float32 is the wire's affair); ints and bytes (0..255) are ints.
+    """
+
+    type: DatarefType
+    values: tuple[float, ...]
+
+
+class DatarefStore:
+    """
+    The datarefs of one world as X-Plane 9, 10, 11 or 12 would show them.
+
+    Names are whole: an element is read with read_element, since only some faces of X-Plane
+    understand ``name[i]``.
+    """
+
+    def __init__(self, world: World, xplane_version: int = 11) -> None:
+        """Make the table. Raises ValueError for another version."""
+        if xplane_version not in XPLANE_VERSIONS:
+            raise ValueError(f'X-Plane version is {xplane_version}, must be in {XPLANE_VERSIONS}')
+        self.world = world
+        self.xplane_version = xplane_version
+        table = Table(xplane_version)
+        for add in (add_flight, add_cockpit, add_traffic):
+            add(table, world)
+        self._entries = table.entries
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return all names, sorted."""
+        return tuple(sorted(self._entries))
+
+    def read(self, name: str) -> DatarefValue | None:
+        """Return type and values, or None for an unknown name."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return None
+        if entry.type.is_array:
+            return DatarefValue(entry.type, tuple(entry.read()))
+        return DatarefValue(entry.type, (entry.read(),))
+
+    def read_element(self, name: str, index: int) -> float | None:
+        """
+        Return one element of an array, or None where there is none.
+
+        Index 0 of a scalar is the scalar.
+        """
+        value = self.read(name)
+        if value is None or not 0 <= index < len(value.values):
+            return None
+        return value.values[index]
+
+    def writable(self, name: str) -> bool:
+        """Tell whether the name is known and can be written."""
+        entry = self._entries.get(name)
+        return entry is not None and entry.write is not None
+
+    def write(self, name: str, values: Sequence[float], offset: int = 0) -> bool:
+        """
+        Write a scalar, or an array from element offset on; return whether anything was written.
+
+        As in X-Plane nothing happens (False) for a name that is unknown or read-only; values
+        beyond the end are dropped, fewer leave the rest, ints are cut toward zero. Unlike
+        X-Plane, where NaN and infinities get into the flight model, a write that holds one is
+        ignored. Numbers are clamped to what the model can bear.
+        """
+        entry = self._entries.get(name)
+        if entry is None or entry.write is None or not values or offset < 0:
+            return False
+        if not all(map(math.isfinite, values)):
+            return False
+        given = [min(max(float(v), -_LARGEST), _LARGEST) for v in values]
+        if entry.type.is_integer:
+            given = [int(v) for v in given]
+        if not entry.type.is_array:
+            if offset:
+                return False
+            entry.write(given[0])
+            return True
+        merged = list(entry.read())
+        given = given[:len(merged) - offset]
+        if offset >= len(merged):
+            return False
+        merged[offset:offset + len(given)] = given
+        entry.write(merged)
+        return True

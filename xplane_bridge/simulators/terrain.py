@@ -1,0 +1,71 @@
+"""
+The ground under the simulated aircraft: one smooth function of latitude and longitude.
+
+Within 8 km of the home airfield (47.4 N, 8.5 E, 430 m) the ground is flat; by 20 km it has turned
+into hills of up to about 650 m. The land is broken by seas, the nearest 55 km to the east, which
+stand at elevation 0. Slopes stay below about 6 %. There is no scenery behind it: it exists so
+that heights above ground, terrain probes and landings mean something.
+"""
+
+import math
+
+HOME_LAT_DEG = 47.4
+HOME_LON_DEG = 8.5
+HOME_ELEVATION = 430.0
+
+_FLAT_RADIUS = 8e3
+_HILLS_RADIUS = 20e3
+_METRES_PER_DEGREE = 111_320.0
+# A probe's arm for the normal: well below the shortest hill, well above rounding.
+_NORMAL_ARM = 20.0
+
+
+def elevation_m(lat_deg: float, lon_deg: float) -> float:
+    """
+    Return the ground's height above mean sea level in metres, 0 at sea.
+
+    lat_deg is in -90..90; lon_deg may be any finite number and is periodic by 360.
+    """
+    hills = _hills(lat_deg, lon_deg)
+    flatness = _flatness(lat_deg, lon_deg)
+    return flatness * HOME_ELEVATION + (1.0 - flatness) * hills
+
+
+def is_wet(lat_deg: float, lon_deg: float) -> bool:
+    """Tell whether the place is at sea."""
+    return elevation_m(lat_deg, lon_deg) <= 0.0
+
+
+def normal(lat_deg: float, lon_deg: float) -> tuple[float, float, float]:
+    """Return the ground's unit normal in local axes (east, north, up)."""
+    north_arm = _NORMAL_ARM / _METRES_PER_DEGREE
+    east_arm = north_arm / max(math.cos(math.radians(lat_deg)), 0.01)
+    slope_east = (elevation_m(lat_deg, lon_deg + east_arm)
+                  - elevation_m(lat_deg, lon_deg - east_arm)) / (2.0 * _NORMAL_ARM)
+    slope_north = (elevation_m(lat_deg + north_arm, lon_deg)
+                   - elevation_m(lat_deg - north_arm, lon_deg)) / (2.0 * _NORMAL_ARM)
+    length = math.sqrt(1.0 + slope_east ** 2 + slope_north ** 2)
+    return (-slope_east / length, -slope_north / length, 1.0 / length)
+
+
+def _hills(lat_deg: float, lon_deg: float) -> float:
+    """Return the ground's height without the airfield: waves 2, 0.5 and 0.1 degrees long."""
+    # Wave lengths divide 360 degrees, so that the ground has no step at the date line.
+    lat = math.tau * (lat_deg - HOME_LAT_DEG)
+    lon = math.tau * (lon_deg - HOME_LON_DEG)
+    land = (250.0
+            + 400.0 * math.cos(lat / 2.0) * math.cos(lon / 2.0)
+            + 80.0 * math.sin(lat / 0.5) * math.cos(lon / 0.5)
+            + 25.0 * math.sin(lat / 0.1) * math.sin(lon / 0.1))
+    # The square makes the shore as smooth as the hills.
+    return land * land / (land + 60.0) if land > 0.0 else 0.0
+
+
+def _flatness(lat_deg: float, lon_deg: float) -> float:
+    """Return 1 at the home airfield, 0 in the hills, smoothly between."""
+    north = (lat_deg - HOME_LAT_DEG) * _METRES_PER_DEGREE
+    east = (math.remainder(lon_deg - HOME_LON_DEG, 360.0) * _METRES_PER_DEGREE
+            * math.cos(math.radians(HOME_LAT_DEG)))
+    t = (math.hypot(north, east) - _FLAT_RADIUS) / (_HILLS_RADIUS - _FLAT_RADIUS)
+    t = min(max(t, 0.0), 1.0)
+    return 1.0 - t * t * (3.0 - 2.0 * t)

@@ -1,0 +1,126 @@
+"""
+The other aircraft, X-Plane's numbers 1 to 19: cheap kinematics, not a flight model.
+
+Each flies along its heading at a speed that follows its throttle, in level coordinated flight
+until its yoke is moved: roll commands a bank (60 degrees at full deflection), which turns it as a
+coordinated turn does; pitch commands a climb (15 degrees at full deflection); yaw turns it flat
+at 3 degrees a second. There is no wind, stall, fuel or landing; it stops descending at the ground.
+"""
+
+from dataclasses import dataclass, field
+import math
+
+from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.geometry import radii_of_curvature
+
+SLOWEST = 20.0
+FASTEST = 80.0
+
+_MAX_BANK = math.radians(60.0)
+_MAX_CLIMB = math.radians(15.0)
+_YAW_RATE = math.radians(3.0)
+# First-order answers: attitude within a second, speed within ten.
+_ATTITUDE_TIME = 0.5
+_SPEED_TIME = 5.0
+_GRAVITY = 9.80665
+_HEIGHT_ABOVE_GROUND = 2.0
+_MAX_LAT_DEG = 89.9
+_MAX_ALTITUDE = 25_000.0
+
+
+@dataclass(slots=True)
+class OtherAircraft:
+    """
+    One other aircraft: where it is, how it moves, and its controls.
+
+    lat_deg and lon_deg are geodetic, altitude_msl in m; phi, theta, psi are roll, pitch and true
+    heading in rad; speed is true and over ground, in m/s. The yoke is -1..1 with X-Plane's signs
+    (+ nose up, right, right); throttle and the rest are 0..1, speedbrake up to 1.5. gear,
+    flaps and speedbrake are shown but change nothing.
+    """
+
+    lat_deg: float
+    lon_deg: float
+    altitude_msl: float
+    psi: float
+    speed: float
+    phi: float = 0.0
+    theta: float = 0.0
+    yoke_pitch: float = 0.0
+    yoke_roll: float = 0.0
+    yoke_yaw: float = 0.0
+    throttle: list[float] = field(default_factory=list)
+    gear: list[float] = field(default_factory=lambda: [1.0] * 10)
+    flaps: float = 0.0
+    speedbrake: float = 0.0
+    lights: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Set the throttle so that the speed is held."""
+        if not self.throttle:
+            self.throttle = [(self.speed - SLOWEST) / (FASTEST - SLOWEST)] * 16
+
+    @property
+    def velocity_ned(self) -> tuple[float, float, float]:
+        """Return the velocity over ground in m/s."""
+        across = self.speed * math.cos(self.theta)
+        return (across * math.cos(self.psi), across * math.sin(self.psi),
+                -self.speed * math.sin(self.theta))
+
+    def advance(self, seconds: float) -> None:
+        """Fly on for some seconds (one frame)."""
+        if seconds <= 0.0:
+            return
+        quick = 1.0 - math.exp(-seconds / _ATTITUDE_TIME)
+        self.phi += (_clamp(self.yoke_roll) * _MAX_BANK - self.phi) * quick
+        self.theta += (_clamp(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
+        target = SLOWEST + (FASTEST - SLOWEST) * min(max(self.throttle[0], 0.0), 1.0)
+        self.speed += (target - self.speed) * (1.0 - math.exp(-seconds / _SPEED_TIME))
+        # A teleport may leave any bank; beyond the vertical a coordinated turn has no meaning.
+        bank = min(max(self.phi, -_MAX_BANK), _MAX_BANK)
+        turn = (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
+                + _clamp(self.yoke_yaw) * _YAW_RATE)
+        self.psi = (self.psi + turn * seconds) % math.tau
+        north, east, down = self.velocity_ned
+        meridian, across = radii_of_curvature(self.lat_deg)
+        self.place(
+            self.lat_deg + math.degrees(north * seconds / (meridian + self.altitude_msl)),
+            self.lon_deg + math.degrees(east * seconds / (
+                (across + self.altitude_msl) * math.cos(math.radians(self.lat_deg)))),
+            self.altitude_msl - down * seconds)
+
+    def place(self, lat_deg: float | None = None, lon_deg: float | None = None,
+              altitude_msl: float | None = None, pitch_deg: float | None = None,
+              roll_deg: float | None = None, heading_deg: float | None = None,
+              speed: float | None = None) -> None:
+        """
+        Put the aircraft elsewhere; None keeps a figure.
+
+        Latitude beyond 89.9, heights below the ground or above 25 km, and pitch beyond 89.9 are
+        clamped. Raises ValueError for NaN and infinities.
+        """
+        for name, value in (('latitude', lat_deg), ('longitude', lon_deg),
+                            ('altitude', altitude_msl), ('pitch', pitch_deg),
+                            ('roll', roll_deg), ('heading', heading_deg), ('speed', speed)):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f'{name} is {value}, must be finite')
+        if lat_deg is not None:
+            self.lat_deg = min(max(lat_deg, -_MAX_LAT_DEG), _MAX_LAT_DEG)
+        if lon_deg is not None:
+            self.lon_deg = math.remainder(lon_deg, 360.0)
+        if altitude_msl is not None:
+            self.altitude_msl = altitude_msl
+        lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
+        self.altitude_msl = min(max(self.altitude_msl, lowest), _MAX_ALTITUDE)
+        if pitch_deg is not None:
+            self.theta = math.radians(min(max(pitch_deg, -89.9), 89.9))
+        if roll_deg is not None:
+            self.phi = math.radians(math.remainder(roll_deg, 360.0))
+        if heading_deg is not None:
+            self.psi = math.radians(heading_deg % 360.0)
+        if speed is not None:
+            self.speed = min(max(speed, 0.0), FASTEST)
+
+
+def _clamp(value: float) -> float:
+    return min(max(value, -1.0), 1.0)

@@ -1,0 +1,330 @@
+"""
+X-Plane's world around the simulated aircraft: the other aircraft, time, pause, overrides.
+
+What X-Plane itself keeps and JSBSim does not is kept here, once, whatever faces show it: the
+datarefs (datarefs.py) and commands (commands.py) are views of this. Time passes in ``advance``
+only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.commands import Commands
+from xplane_bridge.simulators.geometry import (
+    euler_angles,
+    LocalFrame,
+    Matrix,
+    matrix_ned_body,
+    multiply,
+    Quaternion,
+    quaternion,
+    radii_of_curvature,
+    transform,
+    transpose,
+    Vector,
+)
+from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
+
+AIRCRAFT_COUNT = 20
+THROTTLE_COUNT = 16
+# Writing this, and nothing else, lets go of ENGN_thro_override (dataref notes, 4.14).
+THROTTLE_OVERRIDE_RELEASE = -2.0
+
+_MAX_SIM_SPEED = 16
+_SPACING = 150.0
+_DEFAULT_TRAFFIC_SPEED = 50.0
+_TRAFFIC_HEIGHT_OVER_PARKED = 500.0
+# The local frame's origin sits on half degrees, so its nearest is always within 40 km.
+_ORIGIN_STEP_DEG = 0.5
+_ORIGIN_REACH = 50e3
+_DAY = 86_400.0
+
+OVERRIDES = (
+    'override_joystick', 'override_joystick_pitch', 'override_joystick_roll',
+    'override_joystick_heading', 'override_throttles', 'override_control_surfaces',
+    'override_flightcontrol', 'override_forces', 'override_toe_brakes',
+)
+LIGHTS = ('beacon', 'landing', 'nav', 'strobe', 'taxi')
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMotion:
+    """
+    An aircraft in X-Plane's local frame: +x east, +y up, +z south at the frame's origin.
+
+    position in m; psi, theta, phi in deg, psi 0..360; q is (w, x, y, z), body FRD to the frame's
+    north, east, down; velocity, acceleration and wind in m/s and m/s2 along x, y, z.
+    """
+
+    position: Vector
+    psi: float
+    theta: float
+    phi: float
+    q: Quaternion
+    velocity: Vector
+    acceleration: Vector
+    wind: Vector
+
+
+class World:
+    """
+    The user's aircraft (number 0), the others (1 to 19) and X-Plane's own state.
+
+    magnetic_variation_deg is constant over the earth and, as in X-Plane, positive to the west:
+    magnetic heading = true heading + variation. Attributes that callers may set: paused.
+    """
+
+    def __init__(self, aircraft: Aircraft, magnetic_variation_deg: float = -3.0,
+                 zulu_time: float = 43_200.0) -> None:
+        """Put 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day."""
+        self.aircraft = aircraft
+        self.magnetic_variation_deg = magnetic_variation_deg
+        self.others = _formation(aircraft.state)
+        self.paused = False
+        self.sim_speed = 1
+        self.total_running_time = 0.0
+        self.flight_time = 0.0
+        self.network_time = 0.0
+        self.frame_period = 0.0
+        self.zulu_time = zulu_time
+        self.planepath = [0] * AIRCRAFT_COUNT
+        self.ai_autopilot = [0] * AIRCRAFT_COUNT
+        self.overrides = dict.fromkeys(OVERRIDES, 0)
+        self.lights = dict.fromkeys(LIGHTS, 0)
+        self.throttle_override = THROTTLE_OVERRIDE_RELEASE
+        self.commands = Commands(self)
+        self._handles = [0.0] * THROTTLE_COUNT
+        self._throttle_use = [0.0] * THROTTLE_COUNT
+        self._handles[:aircraft.engine_count] = [e.throttle for e in aircraft.state.engines]
+        self._local_key: AircraftState | None = None
+        self.frame = _nearest_frame(aircraft.state)
+
+    # Time
+
+    def advance(self, frame_seconds: float) -> None:
+        """
+        Let one frame of real time pass.
+
+        Nothing but the network time moves while paused or at sim_speed 0. Frozen aircraft stand
+        still while time goes on. Raises ValueError unless frame_seconds is finite and at least 0.
+        """
+        if not 0.0 <= frame_seconds < math.inf:
+            raise ValueError(f'cannot advance by {frame_seconds} s')
+        self.network_time += frame_seconds
+        self.frame_period = 0.0 if self.paused else frame_seconds * self.sim_speed
+        if self.frame_period == 0.0:
+            return
+        self.commands.hold(frame_seconds)
+        self.total_running_time += self.frame_period
+        self.flight_time += self.frame_period
+        self.zulu_time = (self.zulu_time + self.frame_period) % _DAY
+        if not self.frozen(0):
+            self.aircraft.advance(self.frame_period)
+        for n, other in enumerate(self.others, start=1):
+            if not self.frozen(n):
+                other.advance(self.frame_period)
+        self._move_origin()
+
+    def frozen(self, n: int) -> bool:
+        """Tell whether aircraft n (0..19) is held by override_planepath."""
+        return self.planepath[n] != 0
+
+    def freeze(self, n: int | None, on: bool) -> None:
+        """Hold or let go of aircraft n (0..19) or, with None, of all, as XPC's SIMU does."""
+        for i in range(AIRCRAFT_COUNT) if n is None else (n,):
+            self.planepath[i] = int(on)
+
+    def set_sim_speed(self, speed: int) -> None:
+        """Set the multiplier of time, 0 (stop) to 16; other values are clamped."""
+        self.sim_speed = min(max(int(speed), 0), _MAX_SIM_SPEED)
+
+    def reset_flight(self) -> None:
+        """Start the flight anew: aircraft, others and flight time, not the total time."""
+        self.aircraft.reset()
+        self.others = _formation(self.aircraft.state)
+        self.flight_time = 0.0
+        self._handles[:self.aircraft.engine_count] = [
+            e.throttle for e in self.aircraft.state.engines]
+        self._apply_throttles()
+        self._move_origin()
+
+    # Placing
+
+    def teleport(self, n: int, lat_deg: float | None = None, lon_deg: float | None = None,
+                 altitude_msl: float | None = None, pitch_deg: float | None = None,
+                 roll_deg: float | None = None, heading_deg: float | None = None) -> None:
+        """
+        Put aircraft n (0..19) elsewhere, frozen or not; None keeps a figure.
+
+        See Aircraft.teleport for what it keeps and clamps. Raises ValueError for NaN, infinities.
+        """
+        place = self.aircraft.teleport if n == 0 else self.others[n - 1].place
+        place(lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
+        self._move_origin()
+
+    def move_locally(self, position: Vector | None = None, attitude: Matrix | None = None,
+                     velocity: Vector | None = None, rates: Vector | None = None) -> None:
+        """
+        Change the user's aircraft where the local frame's datarefs are written; None keeps.
+
+        position (m) and velocity (m/s) along local x, y, z; attitude takes body axes to the
+        frame's north, east, down; rates are p, q, r in rad/s.
+        """
+        s = self.aircraft.state
+        turn = self.frame.matrix_from_ned(s.lat_deg, s.lon_deg)
+        if position is None:
+            lat, lon, altitude = s.lat_deg, s.lon_deg, s.altitude_msl
+        else:
+            lat, lon, altitude = self.frame.to_geodetic(*position)
+        phi, theta, psi = s.phi, s.theta, s.psi
+        if attitude is not None:
+            phi, theta, psi = euler_angles(multiply(transpose(turn), attitude))
+        velocity_ned = (s.v_north, s.v_east, s.v_down)
+        if velocity is not None:
+            east, up, south = velocity
+            velocity_ned = transform(transpose(turn), (-south, east, -up))
+        self.aircraft.teleport(
+            lat, lon, altitude, math.degrees(theta), math.degrees(phi), math.degrees(psi),
+            velocity_ned=velocity_ned, rates=rates or (s.p, s.q, s.r))
+
+    # The local frame
+
+    @property
+    def local(self) -> LocalMotion:
+        """Return the user's aircraft in the local frame, worked out once a state."""
+        s = self.aircraft.state
+        if self._local_key is not s:
+            self._local = self._local_motion(
+                s.lat_deg, s.lon_deg, s.altitude_msl, (s.phi, s.theta, s.psi),
+                (s.v_north, s.v_east, s.v_down), (s.a_north, s.a_east, s.a_down),
+                (s.wind_north, s.wind_east, s.wind_down))
+            self._local_key = s
+        return self._local
+
+    def local_of(self, n: int) -> LocalMotion:
+        """Return aircraft n (0..19) in the local frame; others have no acceleration or wind."""
+        if n == 0:
+            return self.local
+        other = self.others[n - 1]
+        still = (0.0, 0.0, 0.0)
+        return self._local_motion(other.lat_deg, other.lon_deg, other.altitude_msl,
+                                  (other.phi, other.theta, other.psi), other.velocity_ned,
+                                  still, still)
+
+    def _local_motion(self, lat_deg: float, lon_deg: float, altitude: float, attitude: Vector,
+                      velocity: Vector, acceleration: Vector, wind: Vector) -> LocalMotion:
+        turn = self.frame.matrix_from_ned(lat_deg, lon_deg)
+        phi, theta, psi = euler_angles(multiply(turn, matrix_ned_body(*attitude)))
+
+        def axes(ned: Vector) -> Vector:
+            north, east, down = transform(turn, ned)
+            return (east, -down, -north)
+
+        return LocalMotion(
+            self.frame.to_local(lat_deg, lon_deg, altitude), math.degrees(psi),
+            math.degrees(theta), math.degrees(phi), quaternion(phi, theta, psi), axes(velocity),
+            axes(acceleration), axes(wind))
+
+    def _move_origin(self) -> None:
+        """Jump the local origin to the nearest half degrees once the aircraft is far from it."""
+        s = self.aircraft.state
+        x, _, z = self.frame.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
+        if math.hypot(x, z) > _ORIGIN_REACH:
+            self.frame = _nearest_frame(s)
+            self._local_key = None
+
+    # Throttles: handles, override_throttles, and the latch ENGN_thro_override
+
+    @property
+    def throttle_handles(self) -> tuple[float, ...]:
+        """Return the 16 throttle handles; those without an engine hold what was written."""
+        if not self._throttles_forced:
+            self._handles[:self.aircraft.engine_count] = [
+                e.throttle for e in self.aircraft.state.engines]
+        return tuple(self._handles)
+
+    @property
+    def throttle_use(self) -> tuple[float, ...]:
+        """Return the 16 throttles that go to the engines."""
+        if self.throttle_override >= 0.0:
+            return (self.throttle_override,) * THROTTLE_COUNT
+        if self.overrides['override_throttles']:
+            return tuple(self._throttle_use)
+        return self.throttle_handles
+
+    def set_throttle_handles(self, values: Sequence[float | None]) -> None:
+        """Move the handles (0..1, None leaves one); without effect while throttles are forced."""
+        _update(self._handles, self.throttle_handles, values)
+        self._apply_throttles()
+
+    def set_throttle_use(self, values: Sequence[float | None]) -> None:
+        """Force throttles while override_throttles is set; else nothing, as in X-Plane."""
+        if self.overrides['override_throttles']:
+            _update(self._throttle_use, self._throttle_use, values)
+            self._apply_throttles()
+
+    def set_throttle_override(self, value: float) -> None:
+        """Force all engines to 0..1; -2.0 lets go, other negative numbers do nothing."""
+        self._handles[:] = self.throttle_handles
+        if value >= 0.0:
+            self.throttle_override = min(value, 1.0)
+        elif value == THROTTLE_OVERRIDE_RELEASE:
+            self.throttle_override = THROTTLE_OVERRIDE_RELEASE
+        self._apply_throttles()
+
+    def set_override(self, name: str, value: int) -> None:
+        """Set one of OVERRIDES (without its path)."""
+        if name != 'override_throttles':
+            self.overrides[name] = value
+        elif bool(value) != bool(self.overrides[name]):
+            # The engines keep their power until ENGN_thro_use is written or the handles return.
+            self._handles[:] = self.throttle_handles
+            self._throttle_use[:] = self.throttle_use
+            self.overrides[name] = value
+            self._apply_throttles()
+
+    @property
+    def _throttles_forced(self) -> bool:
+        return self.throttle_override >= 0.0 or self.overrides['override_throttles'] != 0
+
+    def _apply_throttles(self) -> None:
+        values = self.throttle_use if self._throttles_forced else self._handles
+        self.aircraft.set_controls(throttle=list(values))
+
+
+def _nearest_frame(state: AircraftState) -> LocalFrame:
+    return LocalFrame(round(state.lat_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG,
+                      round(state.lon_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG)
+
+
+def _update(target: list[float], now: Sequence[float],
+            values: Sequence[float | None]) -> None:
+    target[:] = now
+    for n, value in enumerate(values[:THROTTLE_COUNT]):
+        if value is not None:
+            target[n] = min(max(value, 0.0), 1.0)
+
+
+def _formation(state: AircraftState) -> list[OtherAircraft]:
+    """Return 19 aircraft flying abreast, alternately right and left, with the user's heading."""
+    airborne = not any(state.wheels_on_ground)
+    altitude = state.altitude_msl + (0.0 if airborne else _TRAFFIC_HEIGHT_OVER_PARKED)
+    speed = min(max(state.ground_speed, SLOWEST), FASTEST) if airborne else _DEFAULT_TRAFFIC_SPEED
+    meridian, across = radii_of_curvature(state.lat_deg)
+    others = []
+    for n in range(1, AIRCRAFT_COUNT):
+        offset = _SPACING * ((n + 1) // 2) * (1 if n % 2 else -1)
+        north = -offset * math.sin(state.psi)
+        east = offset * math.cos(state.psi)
+        lat = state.lat_deg + math.degrees(north / meridian)
+        lon = state.lon_deg + math.degrees(
+            east / (across * math.cos(math.radians(state.lat_deg))))
+        other = OtherAircraft(lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0),
+                              state.psi, speed)
+        other.lights.update(dict.fromkeys(LIGHTS, 0))
+        others.append(other)
+    return others
