@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import math
+import os
 import select
-import socket
 import threading
 import time
 from typing import Any, Protocol
 
 from xplane_bridge.links.udp import Counters, UdpSocket
 
-# How long close() waits for the thread. It only ever blocks in select() or in a publish.
+# How long close() waits for the thread. It only ever blocks in poll() or in a publish.
 _JOIN_TIMEOUT = 5.0
+_LONGEST_SLEEP = 60.0
 
 # Datagrams of one socket in a row before the others and poll() get their turn.
 _BURST = 64
@@ -45,8 +47,9 @@ class UdpLoop:
     ``open_channel(name)`` makes the socket of a channel at its first use. ``channels`` are open
     from the start (beacons). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the
     lock, with the kernel's receive time of the datagram that completed the event, or the present
-    time for an event that time has caused.
-    ``on_failure(error)`` hears what went wrong in there or in opening a socket: that ends nothing.
+    time for an event that time has caused; what is left at the end, close() hands out itself.
+    ``on_failure(error)`` hears what went wrong in there, in the session's receive() or in opening
+    a socket: that ends nothing. It too runs outside the lock.
 
     Others who call the session hold ``lock`` meanwhile, or use ``call``.
     """
@@ -66,11 +69,16 @@ class UdpLoop:
         self._open_channel = open_channel
         self._on_event = on_event
         self._on_failure = on_failure
-        self._channels = dict(channels or {})
-        self._retired: list[UdpSocket] = []
+        self._links: dict[str, UdpSocket] = {}
+        self._channel_of: dict[int, str] = {}
         self._past = Counters()
-        self._wake_receive, self._wake_send = socket.socketpair()
-        self._wake_receive.setblocking(False)
+        # Unlike select(), epoll takes descriptors above 1023, and notices at once the sockets
+        # that other threads open and close.
+        self._epoll = select.epoll()
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._epoll.register(self._wake, select.EPOLLIN)
+        for channel, link in (channels or {}).items():
+            self._add(channel, link)
         self._running = True
         self._sleeping_until = 0.0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -81,111 +89,133 @@ class UdpLoop:
 
     def close(self) -> None:
         """Stop and join the thread, close all sockets. What the session still owes is sent."""
-        if self._running:
+        with self.lock:
+            if not self._running:
+                return
             self._running = False
-            self._wake_send.send(b'\0')
-            if self._thread.is_alive():
-                self._thread.join(_JOIN_TIMEOUT)
-            with self.lock:
-                self._transmit(time.monotonic())
-                events = self._session.expired()
-                self._retired.extend(self._channels.values())
-                self._channels.clear()
-                self._close_retired()
-            self._wake_receive.close()
-            self._wake_send.close()
-            for event in events:
-                self._hand_out(event, time.time_ns())
+            os.eventfd_write(self._wake, 1)
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_TIMEOUT)
+        with self.lock:
+            failures = self._transmit(time.monotonic())
+            events = self._session.expired()
+            for channel in list(self._links):
+                self._remove(channel)
+            self._epoll.close()
+            os.close(self._wake)
+        self._hand_out(events, time.time_ns(), failures)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """
         Call the session from another thread and send at once what that makes due.
 
         ``function`` gets ``arguments`` and then the time. What it raises reaches the caller.
+        After close() nothing is sent any more.
         """
-        now = time.monotonic()
         with self.lock:
+            now = time.monotonic()
             result = function(*arguments, now)
-            self._transmit(now)
+            if not self._running:
+                return result
+            failures = self._transmit(now)
             deadline = self._session.next_deadline()
-        if deadline is not None and deadline < self._sleeping_until:
-            self._wake_send.send(b'\0')
+            if deadline is not None and deadline < self._sleeping_until:
+                os.eventfd_write(self._wake, 1)
+        self._hand_out((), 0, failures)
         return result
 
     def counters(self) -> Counters:
         """Return the sums over all sockets, closed ones included."""
         with self.lock:
-            links = [*self._channels.values(), *self._retired]
-            parts = [self._past, *(link.counters for link in links)]
-            return Counters(
-                sum(part.received for part in parts),
-                sum(part.sent for part in parts),
-                sum(part.strangers for part in parts),
-                sum(part.send_errors for part in parts),
-            )
+            total = Counters()
+            for part in (self._past, *(link.counters for link in self._links.values())):
+                _add_counters(total, part)
+            return total
 
-    def _transmit(self, now: float) -> None:
-        """Send what the session wants sent. The lock is held."""
+    # The lock is held in these.
+
+    def _transmit(self, now: float) -> list[Exception]:
+        """Send what the session wants sent; return what went wrong in opening sockets."""
+        failures: list[Exception] = []
         for channel, data in self._session.poll(now):
             if data is None:
-                if channel in self._channels:
-                    self._retired.append(self._channels.pop(channel))
+                if channel in self._links:
+                    self._remove(channel)
                 continue
-            link = self._channels.get(channel)
-            if link is None:
+            if channel not in self._links:
                 try:
-                    link = self._channels[channel] = self._open_channel(channel)
+                    self._add(channel, self._open_channel(channel))
                 except OSError as error:
                     self._past.send_errors += 1
-                    self._on_failure(error)
+                    failures.append(error)
                     continue
-            link.send(data)
+            self._links[channel].send(data)
+        return failures
 
-    def _close_retired(self) -> None:
-        """Close what poll() gave up; only here, so that no socket closes below select()."""
-        for link in self._retired:
-            link.close()
-            self._past.received += link.counters.received
-            self._past.sent += link.counters.sent
-            self._past.strangers += link.counters.strangers
-            self._past.send_errors += link.counters.send_errors
-        self._retired.clear()
+    def _add(self, channel: str, link: UdpSocket) -> None:
+        self._links[channel] = link
+        self._channel_of[link.fileno()] = channel
+        self._epoll.register(link.fileno(), select.EPOLLIN)
+
+    def _remove(self, channel: str) -> None:
+        link = self._links.pop(channel)
+        del self._channel_of[link.fileno()]
+        self._epoll.unregister(link.fileno())
+        link.close()
+        _add_counters(self._past, link.counters)
+
+    # These run in the loop's thread.
 
     def _run(self) -> None:
-        while self._running:
-            now = time.monotonic()
+        while True:
             with self.lock:
-                self._transmit(now)
-                self._close_retired()
+                if not self._running:
+                    return
+                failures = self._transmit(time.monotonic())
                 events = self._session.expired()
                 deadline = self._session.next_deadline()
-                self._sleeping_until = float('inf') if deadline is None else deadline
-                links = {link: channel for channel, link in self._channels.items()}
-            for event in events:
-                self._hand_out(event, time.time_ns())
-            timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
-            waiting: list[Any] = [self._wake_receive, *links]
-            for link in select.select(waiting, [], [], timeout)[0]:
-                if link is self._wake_receive:
-                    self._wake_receive.recv(4096)
+                self._sleeping_until = math.inf if deadline is None else deadline
+            self._hand_out(events, time.time_ns(), failures)
+            timeout = self._sleeping_until - time.monotonic()
+            for descriptor, _ in self._epoll.poll(min(max(timeout, 0.0), _LONGEST_SLEEP)):
+                if descriptor == self._wake:
+                    os.eventfd_read(self._wake)
                 else:
-                    self._drain(link, links[link])
+                    self._drain(descriptor)
 
-    def _drain(self, link: UdpSocket, channel: str) -> None:
+    def _drain(self, descriptor: int) -> None:
         """Hand waiting datagrams of one socket to the session, and its events onwards."""
         for _ in range(_BURST):
             with self.lock:
-                if not self._running or self._channels.get(channel) is not link:
+                # Another thread may have closed it, and opened another one, meanwhile.
+                channel = self._channel_of.get(descriptor)
+                if channel is None or not self._running:
                     return
-                received = link.receive()
+                received = self._links[channel].receive()
                 if received is None:
                     return
-                events = self._session.receive(channel, received.data, time.monotonic())
-            for event in events:
-                self._hand_out(event, received.stamp_ns)
+                events: Sequence[Any] = ()
+                failures: list[Exception] = []
+                try:
+                    events = self._session.receive(channel, received.data, time.monotonic())
+                except Exception as error:
+                    failures.append(error)
+            self._hand_out(events, received.stamp_ns, failures)
 
-    def _hand_out(self, event: Any, stamp_ns: int) -> None:
-        try:
-            self._on_event(event, stamp_ns)
-        except Exception as error:
-            self._on_failure(error)
+    def _hand_out(
+        self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception]
+    ) -> None:
+        for failure in failures:
+            self._on_failure(failure)
+        for event in events:
+            try:
+                self._on_event(event, stamp_ns)
+            except Exception as error:
+                self._on_failure(error)
+
+
+def _add_counters(total: Counters, part: Counters) -> None:
+    total.received += part.received
+    total.sent += part.sent
+    total.strangers += part.strangers
+    total.send_errors += part.send_errors

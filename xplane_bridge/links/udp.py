@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import errno
 import ipaddress
 import socket
 import struct
@@ -15,6 +16,14 @@ _TIMESPEC = struct.Struct('@ll')
 _ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size)
 _LARGEST_DATAGRAM = 65536
 _BURST = 64
+
+_ADVICE = {
+    errno.EADDRINUSE: '; is another program using it?',
+    errno.EADDRNOTAVAIL: '; this machine has no such address',
+    errno.ENODEV: '; no network interface takes multicast',
+    errno.EACCES: '; ports below 1024 are for the administrator',
+    errno.EMFILE: '; this process has too many files open',
+}
 
 # A stock kernel holds three datagrams of 60 kB; a busy moment needs more.
 RECEIVE_BUFFER = 4 * 1024 * 1024
@@ -54,6 +63,10 @@ def resolve(host: str) -> str:
         raise LinkError(f"host '{host}': no IPv4 address found ({error.strerror})") from error
 
 
+def _sentence(where: str, error: OSError) -> str:
+    return f'{where}: {error.strerror}{_ADVICE.get(error.errno or 0, "")}'
+
+
 def is_own_address(address: str) -> bool:
     """Tell whether ``address`` is one of this machine's own: the kernel would send from it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -90,7 +103,11 @@ class UdpSocket:
         self._local = sender is not None and ipaddress.ip_address(sender).is_loopback
         self._known: dict[str, bool] = {}
         self._buffer = bytearray(_LARGEST_DATAGRAM)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        where = f'UDP {bind[0] or "any address"}:{bind[1]}'
+        try:
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        except OSError as error:
+            raise LinkError(_sentence(where, error)) from error
         try:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -104,10 +121,7 @@ class UdpSocket:
                 self._join(group)
         except OSError as error:
             self._socket.close()
-            where = f'{bind[0] or "any address"}:{bind[1]}'
-            raise LinkError(
-                f'UDP {where}: {error.strerror}; is another program using it?'
-            ) from error
+            raise LinkError(_sentence(where, error)) from error
 
     def _join(self, group: str) -> None:
         """Join a multicast group, on the default route's interface and on loopback."""
@@ -124,7 +138,7 @@ class UdpSocket:
             raise reason
 
     def fileno(self) -> int:
-        """Return the file descriptor, for select()."""
+        """Return the file descriptor, to wait on; -1 once closed."""
         return self._socket.fileno()
 
     @property

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from typing import Any, Generic, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -201,13 +202,21 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             self.get_logger().error(f'cannot configure: {error}')
             self._destroy_entities()
             return TransitionCallbackReturn.FAILURE
+        except Exception:
+            # rclpy would swallow it.
+            self.get_logger().error(f'cannot configure:\n{traceback.format_exc()}')
+            return TransitionCallbackReturn.ERROR
         self.failed = ''
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to talk."""
         result = super().on_activate(state)
-        self.begin()
+        try:
+            self.begin()
+        except Exception:
+            self.get_logger().error(f'cannot activate:\n{traceback.format_exc()}')
+            return TransitionCallbackReturn.ERROR
         self._begun = True
         return result
 

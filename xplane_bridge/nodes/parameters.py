@@ -66,7 +66,7 @@ def declare(node: Node, table: type[Any]) -> list[str]:
         try:
             node.declare_parameter(_name(item), _ros_value(item.default), _descriptor(item))
         except ParameterException as error:
-            complaints.append(f'parameter {_name(item)}: {error}')
+            complaints.append(f'parameter {_name(item)}: {error.args[0]}')
             node.declare_parameter(
                 _name(item), _ros_value(item.default), _descriptor(item), ignore_override=True
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TransformStamped, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
@@ -48,6 +48,8 @@ class VehicleParameters(BaseParameters):
     imu_frame: str = parameter('base_link', 'Frame of imu/data.')
     gps_frame: str = parameter('base_link', 'Frame of fix.')
     odom_frame: str = parameter('odom', 'Frame of odom: east, north, up at the datum.')
+    publish_tf: bool = parameter(
+        False, 'Publish odom_frame to base_frame on /tf, where tf2 is installed.')
     datum: tuple[float, ...] = parameter(
         (), 'Origin of odom: latitude and longitude in degrees, height above the WGS-84 '
         'ellipsoid in metres. Empty: the first fix.')
@@ -117,6 +119,7 @@ class VehiclePublisher:
         self._imu_publisher = publisher(Imu, 'imu/data')
         self._odom_publisher = publisher(Odometry, 'odom')
         self._datum_publisher = publisher(NavSatFix, 'datum', LATCHED)
+        self._transforms = TransformPublisher(node) if parameters.publish_tf else None
         self._air_publisher = publisher(AirData, 'air_data')
         self._controls_publisher = publisher(FlightControls, 'controls')
 
@@ -231,6 +234,8 @@ class VehiclePublisher:
         if state.angular_velocity is not None:
             _fill(twist.angular, state.angular_velocity)
         self._odom_publisher.publish(self._odom)
+        if self._transforms is not None:
+            self._transforms.publish(self._odom)
 
     def _publish_datum(self, datum: LocalFrame) -> None:
         message = NavSatFix()
@@ -249,6 +254,35 @@ class VehiclePublisher:
             setattr(self._air, name, math.nan if value is None else value)
         _fill(self._air.wind, state.air.wind or (math.nan, math.nan, math.nan))
         self._air_publisher.publish(self._air)
+
+
+class TransformPublisher:
+    """Publish odometry on /tf as well, if tf2 is installed; a sentence says if it is not."""
+
+    def __init__(self, node: BridgeNode) -> None:
+        self._broadcaster = None
+        try:
+            from tf2_ros import TransformBroadcaster
+        except ImportError:
+            node.get_logger().warning(
+                'publish_tf is set but tf2_ros is not installed, so /tf is not published '
+                '(on a ROS installation: apt install ros-$ROS_DISTRO-tf2-ros-py)')
+            return
+        self._broadcaster = TransformBroadcaster(node)
+        self._message = TransformStamped()
+
+    def publish(self, odometry: Odometry) -> None:
+        """Publish the pose of an odometry message."""
+        if self._broadcaster is None:
+            return
+        self._message.header = odometry.header
+        self._message.child_frame_id = odometry.child_frame_id
+        position = odometry.pose.pose.position
+        self._message.transform.translation.x = position.x
+        self._message.transform.translation.y = position.y
+        self._message.transform.translation.z = position.z
+        self._message.transform.rotation = odometry.pose.pose.orientation
+        self._broadcaster.sendTransform(self._message)
 
 
 def make_undulation(parameters: VehicleParameters) -> Undulation:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import time
 from typing import Any
+
+from rclpy.task import Future
 
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
-from xplane_bridge.nodes.base import ERROR, OK, run, STALE, Status, WARN
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
@@ -59,7 +60,7 @@ class XpcParameters(VehicleParameters):
         50.0, 'Updates a second and aircraft; 0 is one a frame of the simulator.',
         minimum=0.0, maximum=2000.0)
     aircraft: tuple[int, ...] = parameter(
-        (0,), 'Numbers of the aircraft to bridge, 0..19; 0 is the user\'s. The others appear '
+        (0,), "Numbers of the aircraft to bridge, 0..19; 0 is the user's. The others appear "
         'below aircraft_<number>/.')
     max_datagrams_per_second: float = parameter(
         240.0, 'Datagrams to send in all. The plugin drops everything when 20 come in one frame: '
@@ -72,10 +73,10 @@ class XpcParameters(VehicleParameters):
         'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))
     stamp: str = parameter(
         'receive', 'Time in the messages: when the kernel received the datagram, or the '
-        'simulator\'s own time, which is then published on /clock.',
+        "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
     override_joystick: bool = parameter(
-        False, 'Keep the joystick of the simulator\'s user from overwriting commands, from the '
+        False, "Keep the joystick of the simulator's user from overwriting commands, from the "
         'first command to deactivation.')
     datarefs: tuple[str, ...] = parameter(
         (), 'Names of further datarefs to publish on datarefs.', live=True)
@@ -138,11 +139,11 @@ class XpcNode(BridgeNode[XpcParameters]):
             prefix = f'aircraft_{number}/' if number else ''
             self.vehicles[number] = VehiclePublisher(self, given, prefix, undulation)
             self.gates[number] = self._make_gate(number, prefix)
-        self._clock = SimulatorClock(self) if given.stamp == 'simulator' else None
+        self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._reads: dict[int, Any] = {}
         self._commands = XpcCommands(self, undulation)
-        self._state: VehicleState | None = None
+        self.last_state: VehicleState | None = None
         self._last_update = 0.0
         self._incomplete = 0
         self._force_difference: float | None = None
@@ -244,20 +245,20 @@ class XpcNode(BridgeNode[XpcParameters]):
             self._incomplete += 1
             return
         if event.aircraft == self.parameters.aircraft[0]:
-            if self._clock is not None:
-                self._clock.advance(state.time, state.paused)
-            self._state = state
+            if self._simulator_clock is not None:
+                self._simulator_clock.advance(state.time, state.paused)
+            self.last_state = state
             if event.aircraft == 0:
                 self._force_difference = xplane.force_difference(position, state, event.values)
-        if self._clock is not None:
-            stamp_ns = self._clock.now_ns
+        if self._simulator_clock is not None:
+            stamp_ns = self._simulator_clock.now_ns
         self.vehicles[event.aircraft].publish(state, stamp_ns)
         self._last_update = time.monotonic()
 
     def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
         message = Datarefs()
         seconds, nanoseconds = divmod(
-            self._clock.now_ns if self._clock is not None else stamp_ns, 1_000_000_000)
+            self._simulator_clock.now_ns if self._simulator_clock is not None else stamp_ns, 1_000_000_000)
         message.header.stamp.sec = seconds
         message.header.stamp.nanosec = nanoseconds
         message.names = list(event.names)
@@ -265,16 +266,109 @@ class XpcNode(BridgeNode[XpcParameters]):
         message.values = array('f', [value for row in event.values for value in row])
         self._datarefs_publisher.publish(message)
 
-    # For the services: a read is awaited, the link's thread ends it.
+    # For commands and services: these run in the executor.
 
-    async def read(self, ask: Any, *arguments: Any) -> tuple[xpc.Reply, ...]:
-        """Ask the session for a read and wait for it. Raises ValueError with the reason."""
-        future = self.executor.create_future() if False else _future(self)
-        with self.link.lock:
-            pass
-        ticket = self.link.call(ask, *arguments)
-        self._reads[ticket] = future
-        done = await future
+    def send(self, message: xpc.Request) -> None:
+        """Send a command that has no reply. Raises ValueError with a sentence."""
+        self.link.call(self.session.send, message)
+
+    async def read(self, ask: Callable[..., int], *arguments: Any) -> tuple[xpc.Reply, ...]:
+        """
+        Begin a read of the session by ``ask(*arguments, now)`` and wait for its end.
+
+        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
+        """
+        future = Future(executor=self.executor)
+        # A future without a callback would not wake the executor that awaits it.
+        future.add_done_callback(lambda _: None)
+
+        def begin(*all_arguments: Any) -> None:
+            self._reads[ask(*all_arguments)] = future
+
+        self.link.call(begin, *arguments)
+        done: ReadDone = await future
         if done.error:
             raise ValueError(done.error)
         return done.replies
+
+    # Diagnostics.
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link, peer and telemetry."""
+        now = time.monotonic()
+        with self.link.lock:
+            statistics = self.session.statistics
+            state = self.session.peer_state
+            generation = self.session.generation
+            beacon = self.session.beacon
+            taken = self.session.taken
+            updates = dict(statistics.updates)
+            malformed = dict(statistics.malformed)
+        counters = self.link.counters()
+        bad = sum(malformed.values())
+        before, seen = self._seen
+        self._seen = (now, updates)
+        rates = {
+            number: (updates.get(number, 0) - seen.get(number, 0)) / max(now - before, 1e-6)
+            for number in self.parameters.aircraft
+        }
+        age = now - self._last_update if self._last_update else None
+        if not self.active:
+            peer = Status('peer', STALE, 'not active')
+        elif state is PeerState.ANSWERING:
+            peer = Status('peer', OK, state.value)
+        else:
+            peer = Status('peer', WARN, f'{state.value}; {_HINTS[state]}')
+        fresh = age is not None and age < 1.0
+        return (
+            Status(
+                'link', WARN if bad else OK,
+                f'{bad} malformed datagrams: {statistics.last_error}' if bad else 'open',
+                (
+                    ('peer address', f'{self.parameters.host}:{self.parameters.port}'),
+                    ('datagrams received', str(counters.received)),
+                    ('datagrams sent', str(counters.sent)),
+                    ('send errors', str(counters.send_errors)),
+                    ('from other addresses, dropped', str(counters.strangers)),
+                    *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
+                ),
+            ),
+            Status(peer.name, peer.level, peer.message, (
+                ('state', state.name.lower()),
+                ('plugin generation', generation.value if generation else 'not known yet'),
+                ('X-Plane version', str(beacon.xplane_version) if beacon else 'no beacon heard'),
+                ('requests', str(statistics.requests)),
+                ('replies', str(statistics.replies)),
+                ('lost', str(statistics.lost)),
+                ('late or unexpected', str(statistics.unexpected)),
+                ('replies of two frames', str(statistics.split)),
+                ('taken from the user', ', '.join(sorted(taken)) or 'nothing'),
+            )),
+            Status(
+                'telemetry', OK if fresh else STALE,
+                'arriving' if fresh else 'nothing arrives',
+                (
+                    *((f'aircraft {number}: updates/s', f'{rate:.1f}')
+                      for number, rate in rates.items()),
+                    ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
+                    ('not finite, dropped', str(self._incomplete)),
+                    ('g loads against acceleration, m/s^2',
+                     '' if self._force_difference is None else f'{self._force_difference:.3f}'),
+                ),
+            ),
+            Status(
+                'commands', WARN if any(gate.watchdog.expired for gate in self.gates.values())
+                else OK,
+                'commands stopped coming' if any(
+                    gate.watchdog.expired for gate in self.gates.values()) else 'watched',
+                tuple(
+                    (f'aircraft {number}: commands', str(gate.commands))
+                    for number, gate in self.gates.items()
+                ) + (('merged, budget used up', str(statistics.held_back)),),
+            ),
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run xpc_node; return the process's exit code."""
+    return run(XpcNode, args)

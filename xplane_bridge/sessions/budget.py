@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+# Sums of floating-point times: who comes at when() shall not be sent away.
+_TOLERANCE = 1e-6
+
 
 class Budget:
     """
-    Allow ``rate`` datagrams a second, at most ``burst`` of them at once.
+    Allow at most ``rate`` datagrams in any second, and at most ``burst`` of them at once.
 
-    Time is passed in, in seconds of any steady clock.
+    A low rate lowers the burst too, to half a second's worth. Time is passed in, in seconds of
+    any steady clock.
     """
 
     def __init__(self, rate: float, burst: float) -> None:
-        self.rate = rate
-        self._burst = burst
+        self._largest_burst = burst
         self._left = burst
         self._at = 0.0
+        self.rate = rate
 
-    def _refill(self, now: float) -> None:
-        self._left = min(self._burst, self._left + max(0.0, now - self._at) * self.rate)
-        self._at = now
+    @property
+    def rate(self) -> float:
+        """Return how many datagrams are allowed in any second."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        self._rate = rate
+        self._burst = min(self._largest_burst, rate / 2.0)
+        # What a second starts with and what it adds are the rate together.
+        self._growth = rate - self._burst
+        self._left = min(self._left, self._burst)
 
     def take(self, count: int, now: float, *, leave: int = 0) -> bool:
         """Take ``count`` datagrams if ``leave`` stay for others; tell whether they were taken."""
         self._refill(now)
-        if self._left < count + leave:
+        if self._left < count + leave - _TOLERANCE:
             return False
         self._left -= count
         return True
 
-    def when(self, count: int, now: float, *, leave: int = 0) -> float:
-        """Return the time from which take() of as much succeeds."""
+    def charge(self, count: int, now: float) -> None:
+        """Take ``count`` datagrams that cannot wait; what is missing is saved afterwards."""
         self._refill(now)
-        return now + max(0.0, count + leave - self._left) / self.rate
+        self._left -= count
+
+    def when(self, count: int, now: float, *, leave: int = 0) -> float:
+        """Return the time from which take() of as much succeeds, if the burst is that large."""
+        self._refill(now)
+        return now + max(0.0, count + leave - self._left) / self._growth
+
+    def _refill(self, now: float) -> None:
+        if now > self._at:
+            self._left = min(self._burst, self._left + (now - self._at) * self._growth)
+            self._at = now

@@ -4,7 +4,9 @@ The simulated aircraft: JSBSim with a cockpit, the ground below it, weather and 
 One Aircraft may be served through several faces at a time (X-Plane Connect, X-Plane's own UDP,
 FDMData, Ulyssix, Simpit): it has no thread, no clock and no protocol. Time passes in ``advance``
 or ``step`` only, so a caller that does not call them has paused it, and the same seed and the
-same commands at the same steps give the same flight.
+same commands at the same steps give the same flight. It is not thread-safe: faces take turns.
+
+To its wheels the ground is level, at the terrain's elevation below the centre of gravity.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,7 @@ MAX_SEVERITY = 7
 # Near the poles longitude means nothing and JSBSim's own axes turn over.
 _MAX_LAT_DEG = 89.9
 _MAX_PITCH_DEG = 89.9
-# JSBSim's milspec turbulence (MIL-F-8785C) after Tustin's rule.
+# JSBSim's turb-type for MIL-F-8785C.
 _TURBULENCE_TYPE = 3
 _SETTLING_TIME = 20.0
 # JSBSim's trim mode for all six degrees of freedom.

@@ -4,7 +4,8 @@ Datarefs of the user's cockpit: controls, overrides, engines, fuel, gear and lig
 They follow section 4 of the project's dataref notes, whose rows are cited as "4.14", and
 Laminar's lists. Yoke, throttles and brakes have no hardware behind them, so what is written stays
 and acts with or without its override; override_throttles and the latch ENGN_thro_override, which
-do change what the throttles mean, are modelled.
+do change what the throttles mean, are modelled. The other overrides are kept and change nothing,
+nor does override_plane_ai_autopilot: the other aircraft fly by their yokes in any case.
 """
 
 from collections.abc import Callable, Iterable, Sequence

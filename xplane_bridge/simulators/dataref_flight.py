@@ -21,7 +21,7 @@ from xplane_bridge.simulators.aircraft_state import (
     STANDARD_GRAVITY,
 )
 from xplane_bridge.simulators.dataref_entries import element, padded, Read, replaced, Table
-from xplane_bridge.simulators.geometry import matrix_ned_body, matrix_of_quaternion
+from xplane_bridge.simulators.geometry import matrix_of_quaternion
 from xplane_bridge.simulators.world import World
 
 _INCH_OF_MERCURY = 3386.389
@@ -55,8 +55,7 @@ def _place(t: Table, world: World) -> None:
 
     def write_angle(which: int, value: float) -> None:
         if world.frozen(0):
-            phi, theta, psi = map(math.radians, replaced(local_angles(), which, value))
-            world.move_locally(attitude=matrix_ned_body(phi, theta, psi))
+            world.turn_locally(0, *replaced(local_angles(), which, value))
 
     t.double(P + 'latitude', lambda: s().lat_deg)
     t.double(P + 'longitude', lambda: s().lon_deg)

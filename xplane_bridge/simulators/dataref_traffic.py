@@ -33,6 +33,13 @@ def _other(t: Table, world: World, n: int, base: str) -> None:
         plane().place(*world.frame.to_geodetic(
             *replaced(world.local_of(n).position, i, value)))
 
+    def local_angles() -> tuple[float, float, float]:
+        local = world.local_of(n)
+        return (local.phi, local.theta, local.psi)
+
+    def write_angle(which: int, value: float) -> None:
+        world.turn_locally(n, *replaced(local_angles(), which, value))
+
     def write_throttle(values: Sequence[float]) -> None:
         plane().throttle[:len(values)] = values
 
@@ -52,12 +59,8 @@ def _other(t: Table, world: World, n: int, base: str) -> None:
         t.double(base + axis, element(lambda: world.local_of(n).position, i),
                  partial(write_position, i))
         t.float_(base + f'v_{axis}', element(lambda: world.local_of(n).velocity, i))
-    t.float_(base + 'the', lambda: world.local_of(n).theta,
-             lambda value: plane().place(pitch_deg=value))
-    t.float_(base + 'phi', lambda: world.local_of(n).phi,
-             lambda value: plane().place(roll_deg=value))
-    t.float_(base + 'psi', lambda: world.local_of(n).psi,
-             lambda value: plane().place(heading_deg=value))
+    for i, angle in enumerate(('phi', 'the', 'psi')):
+        t.float_(base + angle, element(local_angles, i), partial(write_angle, i))
     field('yolk_pitch', 'yoke_pitch')
     field('yolk_roll', 'yoke_roll')
     field('yolk_yaw', 'yoke_yaw')

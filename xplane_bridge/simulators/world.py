@@ -160,11 +160,24 @@ class World:
         """
         Put aircraft n (0..19) elsewhere, frozen or not; None keeps a figure.
 
+        Pitch, roll and heading are the true ones, against the earth below the aircraft.
         See Aircraft.teleport for what it keeps and clamps. Raises ValueError for NaN, infinities.
         """
         place = self.aircraft.teleport if n == 0 else self.others[n - 1].place
         place(lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
         self._move_origin()
+
+    def turn_locally(self, n: int, phi_deg: float, theta_deg: float, psi_deg: float) -> None:
+        """Give aircraft n (0..19) roll, pitch and heading (deg) against the local frame."""
+        attitude = matrix_ned_body(
+            math.radians(phi_deg), math.radians(theta_deg), math.radians(psi_deg))
+        if n == 0:
+            self.move_locally(attitude=attitude)
+            return
+        other = self.others[n - 1]
+        turn = self.frame.matrix_from_ned(other.lat_deg, other.lon_deg)
+        phi, theta, psi = map(math.degrees, euler_angles(multiply(transpose(turn), attitude)))
+        other.place(pitch_deg=theta, roll_deg=phi, heading_deg=psi)
 
     def move_locally(self, position: Vector | None = None, attitude: Matrix | None = None,
                      velocity: Vector | None = None, rates: Vector | None = None) -> None:
@@ -224,10 +237,12 @@ class World:
             north, east, down = transform(turn, ned)
             return (east, -down, -north)
 
+        # Of the two quaternions of an attitude, the one that changes over at south, not at north.
+        q = quaternion(phi, theta, math.remainder(psi, math.tau))
         return LocalMotion(
             self.frame.to_local(lat_deg, lon_deg, altitude), math.degrees(psi),
-            math.degrees(theta), math.degrees(phi), quaternion(phi, theta, psi), axes(velocity),
-            axes(acceleration), axes(wind))
+            math.degrees(theta), math.degrees(phi), q, axes(velocity), axes(acceleration),
+            axes(wind))
 
     def _move_origin(self) -> None:
         """Jump the local origin to the nearest half degrees once the aircraft is far from it."""

@@ -17,6 +17,9 @@ JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
 _THROTTLE_RELEASE = xpc.SetDatarefs(((_THROTTLE, (-2.0,)),))
 _JOYSTICK_RELEASE = xpc.SetDatarefs(((_JOYSTICK, (0.0,)),))
 
+# One SIMU an aircraft, up to as many; the plugin drops what exceeds 20 datagrams in a frame.
+_PAUSES_UNDONE_SINGLY = 4
+
 
 def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     """
@@ -42,13 +45,22 @@ def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     elif isinstance(message, xpc.SetView) and message.camera is not None:
         if generation is Generation.V1_2_1:
             raise ValueError('plugin 1.2.1 takes a view code without a camera')
-        if generation is Generation.RC5:
-            return replace(message, camera=replace(message.camera, direction=None))
+        return replace(message, camera=_adapt_camera(message.camera, generation))
     if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
         # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
         bits = 32 if generation in (None, Generation.V1_2_1) else 64
         return replace(message, precision=bits)
     return message
+
+
+def _adapt_camera(camera: xpc.Camera, generation: Generation | None) -> xpc.Camera:
+    """Bring a camera into the one form that the generation reads."""
+    if generation is not Generation.RC5:
+        return camera if camera.direction else replace(camera, direction=(None, None, None))
+    if any(camera.direction or ()):
+        raise ValueError(
+            'plugin 1.3 rc1 to rc5 takes the place of a camera without a direction')
+    return replace(camera, direction=None)
 
 
 class Taken:
@@ -75,8 +87,12 @@ class Taken:
             self._note_pause(message.op)
 
     def give_back(self) -> list[xpc.Request]:
-        """Return the messages that undo all of it, and forget it."""
+        """Return the messages that undo all of it, a few, and forget it."""
         messages: list[xpc.Request] = []
+        pauses = {what for what in self.what if what.startswith('pause')}
+        if 'pause' in pauses or len(pauses) > _PAUSES_UNDONE_SINGLY:
+            self.what -= pauses
+            self.what.add('pause')
         for what in sorted(self.what):
             if what == 'throttle':
                 messages.append(_THROTTLE_RELEASE)

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import ReadDone, Statistics
+from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
 _TIMEOUT = 0.5
 
-# Reads take turns on as many sockets: a duplicate that the network made of a reply meets a
-# socket that waits for nothing, and is known for what it is.
-_CHANNELS = 4
+# Reads take turns on as many sockets, one a frame: a duplicate that the network made of a reply
+# meets a socket that waits for nothing, and is known for what it is.
+_CHANNELS = 16
 
+_LARGEST_QUEUE = 64
 _HEADER = 6
 
 
@@ -65,42 +67,51 @@ class Reads:
         self._statistics = statistics
         self._queue: deque[_Read] = deque()
         self._sent_at: float | None = None
+        self._due = 0.0
         self._turn = 0
         self._serials = [0] * _CHANNELS
         self._given_up: list[str] = []
 
     @property
-    def idle(self) -> bool:
-        """Tell whether nothing is to be sent: no read, or one that waits for its reply."""
-        return not self._queue or self._sent_at is not None
+    def waiting(self) -> bool:
+        """Tell whether a reply is outstanding."""
+        return self._sent_at is not None
 
     @property
     def deadline(self) -> float | None:
-        """Return when the outstanding reply is to be given up."""
-        return None if self._sent_at is None else self._sent_at + _TIMEOUT
+        """Return when the outstanding reply is to be given up, or the next request is due."""
+        if self._sent_at is not None:
+            return self._sent_at + _TIMEOUT
+        return self._due if self._queue else None
 
     def add(self, ticket: int, requests: Sequence[xpc.Request], *, repeatable: bool) -> None:
-        """Queue the requests of one read; one that is not repeatable is never sent twice."""
+        """
+        Queue the requests of one read; one that is not repeatable is never sent twice.
+
+        Raises ValueError if too many wait already.
+        """
+        if len(self._queue) >= _LARGEST_QUEUE:
+            raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
         self._queue.append(_Read(ticket, tuple(requests), repeatable))
 
-    def start(self, now: float) -> list[tuple[str, bytes | None]]:
-        """Return what to send: the next request, after closing the sockets given up."""
-        outgoing: list[tuple[str, bytes | None]] = [(name, None) for name in self._given_up]
-        self._given_up.clear()
+    def start(self, now: float) -> tuple[str, bytes]:
+        """Return the next request, and the channel to send it on."""
         read = self._queue[0]
         read.tries += 1
         self._turn = (self._turn + 1) % _CHANNELS
         self._sent_at = now
         self._statistics.requests += 1
-        outgoing.append((self._channel, xpc.encode(read.requests[len(read.replies)])))
-        return outgoing
+        return self._channel, xpc.encode(read.requests[len(read.replies)])
+
+    def close_given_up(self) -> list[str]:
+        """Return the channels that were given up since the last call."""
+        channels, self._given_up = self._given_up, []
+        return channels
 
     def give_up(self) -> ReadDone | None:
         """Take the outstanding reply as lost; return the read's end if it was the last try."""
         self._statistics.lost += 1
-        self._given_up.append(self._channel)
-        self._serials[self._turn] += 1
-        self._sent_at = None
+        self._give_up_channel()
         read = self._queue[0]
         if read.repeatable and read.tries < 2:
             return None
@@ -110,14 +121,12 @@ class Reads:
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
         if self._sent_at is not None:
-            self._given_up.append(self._channel)
-            self._serials[self._turn] += 1
-            self._sent_at = None
+            self._give_up_channel()
         ended = [ReadDone(read.ticket, (), reason) for read in self._queue]
         self._queue.clear()
         return ended
 
-    def receive(self, channel: str, reply: xpc.Reply) -> ReadDone | None:
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> ReadDone | None:
         """Take a reply on one of these channels; return the read's end if it was the last."""
         if self._sent_at is None or channel != self._channel:
             self._statistics.unexpected += 1
@@ -128,12 +137,18 @@ class Reads:
             return None
         self._statistics.replies += 1
         self._sent_at = None
+        self._due = now + FRAME_GAP
         read.tries = 0
         read.replies.append(reply)
         if len(read.replies) < len(read.requests):
             return None
         self._queue.popleft()
         return ReadDone(read.ticket, tuple(read.replies))
+
+    def _give_up_channel(self) -> None:
+        self._given_up.append(self._channel)
+        self._serials[self._turn] += 1
+        self._sent_at = None
 
     @property
     def _channel(self) -> str:

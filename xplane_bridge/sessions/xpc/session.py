@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
@@ -17,25 +18,30 @@ from xplane_bridge.sessions.xpc.events import (
     PeerState,
     Statistics,
 )
+from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches, Reads
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll, FRAME_GAP
+from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.watch import Watch
 
 # Channels that this session sends commands on, and hears beacons on.
 COMMAND_CHANNEL = 'command'
 BEACON_CHANNEL = 'beacon'
 
-# Without any answer for this long, the peer counts as away, and one small request asks again.
+# Without any answer for this long, the peer counts as away, and one small request asks again. It
+# has a channel of its own: all of them are answered when X-Plane goes on after loading.
 _SILENCE = 1.0
 _PROBE_PERIOD = 0.5
+_PROBE_CHANNEL = 'probe'
 
 # The plugin beacons once a second.
 _BEACON_TIMEOUT = 3.5
 
-# Datagrams at once: with what others send, the plugin must not see 20 in one frame.
-_BURST = 8
-# What polling leaves of the budget, so that a command never waits for it.
+# What polling leaves of the budget, so that a command never waits for it; and what all commands
+# together may take of it, so that polling goes on.
 _COMMAND_RESERVE = 2
+_COMMAND_SHARE = 0.75
+_COMMAND_BURST = 6
+_SMALLEST_BUDGET = 10.0
 # A peer that does not answer keeps what is sent to it, and drops all of it at the 20th datagram.
 _SILENT_RATE = 2.0
 _LARGEST_OUTBOX = 64
@@ -47,8 +53,9 @@ class XpcSession:
 
     ``aircraft`` maps each aircraft number to the datarefs to poll for it, the first three of
     them its latitude, longitude and elevation. ``rate`` is in updates a second, 0 for once a
-    frame. ``budget`` is how many datagrams a second may leave in all. ``generation`` None finds
-    out; ``hears_beacons`` tells whether the beacon's multicast group could be joined.
+    frame. ``budget`` is how many datagrams may leave in any second, at least 10; only probes of a
+    silent peer and giving back are never kept waiting. ``generation`` None finds out;
+    ``hears_beacons`` tells whether the beacon's multicast group could be joined.
 
     Everything that sends raises ValueError with a sentence if it must not be sent.
     """
@@ -62,6 +69,11 @@ class XpcSession:
         generation: Generation | None = None,
         hears_beacons: bool = True,
     ) -> None:
+        if not _SMALLEST_BUDGET <= budget < math.inf:
+            raise ValueError(
+                f'budget: got {budget:g} datagrams a second, expected at least '
+                f'{_SMALLEST_BUDGET:g}'
+            )
         self.statistics = Statistics()
         self.peer_state = PeerState.UNKNOWN
         self.beacon: xpc.Beacon | None = None
@@ -69,7 +81,7 @@ class XpcSession:
         self._hears_beacons = hears_beacons
         self._position_bits: int | None = None
         self._polls = [
-            AircraftPoll(number, names, 1.0 / rate if rate else 0.0, self.statistics)
+            AircraftPoll(number, names, _period(rate), self.statistics)
             for number, names in aircraft.items()
         ]
         self._poll_of_channel = {
@@ -77,8 +89,10 @@ class XpcSession:
             for poll in self._polls
             for channel in (poll.position_channel, poll.state_channel)
         }
+        self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._budget_rate = budget
-        self._budget = Budget(budget, _BURST)
+        self._flow = Flow(budget)
+        self._command_budget = Budget(_COMMAND_SHARE * budget, _COMMAND_BURST)
         self._reads = Reads(self.statistics)
         self._watch: Watch | None = None
         self._watch_serial = 0
@@ -86,6 +100,7 @@ class XpcSession:
         self._outbox: deque[bytes] = deque()
         self._urgent: list[bytes] = []
         self._held: dict[int, xpc.Controls] = {}
+        self._controls_next = False
         self._ticket = 0
         self._active = False
         self._answered = False
@@ -128,17 +143,15 @@ class XpcSession:
         self._started_at = now
         self._waiting_since = None
         self._become(PeerState.UNKNOWN)
-        for poll in self._polls:
-            poll.suspend()
-            poll.due = now
+        self._suspend(now)
 
     def stop(self, now: float) -> None:
         """Stop polling, and give back what was taken."""
         self.release(now)
         self._active = False
+        self._become(PeerState.UNKNOWN)
+        self._suspend(now)
         self._expired += self._reads.abandon('the node was deactivated')
-        for poll in self._polls:
-            poll.suspend()
 
     def send(self, message: xpc.Request, now: float) -> None:
         """Send a command that has no reply."""
@@ -177,13 +190,18 @@ class XpcSession:
             self.send(JOYSTICK_OVERRIDE, now)
 
     def release(self, now: float) -> None:
-        """Give back what was taken: throttle override, joystick, pause, text."""
+        """
+        Give back what was taken: throttle override, joystick, pause, text.
+
+        Commands that still wait are dropped, for they could take it again.
+        """
         self._held.clear()
+        self._outbox.clear()
         self._urgent += [xpc.encode(message) for message in self._taken.give_back()]
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once; return the ticket of the ReadDone that will come."""
-        requests = [xpc.GetDatarefs(batch) for batch in batches(names, {})]
+        requests = _gets(names)
         return self._read(requests, repeatable=True)
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
@@ -192,15 +210,24 @@ class XpcSession:
         return self._read([adapted], repeatable=isinstance(request, xpc.GetTerrain))
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
-        """Poll these datarefs ``rate`` times a second from now on; no names ends it."""
-        for batch in batches(names, {}):
-            xpc.encode(xpc.GetDatarefs(batch))
+        """
+        Poll these datarefs ``rate`` times a second from now on, 0 for once a frame.
+
+        No names ends it.
+        """
+        for request in _gets(names):
+            xpc.encode(request)
+        self._start_watch(tuple(names), _period(rate), now)
+
+    def _start_watch(self, names: tuple[str, ...], period: float, now: float) -> None:
+        """Poll these datarefs on new channels: late replies on the old ones are nobody's."""
         if self._watch is not None:
             self._closing.extend(self._watch.channels)
-            self._watch = None
+            self._watch_serial = self._watch.serial
+        self._watch = None
         if names:
-            self._watch_serial += 1000
-            self._watch = Watch(tuple(names), 1.0 / rate, self._watch_serial, self.statistics)
+            self._watch = Watch(names, period, self._watch_serial, self.statistics)
+            self._watch.due = now
 
     def _read(self, requests: Sequence[xpc.Request], *, repeatable: bool) -> int:
         for request in requests:
@@ -233,15 +260,14 @@ class XpcSession:
         if channel == BEACON_CHANNEL:
             self._receive_beacon(reply, now)
             return []
-        self._waiting_since = None
+        self._flow.answer(channel)
+        self._waiting_since = now if self._flow.unanswered else None
         self._answered = True
         if isinstance(reply, xpc.PositionReply):
             self._position_bits = reply.precision
-        if self._silent:
-            return self._wake_up(now)
         events: list[Event] = []
-        if self.peer_state is PeerState.UNKNOWN and self._active:
-            events.append(self._become(PeerState.ANSWERING))
+        if self._active and self.peer_state is not PeerState.ANSWERING:
+            events.append(self._wake_up(now))
         poll = self._poll_of_channel.get(channel)
         if poll is not None:
             telemetry = poll.receive(channel, reply, now)
@@ -249,23 +275,24 @@ class XpcSession:
                 self.statistics.updates[poll.aircraft] += 1
                 events.append(telemetry)
         elif channel.startswith('read '):
-            done = self._reads.receive(channel, reply)
+            done = self._reads.receive(channel, reply, now)
             if done is not None:
                 events.append(done)
         elif self._watch is not None and channel in self._watch.channels:
-            watched = self._watch.receive(channel, reply)
+            watched = self._watch.receive(channel, reply, now)
             if watched is not None:
-                self._closing.extend(self._watch.regroup(watched.values))
                 events.append(watched)
+        elif channel == _PROBE_CHANNEL:
+            self.statistics.replies += 1
         else:
             self.statistics.unexpected += 1
         return events
 
     def poll(self, now: float) -> list[tuple[str, bytes | None]]:
         """Return what to send now, by channel; None closes a channel."""
-        outgoing: list[tuple[str, bytes | None]] = [(name, None) for name in self._closing]
-        outgoing += [(COMMAND_CHANNEL, data) for data in self._urgent]
-        self._closing.clear()
+        outgoing: list[tuple[str, bytes | None]] = [
+            (COMMAND_CHANNEL, data) for data in self._urgent]
+        self._flow.charge(len(self._urgent), now)
         self._urgent.clear()
         deadlines = [
             self._watch_peer(now),
@@ -275,11 +302,14 @@ class XpcSession:
         if self._active and self._silent:
             deadlines.append(self._probe(now, outgoing))
         elif self._active:
-            deadlines.append(self._poll_aircraft(now, outgoing))
-            deadlines.append(self._poll_watch(now, outgoing))
+            deadlines.append(self._poll_peer(now, outgoing))
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
+        for channel in (*self._closing, *self._reads.close_given_up()):
+            self._flow.forget(channel)
+            outgoing.append((channel, None))
+        self._closing.clear()
         return outgoing
 
     # How the peer seems.
@@ -308,106 +338,139 @@ class XpcSession:
             return None
         if self._waiting_since is None:
             return None
-        if now - self._waiting_since < _SILENCE:
+        if now < self._waiting_since + _SILENCE:
             return self._waiting_since + _SILENCE
         self._expired.append(self._become(quiet))
         self._probe_at = now
-        for poll in self._polls:
-            poll.suspend()
+        self._suspend(now)
         return None
 
     def _become(self, state: PeerState) -> PeerChanged:
         self.peer_state = state
         slow = state is PeerState.LOADING or (state is PeerState.AWAY and self._answered)
-        self._budget.rate = _SILENT_RATE if slow else self._budget_rate
+        self._flow.budget.rate = _SILENT_RATE if slow else self._budget_rate
+        if state is PeerState.AWAY:
+            # What comes back may be another X-Plane.
+            self.beacon = None
+            self._position_bits = None
         return PeerChanged(state)
 
-    def _wake_up(self, now: float) -> list[Event]:
-        """Start anew after silence. The peer may be another one: what was learnt is forgotten."""
-        self.statistics.replies += 1
+    def _wake_up(self, now: float) -> PeerChanged:
+        """Start anew at the first answer after silence."""
+        if self._silent:
+            if self.peer_state is PeerState.AWAY:
+                self._started_at = now
+                self._listened = False
+            self._waiting_since = None
+            self._suspend(now + FRAME_GAP)
+            if 'joystick' in self._taken.what:
+                self._urgent.append(xpc.encode(JOYSTICK_OVERRIDE))
+        return self._become(PeerState.ANSWERING)
+
+    def _suspend(self, until: float) -> None:
+        """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
+        self._flow.reset()
         for poll in self._polls:
-            poll.suspend()
-            poll.due = now + FRAME_GAP
+            poll.suspend(until)
         if self._watch is not None:
-            names, period = self._watch.names, self._watch.period
-            self.watch(names, 1.0 / period, now)
-        return [self._become(PeerState.ANSWERING)] if self._active else []
+            self._start_watch(self._watch.names, self._watch.period, until)
 
     # What is sent.
 
     def _send_commands(
         self, now: float, outgoing: list[tuple[str, bytes | None]]
     ) -> float | None:
-        while self._outbox and self._budget.take(1, now):
-            outgoing.append((COMMAND_CHANNEL, self._outbox.popleft()))
-        while self._held and self._budget.take(1, now):
-            controls = self._held.pop(next(iter(self._held)))
-            outgoing.append((COMMAND_CHANNEL, xpc.encode(controls)))
-        return self._budget.when(1, now) if self._outbox or self._held else None
+        """Send commands that wait, single ones and controls by turns."""
+        while self._outbox or self._held:
+            at = max(self._command_budget.when(1, now), self._flow.budget.when(1, now))
+            if at > now or not self._flow.take(1, now):
+                return at if at > now else self._flow.when(1, now)
+            self._command_budget.charge(1, now)
+            self._controls_next = not self._controls_next
+            if self._held and (self._controls_next or not self._outbox):
+                controls = self._held.pop(next(iter(self._held)))
+                outgoing.append((COMMAND_CHANNEL, xpc.encode(controls)))
+            else:
+                outgoing.append((COMMAND_CHANNEL, self._outbox.popleft()))
+        return None
 
     def _poll_reads(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
-        deadline = self._reads.deadline
-        if deadline is not None and now >= deadline:
-            done = self._reads.give_up()
+        reads = self._reads
+        if self._active and self._silent:
+            self._expired += reads.abandon(self.peer_state.value)
+            return None
+        if reads.waiting and reads.deadline is not None and now >= reads.deadline:
+            done = reads.give_up()
             if done is not None:
                 self._expired.append(done)
-        if not self._reads.idle:
-            if not self._budget.take(1, now):
-                return self._budget.when(1, now)
-            outgoing += self._reads.start(now)
-            self._expect(now)
-        return self._reads.deadline
+            if not self._active:
+                # No poll goes on asking, whose answer would make room for what is sent next.
+                self._flow.reset()
+        if not reads.waiting and reads.deadline is not None and now >= reads.deadline:
+            if not self._flow.take(1, now):
+                return self._flow.when(1, now)
+            request = reads.start(now)
+            outgoing.append(request)
+            self._expect(request[0], now)
+        return reads.deadline
 
     def _probe(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
         """Ask the silent peer one small thing now and then, whatever the budget."""
-        if now >= self._probe_at and self._polls:
+        if now >= self._probe_at:
             self._probe_at = now + _PROBE_PERIOD
             self.statistics.requests += 1
-            outgoing.append(self._polls[0].probe)
+            self._flow.charge(1, now)
+            outgoing.append((_PROBE_CHANNEL, self._probe_request))
         return self._probe_at
 
-    def _poll_aircraft(
-        self, now: float, outgoing: list[tuple[str, bytes | None]]
-    ) -> float | None:
-        deadlines = []
-        for poll in sorted(self._polls, key=_due):
+    def _poll_peer(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
+        """Poll aircraft and watched datarefs; who waits longest goes first, none overtakes."""
+        polls: list[AircraftPoll | Watch] = [*self._polls]
+        if self._watch is not None:
+            polls.append(self._watch)
+        for poll in polls:
             if poll.waiting and now >= poll.deadline:
                 poll.give_up(now)
-            if not poll.waiting and now >= poll.due:
-                if self._budget.take(2, now, leave=_COMMAND_RESERVE):
-                    outgoing += poll.start(now)
-                    self._expect(now)
-                else:
-                    deadlines.append(self._budget.when(2, now, leave=_COMMAND_RESERVE))
-                    continue
-            deadlines.append(poll.deadline)
+        if self._watch is not None:
+            self._closing.extend(self._watch.regroup())
+        blocked: float | None = None
+        while ready := [poll for poll in polls if not poll.waiting and now >= poll.due]:
+            poll = min(ready, key=_due)
+            if not self._flow.take(poll.cost, now, leave=_COMMAND_RESERVE):
+                blocked = self._flow.when(poll.cost, now, leave=_COMMAND_RESERVE)
+                break
+            for request in poll.start(now):
+                outgoing.append(request)
+                self._expect(request[0], now)
+        deadlines = [poll.deadline for poll in polls if poll.deadline > now]
+        if blocked is not None:
+            deadlines.append(blocked)
         return min(deadlines, default=None)
 
-    def _poll_watch(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
-        watch = self._watch
-        if watch is None:
-            return None
-        if watch.waiting and now >= watch.deadline:
-            watch.give_up()
-        if not watch.waiting and now >= watch.due:
-            cost = min(watch.cost, _BURST - _COMMAND_RESERVE)
-            if not self._budget.take(cost, now, leave=_COMMAND_RESERVE):
-                return self._budget.when(cost, now, leave=_COMMAND_RESERVE)
-            outgoing += watch.start(now)
-            self._expect(now)
-        return watch.deadline
-
-    def _expect(self, now: float) -> None:
+    def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""
+        self._flow.ask(channel)
         if self._waiting_since is None:
             self._waiting_since = now
 
 
-def _due(poll: AircraftPoll) -> float:
+def _due(poll: AircraftPoll | Watch) -> float:
     return poll.due
 
 
+def _period(rate: float) -> float:
+    """Return the seconds between updates, 0 for a rate of 0."""
+    if not 0.0 <= rate < math.inf:
+        raise ValueError(f'rate: got {rate:g} updates a second, expected 0 or more')
+    return 1.0 / rate if rate else 0.0
+
+
+def _gets(names: Sequence[str]) -> list[xpc.GetDatarefs]:
+    """Return the requests for datarefs whose sizes are not known."""
+    return [xpc.GetDatarefs(batch) for batch in batches(names, {})]
+
+
 def _kind(data: bytes) -> str:
-    """Name the kind of a malformed datagram: its tag, if it has one."""
-    tag = data[:4]
-    return tag.decode() if len(tag) == 4 and tag.isalnum() and tag.isascii() else 'no tag'
+    """Name the kind of a malformed datagram: its tag, if it is one of the plugin's."""
+    tag = data[:4].decode('latin-1')
+    return tag if tag in xpc.REPLY_CLASSES else 'unknown tag' if len(tag) == 4 else 'no tag'

@@ -6,19 +6,17 @@ import struct
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
+from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
-# The plugin reads at most 20 datagrams a frame, 0.07 ms each, until none is waiting. A request
-# sent sooner after a reply could be answered in the same frame, and adds to those 20.
-FRAME_GAP = 0.002
-
-# Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down.
+# Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down. A
+# frame that lasts twice as long as the others is common, and shall not be asked twice.
 _FIRST_TIMEOUT = 0.2
-_SHORTEST_TIMEOUT = 0.03
+_SHORTEST_TIMEOUT = 0.04
 _LONGEST_TIMEOUT = 0.5
 
 # Position and datarefs that disagree this often in a row are not of different frames: this
 # X-Plane's two ways to say a position differ, so agreement is no longer asked for.
-_DISAGREEMENTS = 20
+_DISAGREEMENTS = 60
 
 _FLOAT = struct.Struct('<f')
 
@@ -32,6 +30,9 @@ class AircraftPoll:
     0 for once a frame. One request a channel is outstanding.
     """
 
+    # Datagrams that start() returns.
+    cost = 2
+
     def __init__(
         self, aircraft: int, names: tuple[str, ...], period: float, statistics: Statistics
     ) -> None:
@@ -40,25 +41,21 @@ class AircraftPoll:
         self.position_channel = f'position {aircraft}'
         self.state_channel = f'state {aircraft}'
         self.due = 0.0
-        self._requests = (
+        self._requests = [
             (self.position_channel, xpc.encode(xpc.GetPosition(aircraft))),
             (self.state_channel, xpc.encode(xpc.GetDatarefs(names))),
-        )
+        ]
         self._count = len(names)
         self._statistics = statistics
         self._position: xpc.PositionReply | None = None
         self._values: tuple[tuple[float, ...], ...] | None = None
         self._sent_at: float | None = None
         self._answered: set[str] = set()
-        self._timeouts = 0
+        self._repeated = False
+        self._backoff = 0
         self._smoothed: float | None = None
         self._deviation = 0.0
         self._disagreements = 0
-
-    @property
-    def probe(self) -> tuple[str, bytes]:
-        """Return the smaller of the two requests, which asks whether anybody answers."""
-        return self._requests[0]
 
     @property
     def waiting(self) -> bool:
@@ -76,34 +73,43 @@ class AircraftPoll:
         if self._smoothed is None:
             timeout = _FIRST_TIMEOUT
         else:
-            timeout = max(_SHORTEST_TIMEOUT, self._smoothed + 4.0 * self._deviation)
-        return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** min(self._timeouts, 8)))
+            spread = max(self._smoothed, 4.0 * self._deviation)
+            timeout = max(_SHORTEST_TIMEOUT, self._smoothed + spread)
+        return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** self._backoff))
 
-    def start(self, now: float) -> tuple[tuple[str, bytes], ...]:
+    def start(self, now: float) -> list[tuple[str, bytes]]:
         """Begin the next poll: return what to send."""
         self._position = self._values = None
         self._answered.clear()
         self._sent_at = now
         # The schedule is kept as long as the simulator keeps up with it.
         self.due = max(self.due + self.period, now - self.period)
-        self._statistics.requests += 2
+        self._statistics.requests += self.cost
         return self._requests
 
     def give_up(self, now: float) -> None:
         """Count the outstanding replies as lost; the next poll is due at once."""
-        self._statistics.lost += 2 - len(self._answered)
-        self._timeouts += 1
+        self._statistics.lost += self.cost - len(self._answered)
+        self._repeated = True
+        self._backoff = min(self._backoff + 1, 4)
         self._sent_at = None
         self.due = now
 
-    def suspend(self) -> None:
-        """Forget what is outstanding; the peer is away."""
+    def suspend(self, due: float) -> None:
+        """Forget what is outstanding and what was learnt of the peer; begin anew at ``due``."""
+        self.due = due
         self._sent_at = None
-        self._timeouts = 0
+        self._repeated = False
+        self._backoff = 0
         self._smoothed = None
+        self._disagreements = 0
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
         """Take one reply; return the aircraft's telemetry if it is complete now."""
+        if self._sent_at is None:
+            # Late, or a duplicate: this poll has its replies, or was given up.
+            self._statistics.unexpected += 1
+            return None
         if channel == self.position_channel and isinstance(reply, xpc.PositionReply):
             self._position = reply
         elif (
@@ -116,37 +122,35 @@ class AircraftPoll:
             self._statistics.unexpected += 1
             return None
         self._statistics.replies += 1
-        if self._sent_at is None:
-            # Late, or a duplicate: this poll has its replies, or was given up.
-            self._statistics.unexpected += 1
-            return None
-        self._measure(channel, now)
+        if not self._repeated and channel not in self._answered:
+            self._learn(now - self._sent_at)
+        self._answered.add(channel)
         if self._position is None or self._values is None:
             return None
-        if not self._of_one_frame(self._position, self._values):
-            if len(self._answered) == 2:
-                self._statistics.split += 1
-                self._disagreements += 1
-                self._finish(now)
-                self.due = now + FRAME_GAP
-            return None
         self._finish(now)
-        return Telemetry(self.aircraft, self._position, self._values)
+        if self._of_one_frame(self._position, self._values):
+            return Telemetry(self.aircraft, self._position, self._values)
+        self._statistics.split += 1
+        self.due = now + FRAME_GAP
+        return None
 
-    def _measure(self, channel: str, now: float) -> None:
-        """Learn from a reply's time, unless it may belong to an earlier, lost request."""
-        if self._timeouts == 0 and self._sent_at is not None and channel not in self._answered:
-            sample = now - self._sent_at
-            if self._smoothed is None:
-                self._smoothed, self._deviation = sample, sample / 2.0
-            else:
-                self._deviation += (abs(sample - self._smoothed) - self._deviation) / 4.0
-                self._smoothed += (sample - self._smoothed) / 8.0
-        self._answered.add(channel)
+    def _learn(self, sample: float) -> None:
+        """
+        Learn from the time that a reply took.
+
+        A repeated request teaches nothing, for its reply may be that of the first; so it keeps
+        the longer timeout until a request is answered without (RFC 6298, section 3).
+        """
+        self._backoff = 0
+        if self._smoothed is None:
+            self._smoothed, self._deviation = sample, sample / 2.0
+        else:
+            self._deviation += (abs(sample - self._smoothed) - self._deviation) / 4.0
+            self._smoothed += (sample - self._smoothed) / 8.0
 
     def _finish(self, now: float) -> None:
         self._sent_at = None
-        self._timeouts = 0
+        self._repeated = False
         self.due = max(self.due, now + FRAME_GAP)
 
     def _of_one_frame(
@@ -157,6 +161,7 @@ class AircraftPoll:
             return True
         for exact, row in zip((position.lat, position.lon, position.alt), values, strict=False):
             if row and not _same_float(exact, row[0]):
+                self._disagreements += 1
                 return False
         self._disagreements = 0
         return True

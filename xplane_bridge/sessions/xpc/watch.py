@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import Statistics, WatchedDatarefs
+from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
 
 _TIMEOUT = 0.5
@@ -14,8 +15,12 @@ class Watch:
     Poll a list of datarefs in as few GETDs as fit, each on a channel of its own.
 
     A channel always asks for the same names, so a late reply still decodes right; a new grouping
-    gets new channels. Sizes are learnt from the first, small groups.
+    gets new channels. Sizes are learnt from the first, small groups. ``period`` is in seconds, 0
+    for once a frame.
     """
+
+    # Datagrams that start() returns.
+    cost = 1
 
     def __init__(
         self, names: tuple[str, ...], period: float, serial: int, statistics: Statistics
@@ -23,21 +28,30 @@ class Watch:
         self.names = names
         self.period = period
         self.due = 0.0
+        self.serial = serial
+        self._next_round = 0.0
         self._statistics = statistics
-        self._serial = serial
         self._sizes: dict[str, int] = {}
+        self._learnt = False
         self._groups: dict[str, tuple[str, ...]] = {}
+        self._unsent: list[str] = []
         self._rows: dict[str, tuple[tuple[float, ...], ...]] = {}
         self._sent_at: float | None = None
         self._group()
 
     def _group(self) -> None:
-        """Plan the groups anew from the sizes known so far."""
-        self._serial += 1
+        """Plan the groups anew from the sizes known so far, and begin with the first."""
+        self.serial += 1
         self._groups = {
-            f'watch {self._serial}.{number}': group
+            f'watch {self.serial}.{number}': group
             for number, group in enumerate(batches(self.names, self._sizes))
         }
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows.clear()
+        self._unsent = list(self._groups)
+        self._sent_at = None
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -45,62 +59,60 @@ class Watch:
         return tuple(self._groups)
 
     @property
-    def cost(self) -> int:
-        """Return how many datagrams one round takes."""
-        return len(self._groups)
-
-    @property
     def waiting(self) -> bool:
-        """Tell whether replies are outstanding."""
+        """Tell whether all is sent and replies are outstanding."""
         return self._sent_at is not None
 
     @property
     def deadline(self) -> float:
-        """Return when the outstanding replies are to be given up, or the next round is due."""
+        """Return when the outstanding replies are to be given up, or the next group is due."""
         return self.due if self._sent_at is None else self._sent_at + _TIMEOUT
 
-    def start(self, now: float) -> list[tuple[str, bytes | None]]:
-        """Begin the next round: return what to send."""
-        self._rows.clear()
-        self._sent_at = now
-        self.due = max(self.due + self.period, now)
-        self._statistics.requests += len(self._groups)
-        return [
-            (channel, xpc.encode(xpc.GetDatarefs(names)))
-            for channel, names in self._groups.items()
-        ]
+    def start(self, now: float) -> list[tuple[str, bytes]]:
+        """Begin the next round, or go on with it: return what to send."""
+        if len(self._unsent) == len(self._groups):
+            self._next_round = max(self._next_round + self.period, now)
+        channel = self._unsent.pop(0)
+        if not self._unsent:
+            self._sent_at = now
+        self.due = now
+        self._statistics.requests += self.cost
+        return [(channel, xpc.encode(xpc.GetDatarefs(self._groups[channel])))]
 
-    def give_up(self) -> None:
-        """Count the outstanding replies as lost."""
+    def give_up(self, now: float) -> None:
+        """Count the outstanding replies as lost; the next round is due at once."""
         self._statistics.lost += len(self._groups) - len(self._rows)
-        self._sent_at = None
+        self._begin()
+        self.due = now
 
-    def receive(self, channel: str, reply: xpc.Reply) -> WatchedDatarefs | None:
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> WatchedDatarefs | None:
         """Take one reply; return all values if they are complete now."""
-        names = self._groups.get(channel)
+        names = self._groups[channel]
         if (
-            self._sent_at is None
-            or names is None
+            channel in self._unsent
             or not isinstance(reply, xpc.Datarefs)
             or len(reply.rows) != len(names)
         ):
             self._statistics.unexpected += 1
             return None
         self._statistics.replies += 1
+        sizes = {**self._sizes, **dict(zip(names, map(len, reply.rows), strict=True))}
+        self._learnt |= sizes != self._sizes
+        self._sizes = sizes
         self._rows[channel] = reply.rows
         if len(self._rows) < len(self._groups):
             return None
-        self._sent_at = None
         values = tuple(row for group in self._groups for row in self._rows[group])
+        self._begin()
+        self.due = max(self._next_round, now + FRAME_GAP)
         return WatchedDatarefs(self.names, values)
 
-    def regroup(self, values: tuple[tuple[float, ...], ...]) -> tuple[str, ...]:
-        """Use the sizes just read for larger groups; return the channels no longer used."""
-        sizes = {name: len(row) for name, row in zip(self.names, values, strict=True)}
-        if sizes == self._sizes:
+    def regroup(self) -> tuple[str, ...]:
+        """Between rounds, group by the sizes learnt; return the channels no longer used."""
+        if not self._learnt or len(self._unsent) < len(self._groups):
             return ()
-        self._sizes = sizes
-        if len(tuple(batches(self.names, sizes))) == len(self._groups):
+        self._learnt = False
+        if tuple(batches(self.names, self._sizes)) == tuple(self._groups.values()):
             return ()
         old = self.channels
         self._group()

@@ -1,0 +1,42 @@
+"""Test settings: an own ROS domain, strict message checks, and a harness for nodes."""
+
+import os
+import socket
+
+from hypothesis import settings
+import pytest
+
+# A shared machine stalls now and then; a slow example is not a wrong one.
+settings.register_profile('xplane_bridge', deadline=None)
+settings.load_profile('xplane_bridge')
+
+_LOCKS = []
+
+
+def _own_domain():
+    """Return a ROS domain that no other run on this machine uses: its last port is the lock."""
+    for domain in range(1 + os.getpid() % 60, 102):
+        lock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            lock.bind(('127.0.0.1', 7400 + 250 * domain + 249))
+        except OSError:
+            lock.close()
+            continue
+        _LOCKS.append(lock)
+        return domain
+    raise RuntimeError('no free ROS domain')
+
+
+os.environ['ROS_DOMAIN_ID'] = str(_own_domain())
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+os.environ['ROS_PYTHON_CHECK_FIELDS'] = '1'
+
+
+@pytest.fixture
+def ros():
+    """Return a harness that spins nodes, collects messages and calls services."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+    from harness import Harness
+    with Harness() as harness:
+        yield harness

@@ -1,0 +1,153 @@
+"""A harness for tests of nodes: real rclpy, real topics, events instead of sleeps."""
+
+from collections import defaultdict
+from contextlib import contextmanager
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+DEADLINE = 15.0
+
+
+class Harness:
+    """
+    Spin an observer node, and the nodes under test, each in an executor thread of its own.
+
+    Whatever is waited for has a deadline; a miss is a failure that says what was waited for.
+    """
+
+    def __init__(self):
+        self.context = Context()
+        self.changed = threading.Condition()
+        self.messages = defaultdict(list)
+        self._stack = []
+
+    def __enter__(self):
+        rclpy.init(context=self.context)
+        self.observer = Node('observer', context=self.context)
+        self._spin(self.observer)
+        return self
+
+    def __exit__(self, *_):
+        for close in reversed(self._stack):
+            close()
+        rclpy.shutdown(context=self.context)
+
+    def _spin(self, node):
+        executor = SingleThreadedExecutor(context=self.context)
+        executor.add_node(node)
+        thread = threading.Thread(target=self._run, args=(executor,), daemon=True)
+        thread.start()
+
+        def close():
+            executor.shutdown()
+            thread.join(DEADLINE)
+            if hasattr(node, 'shut_down'):
+                node.shut_down()
+            node.destroy_node()
+
+        self._stack.append(close)
+
+    @staticmethod
+    def _run(executor):
+        try:
+            executor.spin()
+        except rclpy.executors.ExternalShutdownException:
+            pass
+
+    def start(self, make_node, activate=True, configure=True, namespace=None, **parameters):
+        """Make a node of this package with parameters, bring it up and spin it."""
+        overrides = [Parameter(name.replace('__', '.'), value=value)
+                     for name, value in parameters.items()]
+        node = make_node(
+            context=self.context, parameter_overrides=overrides, namespace=namespace)
+        self._spin(node)
+        if configure:
+            node.trigger_configure()
+            if activate:
+                node.trigger_activate()
+        return node
+
+    def subscribe(self, kind, topic, qos=10):
+        """Collect a topic's messages in self.messages[topic]; wait until it is connected."""
+        def collect(message):
+            with self.changed:
+                self.messages[topic].append(message)
+                self.changed.notify_all()
+
+        return self.observer.create_subscription(kind, topic, collect, qos)
+
+    def publisher(self, kind, topic, qos=1):
+        """Return a publisher that already has its subscriber."""
+        publisher = self.observer.create_publisher(kind, topic, qos)
+        self.wait_for(lambda: publisher.get_subscription_count() > 0, f'a subscriber of {topic}')
+        return publisher
+
+    def wait_for(self, predicate, what, timeout=DEADLINE):
+        """Wait until ``predicate()`` is true, looked at after each message; return its value."""
+        end = time.monotonic() + timeout
+        with self.changed:
+            while not (value := predicate()):
+                left = end - time.monotonic()
+                assert left > 0, f'waited {timeout} s for {what}'
+                # Not everything that is waited for comes as a message.
+                self.changed.wait(min(left, 0.02))
+            return value
+
+    def next(self, topic, count=1, timeout=DEADLINE, where=lambda message: True):
+        """Return the last of ``count`` messages of a topic that come from now on."""
+        with self.changed:
+            start = len(self.messages[topic])
+
+        def found():
+            news = [message for message in self.messages[topic][start:] if where(message)]
+            return news[count - 1:count]
+
+        return self.wait_for(found, f'{count} messages on {topic}', timeout)[0]
+
+    def call(self, kind, service, request, timeout=DEADLINE):
+        """Call a service and return its response."""
+        client = self.observer.create_client(kind, service)
+        try:
+            assert client.wait_for_service(timeout), f'{service} is not offered'
+            future = client.call_async(request)
+            return self.wait_for(
+                lambda: [future.result()] if future.done() else None, service, timeout)[0]
+        finally:
+            self.observer.destroy_client(client)
+
+    def diagnostics(self, name, since=0):
+        """Return the newest status whose name ends in ``name``, as (level, message, values)."""
+        for message in reversed(self.messages['/diagnostics'][since:]):
+            for status in message.status:
+                if status.name.endswith(': ' + name):
+                    return (status.level, status.message,
+                            {item.key: item.value for item in status.values})
+        return None
+
+
+@contextmanager
+def process(*command, **environment):
+    """Run an executable of this package; it is terminated, and killed if that is not enough."""
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
+        env={**os.environ, **environment})
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+            try:
+                child.wait(5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+        child.stdout.close()
+        child.wait()

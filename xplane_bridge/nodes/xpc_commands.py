@@ -1,0 +1,262 @@
+"""Commands and services of xpc_node that only X-Plane Connect has."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+import math
+from typing import Any, TYPE_CHECKING
+
+from std_srvs.srv import SetBool, Trigger
+
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.msg import (
+    AircraftPose,
+    CameraView,
+    Datarefs,
+    DataRows,
+    ScreenText,
+    Waypoints,
+)
+from xplane_bridge.protocols import xpc
+from xplane_bridge.srv import (
+    GetDatarefs,
+    GetTerrain,
+    PlaceAndProbe,
+    RunCommand,
+    SetDatarefs,
+)
+
+if TYPE_CHECKING:
+    from xplane_bridge.nodes.xpc import XpcNode
+
+# Commands that may come in a row, each of which counts.
+_DEPTH = 10
+
+# What a value may lose on its way there and back as a float32.
+_READ_BACK_TOLERANCE = 1e-5
+
+_ACTIONS = {
+    RunCommand.Request.ONCE: xpc.Command,
+    RunCommand.Request.BEGIN: xpc.CommandBegin,
+    RunCommand.Request.END: xpc.CommandEnd,
+}
+
+
+class XpcCommands:
+    """Subscriptions and services of one xpc_node; each checks, converts and sends."""
+
+    def __init__(self, node: XpcNode, undulation: Undulation) -> None:
+        self._node = node
+        self._undulation = undulation
+        for number in node.parameters.aircraft:
+            self._for_aircraft(number)
+        node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
+        node.make_command(DataRows, 'command/data', self._data, _DEPTH)
+        node.make_command(ScreenText, 'command/text', self._text)
+        node.make_command(CameraView, 'command/view', self._view)
+        node.make_command(Waypoints, 'command/waypoints', self._waypoints, _DEPTH)
+        node.make_service(GetDatarefs, 'get_datarefs', self._get_datarefs)
+        node.make_service(SetDatarefs, 'set_datarefs', self._set_datarefs)
+        node.make_service(RunCommand, 'run_command', self._run_command)
+        node.make_service(GetTerrain, 'get_terrain', self._get_terrain)
+        node.make_service(PlaceAndProbe, 'place_and_probe', self._place_and_probe)
+        node.make_service(SetBool, 'pause', self._pause)
+        node.make_service(Trigger, 'toggle_pause', self._toggle_pause)
+
+    def _for_aircraft(self, number: int) -> None:
+        prefix = f'aircraft_{number}/'
+
+        def place(message: AircraftPose) -> None:
+            self._node.send(self._position(xpc.Position, number, message))
+
+        def pause(request: SetBool.Request, response: SetBool.Response) -> None:
+            base = (
+                xpc.SimulationOp.PAUSE_AIRCRAFT if request.data
+                else xpc.SimulationOp.RUN_AIRCRAFT
+            )
+            self._node.send(xpc.Simulation(base + number))
+            _sent(response)
+
+        self._node.make_command(
+            AircraftPose, f'{prefix if number else ""}command/pose', place)
+        self._node.make_service(SetBool, f'{prefix}pause', pause)
+
+    # Topics.
+
+    def _datarefs(self, message: Datarefs) -> None:
+        self._node.send(xpc.SetDatarefs(_items(message.names, message.sizes, message.values)))
+
+    def _data(self, message: DataRows) -> None:
+        count = len(message.rows)
+        if len(message.values) != 8 * count:
+            raise ValueError(
+                f'{count} rows need {8 * count} values, got {len(message.values)}')
+        values = [xpc.LEAVE if math.isnan(value) else value for value in message.values]
+        self._node.send(xpc.DataRows(tuple(
+            (row, *values[8 * place:8 * place + 8])
+            for place, row in enumerate(message.rows)
+        )))
+
+    def _text(self, message: ScreenText) -> None:
+        self._node.send(xpc.Text(message.x, message.y, message.text))
+
+    def _view(self, message: CameraView) -> None:
+        camera = None
+        if message.place_camera:
+            x, y, z = map(float, message.location)
+            roll, pitch, heading = (
+                None if math.isnan(angle) else angle / DEGREE for angle in message.direction)
+            camera = xpc.Camera((x, y, z), (roll, pitch, heading), message.zoom)
+        self._node.send(xpc.SetView(message.view, camera))
+
+    def _waypoints(self, message: Waypoints) -> None:
+        columns = (message.latitude, message.longitude, message.altitude)
+        if len({len(column) for column in columns}) != 1:
+            raise ValueError(
+                'latitude, longitude and altitude must have one value a point, got '
+                + ', '.join(str(len(column)) for column in columns))
+        self._node.send(xpc.Waypoints(
+            message.operation, tuple(zip(*columns, strict=True))))
+
+    # Services.
+
+    async def _get_datarefs(
+        self, request: GetDatarefs.Request, response: GetDatarefs.Response
+    ) -> None:
+        rows = await self._read_datarefs(request.names)
+        response.sizes = array('I', map(len, rows))
+        response.values = array('f', [value for row in rows for value in row])
+        unknown = [name for name, row in zip(request.names, rows, strict=True) if not row]
+        response.success = True
+        response.message = f'not known here: {", ".join(unknown)}' if unknown else ''
+
+    async def _set_datarefs(
+        self, request: SetDatarefs.Request, response: SetDatarefs.Response
+    ) -> None:
+        items = _items(request.names, request.sizes, request.values)
+        self._node.send(xpc.SetDatarefs(items))
+        rows = await self._read_datarefs(request.names)
+        wrong = []
+        for (name, wanted), row in zip(items, rows, strict=True):
+            if not row:
+                wrong.append(f'{name} is not known here')
+            elif not all(
+                math.isclose(value, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6)
+                for value, got in zip(wanted, row, strict=False)
+            ):
+                wrong.append(f'{name} reads back as {[round(value, 6) for value in row]}')
+        response.success = not wrong
+        response.message = '; '.join(wrong)
+
+    async def _read_datarefs(self, names: Sequence[str]) -> list[tuple[float, ...]]:
+        replies = await self._node.read(self._node.session.read_datarefs, names)
+        return [row for reply in replies for row in reply.rows]
+
+    def _run_command(
+        self, request: RunCommand.Request, response: RunCommand.Response
+    ) -> None:
+        if request.action not in _ACTIONS:
+            raise ValueError(f'action {request.action} is none of ONCE, BEGIN, END')
+        self._node.send(_ACTIONS[request.action]((request.name,)))
+        _sent(response)
+
+    async def _get_terrain(
+        self, request: GetTerrain.Request, response: GetTerrain.Response
+    ) -> None:
+        place = (request.latitude, request.longitude, request.altitude)
+        if any(map(math.isnan, place)):
+            wanted = xpc.GetTerrain(request.aircraft)
+        else:
+            wanted = xpc.GetTerrain(
+                request.aircraft, request.latitude, request.longitude, self._to_msl(*place))
+        self._fill_terrain(response, await self._probe(wanted))
+
+    async def _place_and_probe(
+        self, request: PlaceAndProbe.Request, response: PlaceAndProbe.Response
+    ) -> None:
+        wanted = self._position(xpc.PlaceAndProbe, request.aircraft, request.pose)
+        self._fill_terrain(response, await self._probe(wanted))
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        op = xpc.SimulationOp.PAUSE if request.data else xpc.SimulationOp.RUN
+        self._node.send(xpc.Simulation(op))
+        _sent(response)
+
+    def _toggle_pause(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self._node.send(xpc.Simulation(xpc.SimulationOp.TOGGLE))
+        _sent(response)
+
+    # Conversions.
+
+    def _position(self, kind: type[Any], number: int, pose: AircraftPose) -> Any:
+        """Return a POSI or POST of a pose; the gear's NaN and all others leave the value."""
+        given = {
+            name: None if math.isnan(value := getattr(pose, name)) else value
+            for name in ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
+        }
+        altitude = given['altitude']
+        if altitude is not None:
+            altitude = self._to_msl(given['latitude'], given['longitude'], altitude)
+        angles = {
+            name: None if given[name] is None else given[name] / DEGREE
+            for name in ('roll', 'pitch', 'heading')
+        }
+        return kind(
+            aircraft=number, lat=given['latitude'], lon=given['longitude'], alt=altitude,
+            gear=given['gear'], **angles)
+
+    def _to_msl(
+        self, latitude: float | None, longitude: float | None, altitude: float
+    ) -> float:
+        """Return an altitude above mean sea level; without a place, where the aircraft is."""
+        if latitude is None or longitude is None:
+            state = self._node.last_state
+            if state is None:
+                return altitude
+            latitude, longitude = state.latitude_deg, state.longitude_deg
+        return ellipsoid_to_msl(altitude, self._undulation.height_m(latitude, longitude))
+
+    async def _probe(self, wanted: xpc.GetTerrain | xpc.PlaceAndProbe) -> xpc.Terrain:
+        (terrain,) = await self._node.read(self._node.session.read_terrain, wanted)
+        if terrain.status != xpc.TerrainStatus.HIT:
+            raise ValueError(
+                'the probe found no terrain there'
+                if terrain.status == xpc.TerrainStatus.MISSED
+                else f'the probe failed with status {terrain.status}')
+        return terrain
+
+    def _fill_terrain(self, response: Any, terrain: xpc.Terrain) -> None:
+        response.success = True
+        response.latitude = terrain.lat
+        response.longitude = terrain.lon
+        response.altitude = msl_to_ellipsoid(
+            terrain.alt, self._undulation.height_m(terrain.lat, terrain.lon))
+        normal, velocity = response.normal, response.velocity
+        normal.x, normal.y, normal.z = frames.opengl_to_enu(terrain.normal)
+        velocity.x, velocity.y, velocity.z = frames.opengl_to_enu(
+            terrain.velocity or (0.0, 0.0, 0.0))
+        response.is_wet = bool(terrain.is_wet)
+
+
+def _items(
+    names: Sequence[str], sizes: Sequence[int], values: Sequence[float]
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Return names with their values; ValueError if the numbers do not add up."""
+    if len(names) != len(sizes) or sum(sizes) != len(values):
+        raise ValueError(
+            f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
+            f'{len(values)} values do not belong together')
+    items = []
+    start = 0
+    for name, size in zip(names, sizes, strict=True):
+        items.append((name, tuple(values[start:start + size])))
+        start += size
+    return tuple(items)
+
+
+def _sent(response: Any) -> None:
+    response.success = True
+    response.message = 'sent; X-Plane Connect does not confirm it'
