@@ -51,7 +51,7 @@ test: $(BUILT)
 	@$(RUN) pytest test $(PYTEST_ARGS)
 
 demo: $(BUILT)
-	@$(RUN) python3 -P -m xplane_bridge.experiments.demo $(DEMO_ARGS)
+	@$(RUN) demo $(DEMO_ARGS)
 
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)

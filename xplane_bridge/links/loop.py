@@ -101,8 +101,9 @@ class UdpLoop:
             events = self._session.expired()
             for channel in list(self._links):
                 self._remove(channel)
-            self._epoll.close()
-            os.close(self._wake)
+            if not self._thread.is_alive():
+                self._epoll.close()
+                os.close(self._wake)
         self._hand_out(events, time.time_ns(), failures)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -257,8 +257,9 @@ class XpcNode(BridgeNode[XpcParameters]):
 
     def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
         message = Datarefs()
-        seconds, nanoseconds = divmod(
-            self._simulator_clock.now_ns if self._simulator_clock is not None else stamp_ns, 1_000_000_000)
+        if self._simulator_clock is not None:
+            stamp_ns = self._simulator_clock.now_ns
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
         message.header.stamp.sec = seconds
         message.header.stamp.nanosec = nanoseconds
         message.names = list(event.names)

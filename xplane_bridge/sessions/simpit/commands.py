@@ -22,6 +22,8 @@ AXIS_GAP = 0.02
 _LARGEST_OUTBOX = 64
 # Bytes that may go out at once: what a plugin's reader takes in one go.
 _BURST = 256
+# Below this a budget would not let a whole packet pass at once; the driver's buffer has to do.
+_LOWEST_RATE = 120.0
 
 Axes = (
     simpit.Rotation | simpit.Translation | simpit.Wheel | simpit.Throttle | simpit.CustomAxes)
@@ -83,7 +85,7 @@ class Outbox:
     """
 
     def __init__(self, line_rate: float, statistics: Statistics) -> None:
-        self._budget = Budget(line_rate, _BURST)
+        self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
         self._statistics = statistics
         self._queue: deque[tuple[Message | Packet, bytes]] = deque()
         self._axes: dict[str, Axes] = {}
@@ -153,13 +155,11 @@ class Outbox:
         """Return what gives back the axes taken; forget them and what waits."""
         outgoing = []
         for axes in self._taken.values():
-            if isinstance(axes, simpit.Throttle):
-                # Before 2.2 nothing gives it back: a 0 would shut the engines down and stay.
-                if profile.name != 'cobs':
-                    continue
-            neutral = replace(axes, **{
-                field.name: 0 for field in fields(axes) if field.name != 'mask'})
-            outgoing.append(simpit.encode(profile, 'device', neutral))
+            # Before 2.2 nothing gives it back: a 0 would shut the engines down and stay.
+            if isinstance(axes, simpit.Throttle) and profile.name != 'cobs':
+                continue
+            neutral: Any = {field.name: 0 for field in fields(axes) if field.name != 'mask'}
+            outgoing.append(simpit.encode(profile, 'device', replace(axes, **neutral)))
         self.forget()
         return outgoing
 
@@ -173,15 +173,16 @@ class Outbox:
         self._axes[name] = axes
         taken = self._taken.get(name)
         held = axes if taken is None else _merge(taken, axes)
+        # A value of 0 hands an axis back to the game.
         if isinstance(held, simpit.Throttle):
-            self._taken[name] = held
-            return
-        # A value of 0 hands the axis back to the game.
-        mask = sum(
-            1 << bit for bit, field in enumerate(fields(held)[:-1])
-            if held.mask >> bit & 1 and getattr(held, field.name))
+            mask = held.throttle
+        else:
+            mask = sum(
+                1 << bit for bit, field in enumerate(fields(held)[:-1])
+                if held.mask >> bit & 1 and getattr(held, field.name))
+            held = replace(held, mask=mask)
         if mask:
-            self._taken[name] = replace(held, mask=mask)
+            self._taken[name] = held
         else:
             self._taken.pop(name, None)
 

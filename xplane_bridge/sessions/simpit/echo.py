@@ -28,7 +28,6 @@ class Echoes:
 
     def __init__(self, period: float, statistics: Statistics) -> None:
         self.round_trip: float | None = None
-        self.lost_in_a_row = 0
         # How much of 32 bytes came back: 28 from plugins before 2.0.
         self.answer_size: int | None = None
         self._period = period
@@ -48,7 +47,6 @@ class Echoes:
     def reset(self, now: float) -> None:
         """Begin anew with a plugin that may be another one."""
         self.round_trip = self.answer_size = self._outstanding = None
-        self.lost_in_a_row = 0
         self._beat_at = now
 
     def add(self, payload: bytes, now: float) -> int:
@@ -81,7 +79,6 @@ class Echoes:
             return None
         self._finish(now)
         self._statistics.echoes_lost += 1
-        self.lost_in_a_row += 1
         if not echo.ticket:
             return None
         return EchoDone(echo.ticket, b'', None, (
@@ -97,7 +94,6 @@ class Echoes:
         ):
             return False, None
         self.round_trip = now - self._sent_at
-        self.lost_in_a_row = 0
         if len(echo.payload) == LONG_ANSWER:
             self.answer_size = len(payload)
         self._finish(now)

@@ -10,59 +10,90 @@ FRAME_GAP = 0.002
 
 # Datagrams at once.
 _BURST = 8
+# What polling leaves of the budget, so that a command need not wait for it; and what commands and
+# reads together may take of it, so that polling goes on.
+_LEFT_FOR_COMMANDS = 2
+_COMMAND_SHARE = 0.75
+_COMMAND_BURST = 6
 
 # At the 20th datagram of a frame the plugin drops all that follow (XPC wire notes, section 1),
 # and a frame may last long. So this many may wait for it, and others send to it too.
-_LARGEST_QUEUE = 16
+_WAITING_POLLS = 10
+_WAITING_COMMANDS = 6
 
 
 class Flow:
     """
     Keep to ``rate`` datagrams a second, and to what the plugin can read in one frame.
 
-    The plugin reads in the order of arrival: a reply tells that its request, and all that was
-    sent before, does not wait any more. With no request outstanding nothing is known, and only
-    the budget counts.
+    Polling has one part of both, commands and reads have the other. The plugin reads in the order
+    of arrival: a reply tells that its request, and all that was sent before, does not wait any
+    more. With no request outstanding nothing more will be known, and only the budget counts.
     """
 
     def __init__(self, rate: float) -> None:
-        self.budget = Budget(rate, _BURST)
-        # Datagrams are numbered as they are sent.
-        self._sent = 0
-        self._read = 0
+        self._budget = Budget(rate, _BURST)
+        self._command_budget = Budget(_COMMAND_SHARE * rate, _COMMAND_BURST)
+        # How many polls and commands were sent, and how many of them the plugin has read.
+        self._polls = self._commands = 0
+        self._read_polls = self._read_commands = 0
         self._asked = 0
-        self._requests: dict[str, int] = {}
+        self._requests: dict[str, tuple[int, int]] = {}
+
+    def set_rate(self, rate: float) -> None:
+        """Change how many datagrams are allowed in any second."""
+        self._budget.rate = rate
 
     @property
     def unanswered(self) -> bool:
         """Tell whether a reply is outstanding that would tell something new."""
-        return self._asked > self._read
+        return self._asked > self._read_polls + self._read_commands
 
-    def take(self, count: int, now: float, *, leave: int = 0) -> bool:
-        """Take ``count`` datagrams if ``leave`` stay for others; tell whether they were taken."""
-        if self._is_full(count + leave) or not self.budget.take(count, now, leave=leave):
+    def take_poll(self, count: int, now: float) -> bool:
+        """Take as many datagrams for polling; tell whether they were taken."""
+        if self._is_full(count) or not self._budget.take(count, now, leave=_LEFT_FOR_COMMANDS):
             return False
-        self._count(count)
+        self._polls += count
         return True
 
-    def charge(self, count: int, now: float) -> None:
-        """Take ``count`` datagrams that cannot wait."""
-        self.budget.charge(count, now)
-        self._count(count)
-
-    def when(self, count: int, now: float, *, leave: int = 0) -> float | None:
-        """Return the time from which take() of as much succeeds, None if a reply decides it."""
-        if self._is_full(count + leave):
+    def when_poll(self, count: int, now: float) -> float | None:
+        """Return the time from which take_poll() succeeds, None if a reply decides it."""
+        if self._is_full(count):
             return None
-        return self.budget.when(count, now, leave=leave)
+        return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS)
+
+    def take_command(self, now: float, *, leave: int = 0) -> bool:
+        """Take a datagram for a command or a read, if ``leave`` stay; tell whether it was."""
+        if self._is_full_of_commands(1 + leave) or self._command_budget.when(
+            1, now, leave=leave
+        ) > now or not self._budget.take(1, now):
+            return False
+        self._command_budget.charge(1, now)
+        self._commands += 1
+        return True
+
+    def when_command(self, now: float, *, leave: int = 0) -> float | None:
+        """Return the time from which take_command() succeeds, None if a reply decides it."""
+        if self._is_full_of_commands(1 + leave):
+            return None
+        return max(
+            self._budget.when(1, now), self._command_budget.when(1, now, leave=leave))
+
+    def charge(self, count: int, now: float) -> None:
+        """Take datagrams that cannot wait."""
+        self._budget.charge(count, now)
+        self._commands += count
 
     def ask(self, channel: str) -> None:
         """Note that what was just taken includes a request, answered on ``channel``."""
-        self._asked = self._requests[channel] = self._sent
+        self._requests[channel] = self._polls, self._commands
+        self._asked = self._polls + self._commands
 
     def answer(self, channel: str) -> None:
         """Note a reply on ``channel``."""
-        self._read = max(self._read, self._requests.pop(channel, 0))
+        polls, commands = self._requests.pop(channel, (0, 0))
+        self._read_polls = max(self._read_polls, polls)
+        self._read_commands = max(self._read_commands, commands)
 
     def forget(self, channel: str) -> None:
         """Note that ``channel`` is closed."""
@@ -70,13 +101,13 @@ class Flow:
 
     def reset(self) -> None:
         """Take everything sent so far as read, or lost."""
-        self._read = self._asked = self._sent
+        self._read_polls, self._read_commands = self._polls, self._commands
+        self._asked = 0
         self._requests.clear()
 
     def _is_full(self, count: int) -> bool:
-        return self.unanswered and self._sent - self._read + count > _LARGEST_QUEUE
+        return self.unanswered and self._polls - self._read_polls + count > _WAITING_POLLS
 
-    def _count(self, count: int) -> None:
-        if not self.unanswered:
-            self._read = self._sent
-        self._sent += count
+    def _is_full_of_commands(self, count: int) -> bool:
+        return (
+            self.unanswered and self._commands - self._read_commands + count > _WAITING_COMMANDS)

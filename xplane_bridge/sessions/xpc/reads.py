@@ -77,6 +77,10 @@ class Reads:
         """Tell whether a reply is outstanding."""
         return self._sent_at is not None
 
+    def is_due(self, now: float) -> bool:
+        """Tell whether a request is to be sent."""
+        return bool(self._queue) and self._sent_at is None and now >= self._due
+
     @property
     def deadline(self) -> float | None:
         """Return when the outstanding reply is to be given up, or the next request is due."""

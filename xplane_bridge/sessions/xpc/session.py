@@ -9,7 +9,6 @@ import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.xpc.commands import adapt, JOYSTICK_OVERRIDE, Taken
 from xplane_bridge.sessions.xpc.events import (
     Event,
@@ -27,20 +26,17 @@ from xplane_bridge.sessions.xpc.watch import Watch
 COMMAND_CHANNEL = 'command'
 BEACON_CHANNEL = 'beacon'
 
-# Without any answer for this long, the peer counts as away, and one small request asks again. It
-# has a channel of its own: all of them are answered when X-Plane goes on after loading.
+# Without any answer for this long, the peer counts as away. Already before, when it has as many
+# requests as it can read in a frame, only a small one asks now and then. That has a channel of its
+# own: all of them are answered when X-Plane goes on after loading.
 _SILENCE = 1.0
+_STALL = 0.25
 _PROBE_PERIOD = 0.5
 _PROBE_CHANNEL = 'probe'
 
 # The plugin beacons once a second.
 _BEACON_TIMEOUT = 3.5
 
-# What polling leaves of the budget, so that a command never waits for it; and what all commands
-# together may take of it, so that polling goes on.
-_COMMAND_RESERVE = 2
-_COMMAND_SHARE = 0.75
-_COMMAND_BURST = 6
 _SMALLEST_BUDGET = 10.0
 # A peer that does not answer keeps what is sent to it, and drops all of it at the 20th datagram.
 _SILENT_RATE = 2.0
@@ -92,7 +88,6 @@ class XpcSession:
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._budget_rate = budget
         self._flow = Flow(budget)
-        self._command_budget = Budget(_COMMAND_SHARE * budget, _COMMAND_BURST)
         self._reads = Reads(self.statistics)
         self._watch: Watch | None = None
         self._watch_serial = 0
@@ -261,7 +256,9 @@ class XpcSession:
             self._receive_beacon(reply, now)
             return []
         self._flow.answer(channel)
-        self._waiting_since = now if self._flow.unanswered else None
+        self._waiting_since = None
+        if self._flow.unanswered:
+            self._wait_from(now)
         self._answered = True
         if isinstance(reply, xpc.PositionReply):
             self._position_bits = reply.precision
@@ -348,7 +345,7 @@ class XpcSession:
     def _become(self, state: PeerState) -> PeerChanged:
         self.peer_state = state
         slow = state is PeerState.LOADING or (state is PeerState.AWAY and self._answered)
-        self._flow.budget.rate = _SILENT_RATE if slow else self._budget_rate
+        self._flow.set_rate(_SILENT_RATE if slow else self._budget_rate)
         if state is PeerState.AWAY:
             # What comes back may be another X-Plane.
             self.beacon = None
@@ -381,11 +378,11 @@ class XpcSession:
         self, now: float, outgoing: list[tuple[str, bytes | None]]
     ) -> float | None:
         """Send commands that wait, single ones and controls by turns."""
+        # A read that waits has its part too.
+        leave = 1 if self._reads.is_due(now) else 0
         while self._outbox or self._held:
-            at = max(self._command_budget.when(1, now), self._flow.budget.when(1, now))
-            if at > now or not self._flow.take(1, now):
-                return at if at > now else self._flow.when(1, now)
-            self._command_budget.charge(1, now)
+            if not self._flow.take_command(now, leave=leave):
+                return self._flow.when_command(now, leave=leave)
             self._controls_next = not self._controls_next
             if self._held and (self._controls_next or not self._outbox):
                 controls = self._held.pop(next(iter(self._held)))
@@ -406,21 +403,22 @@ class XpcSession:
             if not self._active:
                 # No poll goes on asking, whose answer would make room for what is sent next.
                 self._flow.reset()
-        if not reads.waiting and reads.deadline is not None and now >= reads.deadline:
-            if not self._flow.take(1, now):
-                return self._flow.when(1, now)
+        if reads.is_due(now):
+            if not self._flow.take_command(now):
+                return self._flow.when_command(now)
             request = reads.start(now)
             outgoing.append(request)
             self._expect(request[0], now)
         return reads.deadline
 
     def _probe(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
-        """Ask the silent peer one small thing now and then, whatever the budget."""
+        """Ask the silent peer one small thing if it is time for it; return when to ask again."""
         if now >= self._probe_at:
             self._probe_at = now + _PROBE_PERIOD
             self.statistics.requests += 1
             self._flow.charge(1, now)
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
+            self._expect(_PROBE_CHANNEL, now)
         return self._probe_at
 
     def _poll_peer(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
@@ -433,25 +431,29 @@ class XpcSession:
                 poll.give_up(now)
         if self._watch is not None:
             self._closing.extend(self._watch.regroup())
-        blocked: float | None = None
+        deadlines: list[float] = []
         while ready := [poll for poll in polls if not poll.waiting and now >= poll.due]:
             poll = min(ready, key=_due)
-            if not self._flow.take(poll.cost, now, leave=_COMMAND_RESERVE):
-                blocked = self._flow.when(poll.cost, now, leave=_COMMAND_RESERVE)
+            if not self._flow.take_poll(poll.cost, now):
+                at = self._flow.when_poll(poll.cost, now)
+                deadlines.append(self._probe(now, outgoing) if at is None else at)
                 break
             for request in poll.start(now):
                 outgoing.append(request)
                 self._expect(request[0], now)
-        deadlines = [poll.deadline for poll in polls if poll.deadline > now]
-        if blocked is not None:
-            deadlines.append(blocked)
+        deadlines += [poll.deadline for poll in polls if poll.deadline > now]
         return min(deadlines, default=None)
 
     def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""
         self._flow.ask(channel)
         if self._waiting_since is None:
-            self._waiting_since = now
+            self._wait_from(now)
+
+    def _wait_from(self, now: float) -> None:
+        self._waiting_since = now
+        if not self._silent:
+            self._probe_at = now + _STALL
 
 
 def _due(poll: AircraftPoll | Watch) -> float:

@@ -11,7 +11,7 @@ from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 # Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down. A
 # frame that lasts twice as long as the others is common, and shall not be asked twice.
 _FIRST_TIMEOUT = 0.2
-_SHORTEST_TIMEOUT = 0.04
+_SHORTEST_TIMEOUT = 0.03
 _LONGEST_TIMEOUT = 0.5
 
 # Position and datarefs that disagree this often in a row are not of different frames: this
@@ -75,7 +75,8 @@ class AircraftPoll:
         else:
             spread = max(self._smoothed, 4.0 * self._deviation)
             timeout = max(_SHORTEST_TIMEOUT, self._smoothed + spread)
-        return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** self._backoff))
+        # The first repetition is as likely for a lost datagram as for a slower peer.
+        return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** max(0, self._backoff - 1)))
 
     def start(self, now: float) -> list[tuple[str, bytes]]:
         """Begin the next poll: return what to send."""
@@ -91,7 +92,7 @@ class AircraftPoll:
         """Count the outstanding replies as lost; the next poll is due at once."""
         self._statistics.lost += self.cost - len(self._answered)
         self._repeated = True
-        self._backoff = min(self._backoff + 1, 4)
+        self._backoff = min(self._backoff + 1, 6)
         self._sent_at = None
         self.due = now
 

@@ -75,7 +75,6 @@ class Watch:
         channel = self._unsent.pop(0)
         if not self._unsent:
             self._sent_at = now
-        self.due = now
         self._statistics.requests += self.cost
         return [(channel, xpc.encode(xpc.GetDatarefs(self._groups[channel])))]
 

@@ -1,0 +1,286 @@
+"""A scripted X-Plane Connect plugin and the network to it, in simulated time."""
+
+from collections import Counter
+from collections.abc import Callable
+import heapq
+import itertools
+import math
+import random
+import struct
+
+from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+
+# XPC wire notes, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
+# socket is opened anew, and what is left is lost.
+FRAME_LIMIT = 20
+HANDLING = 0.00007
+
+BEACON = b'BECN\0' + struct.pack('<HI', 49009, 12010) + b'1.3-rc.1' + bytes(8)
+
+Event = tuple[float, object]
+
+
+def names_of(aircraft: int) -> tuple[str, ...]:
+    """Return datarefs that the scripted plugin knows: place, aircraft and frame number."""
+    return tuple(f'plane{aircraft}/{what}' for what in ('lat', 'lon', 'alt', 'number', 'frame'))
+
+
+def latitude(frame: int) -> float:
+    """Return a latitude that says the frame, also when it is rounded to float32."""
+    return 40.0 + (frame % 2**18) / 2**14
+
+
+def frame_of(lat: float) -> int:
+    """Return the frame of a latitude."""
+    return round((lat - 40.0) * 2**14)
+
+
+def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
+    """Return how a dataref follows from the frame number."""
+    parts = name.split('/')
+    if parts[0] == 'n':
+        # n/<value>/<count>
+        constant = (float(parts[1]),) * int(parts[2])
+        return lambda frame: constant
+    number = float(parts[0].removeprefix('plane')) if parts[0].startswith('plane') else 0.0
+    return {
+        'lat': lambda frame: (latitude(frame),),
+        'lon': lambda frame: (number,),
+        'alt': lambda frame: (100.0,),
+        'number': lambda frame: (number,),
+        'frame': lambda frame: (float(frame),),
+    }.get(parts[-1], lambda frame: ())
+
+
+class World:
+    """
+    Run a session against a plugin that answers once a frame, as the real one does.
+
+    Probabilities are for each datagram and direction, ``delay`` is the range of one-way delays in
+    seconds; unequal delays put datagrams out of order. Time begins at 1000.
+    """
+
+    def __init__(
+        self,
+        session: XpcSession,
+        *,
+        fps: float = 60.0,
+        generation: str = 'rc6',
+        loss: float = 0.0,
+        duplication: float = 0.0,
+        delay: tuple[float, float] = (0.0001, 0.0001),
+        beacon: bool = False,
+        seed: int = 1,
+    ) -> None:
+        self.session = session
+        self.now = 1000.0
+        self.fps = fps
+        self.generation = generation
+        self.loss = loss
+        self.duplication = duplication
+        self.delay = delay
+        self.events: list[Event] = []
+        self.sent: list[tuple[float, str, bytes]] = []
+        self.keep_sent = True
+        self.commands: list[tuple[float, bytes]] = []
+        self.silent_to_tags: set[bytes] = set()
+        # What each frame handled: the number of datagrams, and the most of one kind and aircraft.
+        self.handled: Counter[int] = Counter()
+        self.polls: Counter[tuple[int, bytes]] = Counter()
+        self.resets = 0
+        self.open: set[str] = set()
+        self.opened = 0
+        self.frame = 0
+        self._random = random.Random(seed)
+        self._heap: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
+        self._serial = itertools.count()
+        self._queue: list[tuple[str, bytes]] = []
+        self._frame_at = math.inf
+        self._last_frame = self.now
+        self._frozen_until = 0.0
+        self._down_until = 0.0
+        self._spins = 0
+        self._getd: dict[bytes, list[Callable[[int], tuple[float, ...]]]] = {}
+        if beacon:
+            self.beacon()
+
+    # What a test does.
+
+    def call(self, function: Callable[..., object], *arguments: object) -> object:
+        """Call the session, and send what that makes due, as the link does."""
+        result = function(*arguments, self.now)
+        self._pump()
+        return result
+
+    def run(self, seconds: float) -> list[Event]:
+        """Let time pass; return the events of that time."""
+        until = self.now + seconds
+        first = len(self.events)
+        while True:
+            deadline = self.session.next_deadline()
+            at = min(self._heap[0][0] if self._heap else math.inf, deadline or math.inf)
+            if at > until:
+                self.now = until
+                return self.events[first:]
+            if at <= self.now:
+                self._spins += 1
+                assert self._spins < 500, 'a deadline in the past that stays there'
+            else:
+                self._spins = 0
+                self.now = at
+            if self._heap and self._heap[0][0] <= self.now:
+                self._spins = 0
+                _, _, action, arguments = heapq.heappop(self._heap)
+                action(*arguments)
+            self._pump()
+
+    def at(self, when: float, action: Callable[..., None], *arguments: object) -> None:
+        """Do something at a time."""
+        heapq.heappush(self._heap, (when, next(self._serial), action, arguments))
+
+    def freeze(self, seconds: float) -> None:
+        """Have no frames: the plugin keeps what comes, and answers it afterwards."""
+        self._frozen_until = self.now + seconds
+
+    def restart(self, seconds: float) -> None:
+        """Be away for some time, and lose what was waiting."""
+        self._queue.clear()
+        self._down_until = self.now + seconds
+
+    def beacon(self) -> None:
+        """Begin to send beacons, once a second, whenever X-Plane is up."""
+        if self.now >= self._down_until:
+            self._receive('beacon', BEACON)
+        self.at(self.now + 1.0, self.beacon)
+
+    # The way to the plugin.
+
+    def _pump(self) -> None:
+        now = self.now
+        for channel, data in self.session.poll(now):
+            if data is None:
+                self.open.discard(channel)
+                continue
+            if channel not in self.open:
+                self.open.add(channel)
+                self.opened += 1
+            if self.keep_sent:
+                self.sent.append((now, channel, data))
+            self._transmit(self._arrive, channel, data)
+        for event in self.session.expired():
+            self.events.append((now, event))
+
+    def _transmit(self, deliver: Callable[..., None], *arguments: object, after: float = 0.0):
+        chance = self._random.random
+        shortest, longest = self.delay
+        for _ in range(2 if self.duplication and chance() < self.duplication else 1):
+            if self.loss and chance() < self.loss:
+                continue
+            delay = shortest + (longest - shortest) * chance() if longest > shortest else longest
+            self.at(self.now + after + delay, deliver, *arguments)
+
+    def _arrive(self, channel: str, data: bytes) -> None:
+        if self.now < self._down_until:
+            return
+        self._queue.append((channel, data))
+        if self._frame_at == math.inf:
+            self._plan_frame()
+
+    def _plan_frame(self) -> None:
+        # Frames without work are passed over.
+        period = 1.0 / self.fps
+        number = math.floor((self.now - self._last_frame) / period + 1e-6) + 1
+        self.frame += number - 1
+        self._frame_at = self._last_frame + number * period
+        self.at(self._frame_at, self._handle_frame)
+
+    # The plugin.
+
+    def _handle_frame(self) -> None:
+        if self.now < self._frozen_until:
+            self.at(self._frozen_until, self._handle_frame)
+            return
+        self._frame_at = math.inf
+        self._last_frame = self.now
+        self.frame += 1
+        if not self._queue:
+            return
+        work, self._queue = self._queue[:FRAME_LIMIT], self._queue[FRAME_LIMIT:]
+        self.handled[self.frame] += len(work)
+        if len(work) == FRAME_LIMIT:
+            self.resets += 1
+            self._queue.clear()
+        for number, (channel, data) in enumerate(work):
+            tag = data[:4]
+            self.polls[self.frame, data[:6] if tag == b'GETP' else data] += 1
+            reply = self._answer(tag, data)
+            if reply and tag not in self.silent_to_tags:
+                self._transmit(self._receive, channel, reply, after=number * HANDLING)
+
+    def _answer(self, tag: bytes, data: bytes) -> bytes:
+        frame = self.frame
+        if tag == b'GETP':
+            # The double says more than the dataref, which is rounded to float32.
+            numbers = (
+                0, latitude(frame) + 1e-6, float(data[5]), 100.0, 1.0, 2.0, 3.0, 1.0)
+            form = '<B3d4f' if self.generation in ('rc6', 'develop') else '<B7f'
+            return b'POSI\0' + struct.pack(form, *numbers)
+        if tag == b'GETD':
+            rows = self._getd.get(data)
+            if rows is None:
+                rows = self._getd[data] = [values_of(name) for name in _names(data)]
+            parts = [b'RESP\0', bytes((len(rows),))]
+            for row in rows:
+                values = row(frame)
+                parts.append(struct.pack(f'<B{len(values)}f', len(values), *values))
+            reply = b''.join(parts)
+            assert len(reply) <= 4096, 'that would have crashed X-Plane'
+            return reply
+        if tag in (b'GETT', b'POST') and self.generation in ('rc6', 'develop'):
+            return b'TERR\0' + struct.pack(
+                '<B3d3f3f2i', data[5], 40.0, 8.0, 321.5, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1, 0)
+        self.commands.append((self.now, data))
+        return b''
+
+    def _receive(self, channel: str, data: bytes) -> None:
+        if channel == 'beacon' or channel in self.open:
+            for event in self.session.receive(channel, data, self.now):
+                self.events.append((self.now, event))
+
+
+def _names(data: bytes) -> list[str]:
+    names = []
+    offset = 6
+    for _ in range(data[5]):
+        end = offset + 1 + data[offset]
+        names.append(data[offset + 1:end].decode('ascii'))
+        offset = end
+    return names
+
+
+def telemetry(events: list[Event], aircraft: int | None = None) -> list[tuple[float, Telemetry]]:
+    """Return the telemetry among the events, by its time."""
+    return [
+        (at, event) for at, event in events
+        if isinstance(event, Telemetry) and aircraft in (None, event.aircraft)]
+
+
+def check_telemetry(events: list[Event]) -> None:
+    """Check that each update is of one aircraft and of one frame."""
+    for _, update in telemetry(events):
+        frame = frame_of(update.position.lat)
+        number = float(update.aircraft)
+        assert update.position.lon == number
+        assert update.values[3] == (number,)
+        assert update.values[4] == (float(frame),)
+
+
+def busiest_second(sent: list[tuple[float, str, bytes]]) -> int:
+    """Return the most datagrams that left within any second."""
+    times = [at for at, _, _ in sent]
+    most = first = 0
+    for last, at in enumerate(times):
+        while at - times[first] >= 1.0:
+            first += 1
+        most = max(most, last - first + 1)
+    return most

@@ -1,0 +1,396 @@
+"""The session with an X-Plane Connect plugin, in simulated time: polling, reading, watching."""
+
+from scripted_xpc import (
+    busiest_second,
+    check_telemetry,
+    frame_of,
+    names_of,
+    telemetry,
+    World,
+)
+import pytest
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import ReadDone, WatchedDatarefs, XpcSession
+
+
+def make(aircraft=1, rate=50.0, **options):
+    """Return a session that polls the first few aircraft."""
+    return XpcSession({n: names_of(n) for n in range(aircraft)}, rate=rate, **options)
+
+
+def started(session, settle=0.5, **options):
+    """Return a world in which the session polls already."""
+    world = World(session, **options)
+    world.call(session.start)
+    world.run(settle)
+    return world
+
+
+def events_of(kind, events):
+    return [event for _, event in events if isinstance(event, kind)]
+
+
+# Rates and frames.
+
+
+@pytest.mark.parametrize(('fps', 'rate', 'expected'), [
+    (60.0, 50.0, 50.0), (60.0, 30.0, 30.0), (60.0, 0.0, 60.0), (60.0, 1000.0, 60.0),
+    (30.0, 50.0, 30.0), (30.0, 30.0, 30.0), (30.0, 0.0, 30.0), (30.0, 1000.0, 30.0),
+    (59.37, 50.0, 50.0), (144.0, 50.0, 50.0), (20.0, 0.0, 20.0), (10.0, 0.0, 10.0),
+])
+def test_rate_is_reached_as_far_as_there_are_frames(fps, rate, expected):
+    session = make(rate=rate)
+    world = started(session, fps=fps)
+    events = world.run(10.0)
+    check_telemetry(events)
+    assert len(telemetry(events)) / 10.0 == pytest.approx(expected, rel=0.02)
+    assert session.statistics.lost == session.statistics.split == 0
+    if rate == 0.0:
+        assert max(world.polls.values()) == 1
+
+
+def test_uneven_frames_are_never_polled_twice_at_rate_0():
+    session = make(rate=0.0)
+    world = started(session)
+    for number in range(200):
+        world.fps = (60.0, 35.0, 45.0, 100.0)[number * 7 % 4]
+        world.run(0.1)
+    check_telemetry(world.events)
+    assert max(world.polls.values()) == 1
+    frames = [frame_of(update.position.lat) for _, update in telemetry(world.events)]
+    assert len(set(frames)) == len(frames) > 0.95 * world.frame
+
+
+def test_frame_rate_that_falls_is_not_asked_twice_for_long():
+    session = make(rate=0.0)
+    world = started(session, fps=60.0)
+    world.fps = 6.0
+    world.run(3.0)
+    lost = session.statistics.lost
+    events = world.run(5.0)
+    assert session.statistics.lost == lost
+    assert len(telemetry(events)) == pytest.approx(30, abs=1)
+
+
+def test_requests_of_one_update_leave_together():
+    world = started(make())
+    world.sent.clear()
+    world.run(1.0)
+    times = {}
+    for at, channel, _ in world.sent:
+        times.setdefault(at, []).append(channel)
+    assert len(times) == pytest.approx(50, abs=1)
+    assert all(channels == ['position 0', 'state 0'] for channels in times.values())
+
+
+def test_replies_of_two_frames_are_not_joined():
+    session = make(rate=0.0)
+    # The ways to the plugin differ by more than a frame, now and then.
+    world = started(session, delay=(0.0, 0.018))
+    events = world.run(20.0)
+    check_telemetry(events)
+    assert session.statistics.split > 50
+    assert len(telemetry(events)) > 200
+
+
+def test_datarefs_that_never_agree_are_published_after_a_while():
+    # The plugin's longitude here is that of another aircraft: two ways to say a place.
+    session = XpcSession({0: ('plane0/lat', 'plane1/lon')}, rate=0.0)
+    world = started(session, settle=3.0)
+    assert session.statistics.split == 60
+    assert len(telemetry(world.run(1.0))) == pytest.approx(60, abs=1)
+
+
+def test_first_update_comes_within_a_frame():
+    session = make()
+    world = World(session)
+    world.call(session.start)
+    ((at, _),) = telemetry(world.run(0.02))
+    assert at < 1000.018
+
+
+# The budget.
+
+
+@pytest.mark.parametrize('budget', [240.0, 60.0, 10.0])
+def test_budget_holds_in_every_second(budget):
+    session = make(20, 50.0, budget=budget)
+    world = started(session, settle=0.0)
+    world.call(session.watch, [f'n/{n}/3' for n in range(40)], 30.0)
+    for number in range(500):
+        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        if number % 100 == 0:
+            world.call(session.read_datarefs, ['n/1/1'])
+        world.run(0.01)
+    assert busiest_second(world.sent) <= budget
+    assert len(world.sent) / 5.0 > 0.85 * (budget - min(8.0, budget / 2.0))
+
+
+@pytest.mark.parametrize('fps', [60.0, 20.0, 10.0, 5.0])
+def test_plugin_never_finds_20_datagrams_in_a_frame(fps):
+    session = make(20, 50.0)
+    world = started(session, fps=fps, settle=0.0)
+    world.call(session.watch, [f'n/{n}/3' for n in range(100)], 50.0)
+    refused = 0
+    for number in range(1000):
+        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        try:
+            world.call(session.send, xpc.Text(1, 2, str(number)))
+            world.call(session.read_datarefs, ['n/1/1'])
+        except ValueError:
+            refused += 1
+        world.run(0.01)
+    assert max(world.handled.values()) < 20
+    assert world.resets == 0
+    assert refused
+    updates = session.statistics.updates
+    assert min(updates[n] for n in range(20)) >= 0.6 * max(updates.values()) > 1
+    assert events_of(WatchedDatarefs, world.events)
+    assert session.statistics.lost < 0.02 * session.statistics.requests
+
+
+def test_20_aircraft_share_the_budget_evenly():
+    session = make(20, 50.0)
+    world = started(session)
+    events = world.run(10.0)
+    check_telemetry(events)
+    counts = [len(telemetry(events, n)) for n in range(20)]
+    assert max(counts) - min(counts) <= 1
+    assert sum(counts) * 2 / 10.0 > 225.0
+
+
+def test_watch_gets_its_turn_beside_20_aircraft():
+    session = make(20, 0.0)
+    world = started(session)
+    world.call(session.watch, ['n/5/1'], 2.0)
+    world.run(2.0)
+    assert len(events_of(WatchedDatarefs, world.run(10.0))) >= 18
+
+
+def test_polling_goes_on_beside_a_flood_of_commands():
+    session = make(rate=50.0)
+    world = started(session)
+    first = len(world.events)
+    for number in range(2000):
+        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        world.run(0.001)
+    assert len(telemetry(world.events[first:])) > 40
+
+
+def test_controls_and_other_commands_take_turns():
+    session = make()
+    world = started(session)
+    for number in range(500):
+        for aircraft in range(20):
+            world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=aircraft))
+        if number % 5 == 0:
+            world.call(session.send, xpc.Text(1, 2, 'x'))
+        world.run(0.01)
+    tags = [data[:4] for _, data in world.commands]
+    assert tags.count(b'TEXT') >= 95
+    controls = [data[26] for _, data in world.commands if data[:4] == b'CTRL']
+    counts = [controls.count(aircraft) for aircraft in range(20)]
+    assert min(counts) > 0.85 * max(counts)
+
+
+def test_command_leaves_at_once_while_20_aircraft_are_polled():
+    session = make(20, 0.0)
+    world = started(session, settle=2.0)
+    for _ in range(50):
+        before = world.now
+        world.call(session.send, xpc.Text(1, 2, 'now'))
+        world.run(0.037)
+        sent = [at for at, channel, _ in world.sent if channel == 'command' and at >= before]
+        assert sent[0] - before < 0.005
+
+
+@pytest.mark.parametrize('budget', [9.9, 0.0, -1.0, float('nan'), float('inf')])
+def test_budget_that_allows_no_polling_is_refused(budget):
+    with pytest.raises(ValueError, match='expected at least 10'):
+        make(budget=budget)
+
+
+# Reads.
+
+
+def test_read_returns_each_dataref_in_order():
+    session = make()
+    world = started(session)
+    names = [f'n/{n}/{n % 7 + 1}' for n in range(30)]
+    ticket = world.call(session.read_datarefs, names)
+    (done,) = events_of(ReadDone, world.run(1.0))
+    rows = [row for reply in done.replies for row in reply.rows]
+    assert (done.ticket, done.error) == (ticket, '')
+    assert rows == [(float(n),) * (n % 7 + 1) for n in range(30)]
+
+
+def test_reads_ask_once_a_frame_at_most():
+    session = make(rate=1.0)
+    world = started(session)
+    for number in range(60):
+        world.call(session.read_datarefs, [f'n/{number}/1'])
+    done = events_of(ReadDone, world.run(2.0))
+    assert [read.replies[0].rows for read in done] == [((float(n),),) for n in range(60)]
+    assert max(world.handled.values()) <= 3
+
+
+def test_lost_reply_is_asked_for_once_more_on_another_socket():
+    session = make()
+    world = started(session)
+    world.silent_to_tags = {b'GETT'}
+    world.call(session.read_terrain, xpc.GetTerrain(0, 40.0, 8.0, 100.0))
+    world.run(0.4)
+    world.silent_to_tags = set()
+    (done,) = events_of(ReadDone, world.run(0.2))
+    assert done.replies[0].alt == 321.5
+    asked = [channel for _, channel, data in world.sent if data[:4] == b'GETT']
+    assert len(asked) == len(set(asked)) == 2
+    assert asked[0] not in world.open
+
+
+def test_read_that_is_never_answered_ends_with_a_sentence():
+    session = make()
+    world = started(session)
+    world.silent_to_tags = {b'GETT'}
+    world.call(session.read_terrain, xpc.GetTerrain(0))
+    (done,) = events_of(ReadDone, world.run(1.1))
+    assert (done.replies, done.error) == ((), 'no answer from X-Plane within 0.5 s')
+
+
+def test_placing_is_never_repeated():
+    session = make()
+    world = started(session)
+    world.silent_to_tags = {b'POST'}
+    world.call(session.read_terrain, xpc.PlaceAndProbe(0, 40.0, 8.0, 100.0))
+    (done,) = events_of(ReadDone, world.run(2.0))
+    assert done.error
+    assert [data[:4] for _, _, data in world.sent].count(b'POST') == 1
+
+
+def test_late_answer_is_not_taken_for_the_next_reads_answer():
+    session = make(rate=1.0)
+    world = started(session)
+    world.freeze(0.9)
+    first = world.call(session.read_datarefs, ['n/1/1'])
+    second = world.call(session.read_datarefs, ['n/2/1'])
+    done = {read.ticket: read for read in events_of(ReadDone, world.run(2.0))}
+    assert done[first].replies[0].rows == ((1.0,),)
+    assert done[second].replies[0].rows == ((2.0,),)
+    assert len([data for _, channel, data in world.sent if channel.startswith('read')]) == 3
+
+
+def test_more_reads_than_can_wait_are_refused():
+    session = make()
+    for _ in range(64):
+        session.read_datarefs(['n/1/1'], 0.0)
+    with pytest.raises(ValueError, match='64 reads wait already'):
+        session.read_datarefs(['n/1/1'], 0.0)
+
+
+@pytest.mark.parametrize('names', [[], [''], ['x' * 256], ['sim/ä']])
+def test_read_of_no_dataref_is_refused(names):
+    with pytest.raises(ValueError):
+        make().read_datarefs(names, 0.0)
+
+
+def test_read_ends_when_the_session_stops():
+    session = make()
+    world = started(session)
+    world.freeze(9.0)
+    tickets = [world.call(session.read_datarefs, ['n/1/1']) for _ in range(3)]
+    world.call(session.stop)
+    done = events_of(ReadDone, world.events)
+    assert [read.ticket for read in done] == tickets
+    assert {read.error for read in done} == {'the node was deactivated'}
+
+
+# Watched datarefs.
+
+
+def test_watched_datarefs_come_at_their_rate_in_one_request_once_their_sizes_are_known():
+    session = make()
+    world = started(session)
+    names = [f'n/{n}/{n % 9 + 1}' for n in range(100)]
+    world.call(session.watch, names, 10.0)
+    events = events_of(WatchedDatarefs, world.run(5.0))
+    assert len(events) == pytest.approx(50, abs=2)
+    for event in events:
+        assert event.names == tuple(names)
+        assert event.values == tuple((float(n),) * (n % 9 + 1) for n in range(100))
+    assert len([channel for channel in world.open if channel.startswith('watch')]) == 1
+    assert session.statistics.lost == 0
+
+
+def test_watch_groups_anew_when_a_dataref_grows():
+    session = make()
+    world = started(session)
+    names = [f'n/{n}/8' for n in range(60)] + ['n/7/255', 'unknown', 'n/9/200', 'n/9/201']
+    world.call(session.watch, names, 10.0)
+    events = events_of(WatchedDatarefs, world.run(2.0))
+    assert [len(row) for row in events[-1].values[-4:]] == [255, 0, 200, 201]
+    assert len([channel for channel in world.open if channel.startswith('watch')]) == 2
+
+
+def test_watch_at_rate_0_follows_the_frames():
+    session = make()
+    world = started(session)
+    world.call(session.watch, ['any/frame'], 0.0)
+    values = [event.values[0][0] for event in events_of(WatchedDatarefs, world.run(2.0))]
+    assert len(values) == len(set(values)) == pytest.approx(120, abs=2)
+
+
+def test_watching_other_datarefs_closes_the_old_channels():
+    session = make()
+    world = started(session)
+    for number in range(20):
+        world.call(session.watch, [f'n/{number}/1'], 20.0)
+        world.run(0.3)
+    world.call(session.watch, [], 20.0)
+    assert world.open == {'position 0', 'state 0'}
+    assert not events_of(WatchedDatarefs, world.run(1.0))
+    for event in events_of(WatchedDatarefs, world.events):
+        assert event.names == (f'n/{event.values[0][0]:.0f}/1',)
+
+
+@pytest.mark.parametrize('rate', [-1.0, float('nan'), float('inf')])
+def test_rate_that_means_nothing_is_refused(rate):
+    with pytest.raises(ValueError, match='expected 0 or more'):
+        make().watch(['n/1/1'], rate, 0.0)
+    with pytest.raises(ValueError, match='expected 0 or more'):
+        make(rate=rate)
+
+
+def test_bad_name_leaves_the_old_watch_alone():
+    session = make()
+    world = started(session)
+    world.call(session.watch, ['n/1/1'], 10.0)
+    with pytest.raises(ValueError):
+        session.watch(['n/1/1', ''], 10.0, world.now)
+    assert events_of(WatchedDatarefs, world.run(1.0))[0].names == ('n/1/1',)
+
+
+# Start and stop.
+
+
+def test_nothing_is_sent_before_start_and_after_stop():
+    session = make()
+    world = World(session)
+    world.run(1.0)
+    world.call(session.start)
+    world.call(session.watch, ['n/1/1'], 10.0)
+    world.run(1.0)
+    world.call(session.stop)
+    count, seen = len(world.sent), len(world.events)
+    world.run(5.0)
+    assert len(world.sent) == count
+    assert not world.events[seen:]
+    assert session.next_deadline() is None
+    world.call(session.start)
+    assert len(telemetry(world.run(1.0))) >= 49
+
+
+def test_idle_session_has_no_deadline():
+    session = make()
+    assert session.poll(5.0) == []
+    assert session.next_deadline() is None

@@ -1,0 +1,393 @@
+"""The session with an X-Plane Connect plugin under every fault that a network or X-Plane has."""
+
+import random
+import struct
+
+import pytest
+from scripted_xpc import (
+    BEACON,
+    check_telemetry,
+    frame_of,
+    names_of,
+    telemetry,
+    World,
+)
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import (
+    Generation,
+    PeerChanged,
+    PeerState,
+    ReadDone,
+    WatchedDatarefs,
+    XpcSession,
+)
+
+FAULTS = {
+    'loss': {'loss': 0.1},
+    'duplication': {'duplication': 0.3},
+    'jitter': {'delay': (0.0, 0.02)},
+    'reordering': {'delay': (0.0, 0.1)},
+    'all': {'loss': 0.05, 'duplication': 0.1, 'delay': (0.001, 0.06)},
+}
+
+
+def make(aircraft=1, rate=50.0, **options):
+    return XpcSession({n: names_of(n) for n in range(aircraft)}, rate=rate, **options)
+
+
+def started(session, settle=0.5, **options):
+    world = World(session, **options)
+    world.call(session.start)
+    world.run(settle)
+    return world
+
+
+def states_of(events):
+    return [event.state for _, event in events if isinstance(event, PeerChanged)]
+
+
+class Asker:
+    """Read and watch datarefs whose values say what was asked for, and check what comes."""
+
+    def __init__(self, world):
+        self.world = world
+        self.asked = {}
+        self.answered = self.failed = self.watched = 0
+
+    def ask(self, number):
+        """Ask for some values, always as many of them: only the values tell whose they are."""
+        ticket = self.world.call(self.world.session.read_datarefs, [f'n/{number}/1', 'x/frame'])
+        self.asked[ticket] = number
+
+    def check(self, events):
+        for _, event in events:
+            if isinstance(event, ReadDone):
+                number = self.asked.pop(event.ticket)
+                if event.error:
+                    self.failed += 1
+                else:
+                    assert event.replies[0].rows[0] == (float(number),)
+                    self.answered += 1
+            elif isinstance(event, WatchedDatarefs):
+                self.watched += 1
+                for name, row in zip(event.names, event.values, strict=True):
+                    _, value, count = name.split('/')
+                    assert row == (float(value),) * int(count)
+        check_telemetry(events)
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+@pytest.mark.parametrize('rate', [50.0, 0.0])
+def test_no_reply_is_taken_for_another_ones(fault, rate):
+    session = make(3, rate)
+    world = started(session, **FAULTS[fault])
+    asker = Asker(world)
+    world.call(session.watch, [f'n/{n}/{n + 1}' for n in range(7)], 20.0)
+    for number in range(150):
+        asker.ask(number)
+        asker.check(world.run(0.2))
+    asker.check(world.run(2.0))
+    assert not asker.asked
+    assert asker.answered > 0.9 * 150
+    assert asker.watched > 100
+    assert min(session.statistics.updates[n] for n in range(3)) > 30 * 8
+    assert states_of(world.events) == [PeerState.ANSWERING]
+
+
+@pytest.mark.parametrize(('fault', 'least'), [
+    ('loss', 25.0), ('duplication', 49.0), ('jitter', 15.0)])
+def test_rate_suffers_little_from_a_fault(fault, least):
+    session = make()
+    world = started(session, **FAULTS[fault])
+    assert len(telemetry(world.run(20.0))) / 20.0 > least
+
+
+def test_duplicates_do_not_make_updates_come_twice():
+    session = make(rate=0.0)
+    world = started(session, duplication=1.0)
+    frames = [frame_of(update.position.lat) for _, update in telemetry(world.run(5.0))]
+    assert len(frames) == len(set(frames)) == pytest.approx(300, abs=3)
+
+
+@pytest.mark.parametrize('length', [0.2, 0.9, 1.5, 30.0])
+@pytest.mark.parametrize('rate', [50.0, 0.0])
+@pytest.mark.parametrize('aircraft', [1, 20])
+def test_recovers_from_a_freeze(length, rate, aircraft):
+    session = make(aircraft, rate)
+    world = started(session, settle=2.0)
+    world.freeze(length)
+    check_telemetry(world.run(length))
+    back = world.now
+    events = world.run(2.0)
+    check_telemetry(events)
+    for number in range(aircraft):
+        assert telemetry(events, number)[0][0] - back < (0.7 if aircraft == 1 else 1.0)
+    assert (states_of(events) == [PeerState.ANSWERING]) == (length > 1.0)
+    before, after = len(telemetry(events)), len(telemetry(world.run(2.0)))
+    assert after >= 0.98 * before
+
+
+@pytest.mark.parametrize('length', [0.1, 0.9, 1.5, 30.0])
+@pytest.mark.parametrize('aircraft', [1, 20])
+def test_recovers_from_a_restart(length, aircraft):
+    session = make(aircraft)
+    world = started(session, settle=2.0)
+    world.restart(length)
+    world.run(length)
+    back = world.now
+    events = world.run(2.0)
+    check_telemetry(events)
+    for number in range(aircraft):
+        assert telemetry(events, number)[0][0] - back < 0.8
+
+
+def test_recovers_when_the_plugin_drops_its_queue():
+    session = make()
+    world = started(session)
+    for _ in range(20):
+        # Another client floods the plugin.
+        for number in range(40):
+            world.at(world.now + 0.001, world._arrive, f'other {number}', b'GETP\0\0')
+        world.run(1.0)
+    assert world.resets >= 20
+    assert len(telemetry(world.run(1.0))) >= 49
+
+
+def test_freeze_sends_no_more_than_the_plugin_can_read_afterwards():
+    session = make(20)
+    world = started(session, settle=2.0)
+    world.freeze(0.95)
+    for _ in range(10):
+        world.call(session.set_controls, xpc.Controls(elevator=0.5))
+        world.run(0.1)
+    world.run(1.0)
+    assert world.resets == 0
+    assert max(world.handled.values()) < 20
+
+
+def test_silent_plugin_is_asked_twice_a_second():
+    session = make(20)
+    world = started(session)
+    world.restart(1e9)
+    world.run(3.0)
+    count = len(world.sent)
+    world.run(10.0)
+    assert len(world.sent) - count == pytest.approx(20, abs=1)
+
+
+# What the beacon tells.
+
+
+def test_nothing_heard_is_away():
+    session = make()
+    world = World(session)
+    world.restart(1e9)
+    world.call(session.start)
+    assert session.peer_state is PeerState.UNKNOWN
+    assert states_of(world.run(1.1)) == [PeerState.AWAY]
+
+
+def test_beacon_without_answers_is_loading():
+    session = make()
+    world = World(session, beacon=True)
+    world.freeze(20.0)
+    world.call(session.start)
+    assert states_of(world.run(15.0)) == [PeerState.LOADING]
+    assert session.beacon == xpc.Beacon(49009, 12010)
+    assert states_of(world.run(10.0)) == [PeerState.ANSWERING]
+
+
+def test_loading_becomes_away_when_the_beacon_ends_and_comes_back_with_it():
+    session = make()
+    world = started(session, beacon=True)
+    world.freeze(9.0)
+    world.run(5.0)
+    world.restart(20.0)
+    world.freeze(30.0)
+    world.run(40.0)
+    assert states_of(world.events) == [
+        PeerState.ANSWERING, PeerState.LOADING, PeerState.AWAY, PeerState.LOADING,
+        PeerState.ANSWERING]
+
+
+def test_read_of_a_silent_peer_fails_at_once_and_says_why():
+    session = make()
+    world = started(session, beacon=True)
+    world.freeze(20.0)
+    world.run(2.0)
+    world.call(session.read_datarefs, ['n/1/1'])
+    (done,) = [event for _, event in world.events if isinstance(event, ReadDone)]
+    assert done.error == PeerState.LOADING.value
+
+
+def test_peer_state_is_unknown_again_after_stop():
+    session = make()
+    world = started(session)
+    world.call(session.stop)
+    assert session.peer_state is PeerState.UNKNOWN
+
+
+# Generations.
+
+
+@pytest.mark.parametrize(('generation', 'beacon', 'hears', 'expected'), [
+    ('rc6', True, True, Generation.RC6),
+    ('develop', True, True, Generation.RC6),
+    ('rc6', False, False, Generation.RC6),
+    ('rc5', True, True, Generation.RC5),
+    ('rc5', False, False, Generation.V1_2_1),
+    ('1.2.1', False, True, Generation.V1_2_1),
+    ('1.2.1', False, False, Generation.V1_2_1),
+])
+def test_generation_is_found_out(generation, beacon, hears, expected):
+    session = make(hears_beacons=hears)
+    world = World(session, generation=generation, beacon=beacon)
+    assert session.generation is None
+    world.call(session.start)
+    world.run(4.0)
+    assert session.generation is expected
+    check_telemetry(world.events)
+    assert len(telemetry(world.events)) > 190
+
+
+def test_generation_without_beacon_waits_for_one():
+    session = make()
+    world = started(session, settle=3.0, generation='1.2.1')
+    assert session.generation is None
+    world.run(1.0)
+    assert session.generation is Generation.V1_2_1
+
+
+def test_chosen_generation_is_believed():
+    session = make(generation=Generation.DEVELOP)
+    started(session, generation='1.2.1')
+    assert session.generation is Generation.DEVELOP
+
+
+@pytest.mark.parametrize(('before', 'after', 'expected'), [
+    ('rc6', '1.2.1', Generation.V1_2_1), ('rc5', '1.2.1', Generation.V1_2_1),
+    ('1.2.1', 'rc6', Generation.RC6), ('1.2.1', 'rc5', Generation.V1_2_1)])
+def test_another_xplane_after_a_pause_is_judged_anew(before, after, expected):
+    session = make()
+    world = World(session, generation=before)
+    if before == 'rc5':
+        session.receive('beacon', BEACON, world.now)
+    world.call(session.start)
+    world.run(4.0)
+    world.restart(10.0)
+    world.run(10.0)
+    world.generation = after
+    world.run(2.0)
+    # Until it is known, the form of POSI that no plugin takes as garbage.
+    assert session.generation is (Generation.RC6 if after == 'rc6' else None)
+    world.run(3.0)
+    assert session.generation is expected
+
+
+# Malformed datagrams.
+
+
+def test_malformed_datagrams_are_counted_by_kind_and_change_nothing():
+    session = make()
+    world = started(session)
+    for data in (b'', b'POS', b'POSI\0', b'POSI\0' + bytes(40), b'RESP\0\2\1', b'ABCD\0xxx',
+                 b'\xff\xfe\xfd\xfc\0', b'GETP\0\0'):
+        assert session.receive('position 0', data, world.now) == []
+    assert session.statistics.malformed == {
+        'no tag': 2, 'POSI': 2, 'RESP': 1, 'unknown tag': 3}
+    assert "b'GETP'" in session.statistics.last_error
+    assert len(telemetry(world.run(1.0))) >= 49
+
+
+def test_100000_random_and_mutated_datagrams_end_nothing():
+    session = make(2)
+    world = started(session, settle=0.1)
+    world.call(session.watch, ['n/1/1', 'n/2/1'], 20.0)
+    chance = random.Random(7)
+    position = b'POSI\0' + struct.pack('<B3d4f', 0, 41.0, 0.0, 100.0, 1.0, 2.0, 3.0, 1.0)
+    rows = b'RESP\0\5' + struct.pack('<BfBfBfBfBf', 1, 41.0, 1, 0.0, 1, 100.0, 1, 0.0, 1, 7.0)
+    terrain = b'TERR\0' + struct.pack('<B3d3f3f2i', 0, 4.0, 8.0, 3.5, 0, 1, 0, 0, 0, 0, 1, 0)
+    seeds = (position, rows, terrain, BEACON, b'CONF\0\1', position[:34])
+    channels = ('position 0', 'state 0', 'position 1', 'state 1', 'beacon', 'command',
+                'read 1.0', 'watch 1.0', 'nothing')
+    for number in range(100_000):
+        if number % 4 == 0:
+            data = chance.randbytes(chance.randrange(80))
+        else:
+            mutated = bytearray(chance.choice(seeds))
+            for _ in range(chance.randrange(3)):
+                mutated[chance.randrange(len(mutated))] = chance.randrange(256)
+            data = bytes(mutated[:chance.randrange(1, 2 * len(mutated))])
+        session.receive(channels[number % len(channels)], data, world.now)
+        if number % 100 == 0:
+            world.run(0.001)
+    assert set(session.statistics.malformed) <= {
+        'no tag', 'unknown tag', *xpc.REPLY_CLASSES}
+    world.run(2.0)
+    events = world.run(1.0)
+    check_telemetry(events)
+    assert len(telemetry(events)) >= 98
+
+
+# An hour.
+
+
+def state_sizes(session):
+    """Return how many things the session holds, at any depth."""
+    seen = set()
+
+    def count(thing):
+        if id(thing) in seen:
+            return 0
+        seen.add(id(thing))
+        if isinstance(thing, dict):
+            return len(thing) + sum(map(count, thing.values()))
+        if isinstance(thing, bytes | str | int | float | None):
+            return 0
+        if isinstance(thing, tuple) or hasattr(thing, '__len__'):
+            return len(thing) + sum(map(count, thing))
+        names = [name for kind in type(thing).__mro__ for name in getattr(kind, '__slots__', ())]
+        parts = [getattr(thing, name) for name in names] + list(vars(thing).values() if hasattr(
+            thing, '__dict__') else ())
+        return sum(map(count, parts)) if type(thing).__module__.startswith('xplane') else 0
+
+    return count(session)
+
+
+def test_an_hour_of_loss_jitter_freezes_and_restarts():
+    session = make(rate=20.0)
+    world = started(
+        session, fps=40.0, loss=0.05, duplication=0.01, delay=(0.0, 0.02), beacon=True, seed=3)
+    world.keep_sent = False
+    world.call(session.watch, [f'n/{n}/3' for n in range(60)], 1.0)
+    asker = Asker(world)
+    chance = random.Random(5)
+    sizes = []
+    updates = recoveries = 0
+    end = world.now + 3600.0
+    while world.now < end:
+        for _ in range(chance.randrange(1, 6)):
+            asker.ask(chance.randrange(100_000))
+            asker.check(world.run(chance.uniform(1.0, 8.0)))
+        length = chance.choice((0.3, 1.2, 6.0)) * chance.uniform(0.5, 1.5)
+        (world.freeze if chance.random() < 0.5 else world.restart)(length)
+        asker.check(world.run(length))
+        back = world.now
+        events = world.run(2.0)
+        asker.check(events)
+        assert telemetry(events), f'no recovery within 2 s at {back}'
+        assert telemetry(events)[0][0] < back + 2.0
+        recoveries += 1
+        updates += len(telemetry(world.events))
+        world.events.clear()
+        world.handled.clear()
+        world.polls.clear()
+        sizes.append(state_sizes(session))
+        assert len(world.open) <= 2 + 1 + 16 + 16 + 1
+    assert recoveries > 100
+    assert updates > 3600 * 20 * 0.4
+    assert asker.answered > 500 > asker.failed
+    assert asker.watched > 1000
+    assert max(sizes[len(sizes) // 2:]) <= max(sizes[:len(sizes) // 2]) + 20
+    assert len(asker.asked) <= 1

@@ -1,0 +1,147 @@
+"""
+Huginn's sensors as the state of a vehicle, and controls as Huginn takes them.
+
+What the bytes really mean, and where that is not what the protocol document says, is from the
+FDMData wire notes, sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import math
+
+from xplane_bridge.conversions import air, frames
+from xplane_bridge.conversions.geodesy import geocentric_to_geodetic_latitude
+from xplane_bridge.conversions.units import (
+    celsius_or_kelvin_to_kelvin,
+    celsius_to_kelvin,
+    DEGREE,
+)
+from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.protocols.fdmdata import (
+    Accelerometer,
+    Command,
+    Gps,
+    Gyroscope,
+    Ins,
+    PitotTube,
+    SensorReply,
+    StaticPressure,
+    Thermometer,
+)
+
+LATITUDES = ('geodetic', 'geocentric')
+TEMPERATURE_UNITS = ('auto', 'celsius', 'kelvin')
+
+Replies = Mapping[Command, SensorReply]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    How to read what documents and programs disagree about.
+
+    ``latitude`` says what the wire's latitude is, one of LATITUDES: Huginn sends JSBSim's
+    geocentric one, and shows it to its users as if it were geodetic. ``temperature_unit`` is one
+    of TEMPERATURE_UNITS; auto tells kelvin (as sent) from Celsius (as documented) by the value.
+    """
+
+    latitude: str = 'geodetic'
+    temperature_unit: str = 'auto'
+
+    def geodetic_latitude(self, latitude_deg: float, altitude_msl: float) -> float:
+        """Return the geodetic latitude in degrees of one from the wire."""
+        if self.latitude == 'geodetic':
+            return latitude_deg
+        return geocentric_to_geodetic_latitude(latitude_deg, altitude_msl)
+
+    def kelvin(self, temperature: float) -> float:
+        """Return the temperature in kelvin of one from the wire."""
+        if self.temperature_unit == 'kelvin':
+            return temperature
+        if self.temperature_unit == 'celsius':
+            return celsius_to_kelvin(temperature)
+        return celsius_or_kelvin_to_kelvin(temperature)
+
+
+def is_sound(replies: Replies) -> bool:
+    """Tell whether all values are finite and all latitudes are on earth."""
+    return all(
+        all(math.isfinite(getattr(reply, name)) for name in reply.__slots__)
+        and not (isinstance(reply, Gps | Ins) and abs(reply.latitude) > 90.0)
+        for reply in replies.values()
+    )
+
+
+def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
+    """
+    Return what the sound replies of one poll say about the aircraft.
+
+    The position is the GPS's, or else the INS's, or else NaN; so is the airspeed. The attitude,
+    heading included, is the INS's. There is no velocity on the wire.
+    """
+    gps, ins = replies.get(Command.GPS), replies.get(Command.INS)
+    rates, force = replies.get(Command.GYROSCOPE), replies.get(Command.ACCELEROMETER)
+    latitude = longitude = altitude = math.nan
+    place = gps if isinstance(gps, Gps) else ins
+    if isinstance(place, Gps | Ins):
+        latitude = reading.geodetic_latitude(place.latitude, place.altitude)
+        longitude, altitude = place.longitude, place.altitude
+    return VehicleState(
+        latitude_deg=latitude,
+        longitude_deg=longitude,
+        altitude_msl=altitude,
+        orientation=frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+            ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE,
+        )) if isinstance(ins, Ins) else None,
+        angular_velocity=frames.frd_to_flu((
+            rates.roll_rate * DEGREE, rates.pitch_rate * DEGREE, rates.yaw_rate * DEGREE,
+        )) if isinstance(rates, Gyroscope) else None,
+        specific_force=frames.frd_to_flu((
+            force.x, force.y, force.z)) if isinstance(force, Accelerometer) else None,
+        air=_air(replies, place, reading),
+    )
+
+
+def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air | None:
+    """Return the air data; the indicated airspeed is what this static and pitot would show."""
+    thermometer = replies.get(Command.THERMOMETER)
+    pitot, port = replies.get(Command.PITOT_TUBE), replies.get(Command.STATIC_PRESSURE)
+    temperature = static = dynamic = indicated = density = None
+    if isinstance(thermometer, Thermometer):
+        temperature = reading.kelvin(thermometer.temperature)
+    if isinstance(port, StaticPressure):
+        static = port.pressure
+    if isinstance(pitot, PitotTube):
+        dynamic = pitot.pressure
+    if static is not None and temperature is not None:
+        density = air.density(static, temperature)
+    if static is not None and dynamic is not None:
+        indicated = air.impact_pressure_to_calibrated_airspeed(
+            air.dynamic_to_impact_pressure(dynamic, static))
+    if temperature is static is dynamic is None:
+        return None
+    return Air(
+        indicated_airspeed=indicated,
+        true_airspeed=place.airspeed if isinstance(place, Gps | Ins) else None,
+        static_pressure=static,
+        dynamic_pressure=dynamic,
+        temperature=temperature,
+        density=density,
+    )
+
+
+def to_huginn(controls: Controls) -> dict[str, float | None]:
+    """
+    Return aileron, elevator, rudder and throttle with Huginn's signs, None for unchanged.
+
+    Huginn's elevator pitches down and its rudder yaws left where they are positive. Huginn has
+    no flaps, gear or speedbrake on the wire: these are left out.
+    """
+    return {
+        'aileron': controls.aileron,
+        'elevator': None if controls.elevator is None else -controls.elevator,
+        'rudder': None if controls.rudder is None else -controls.rudder,
+        'throttle': controls.throttle,
+    }

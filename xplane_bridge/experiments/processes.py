@@ -1,0 +1,94 @@
+"""The processes of an experiment: started together, ended together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from typing import TextIO
+
+_PATIENCE = 5.0
+
+
+class Processes:
+    """
+    Run executables of this package, their output in a log file.
+
+    Use as a context manager: leaving it ends all of them, the newest first.
+    """
+
+    def __init__(self, log: str) -> None:
+        self._log_path = log
+        self._log: TextIO | None = None
+        self._running: list[tuple[str, subprocess.Popen[str]]] = []
+
+    def __enter__(self) -> Processes:
+        self._log = open(self._log_path, 'w', encoding='utf-8')
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _name, process in reversed(self._running):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(_PATIENCE)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        if self._log is not None:
+            self._log.close()
+
+    def start(self, executable: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
+        """
+        Start an executable; FileNotFoundError with a sentence if it is not on PATH.
+
+        It gets a process group of its own: Ctrl-C reaches it through __exit__ only, in order.
+        """
+        path = shutil.which(executable)
+        if path is None:
+            raise FileNotFoundError(
+                f'{executable} is not on PATH; build the package and source its install space')
+        process = subprocess.Popen(
+            [path, *arguments], stdin=subprocess.DEVNULL, stdout=self._log,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ)
+        self._running.append((executable, process))
+        return process
+
+    def start_and_wait(
+        self, executable: str, arguments: Sequence[str], timeout: float = 20.0
+    ) -> str:
+        """Start an executable and return its first line; RuntimeError if it ends without one."""
+        path = shutil.which(executable)
+        if path is None:
+            raise FileNotFoundError(
+                f'{executable} is not on PATH; build the package and source its install space')
+        process = subprocess.Popen(
+            [path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self._running.append((executable, process))
+        assert process.stdout is not None
+        # A process that hangs at its start must not hang this one.
+        watchdog = threading.Timer(timeout, process.kill)
+        watchdog.start()
+        line = process.stdout.readline().strip()
+        watchdog.cancel()
+        if not line or process.poll() not in (None, 0):
+            raise RuntimeError(f'{executable} did not start: {line or "it printed nothing"}')
+        threading.Thread(target=self._copy, args=(process.stdout,), daemon=True).start()
+        return line
+
+    def failed(self) -> str | None:
+        """Return a sentence about a process that has ended although it should run."""
+        for name, process in self._running:
+            if process.poll() is not None:
+                return f'{name} ended with code {process.returncode}; see {self._log_path}'
+        return None
+
+    def _copy(self, stream: TextIO) -> None:
+        for line in stream:
+            if self._log is None or self._log.closed:
+                return
+            self._log.write(line)

@@ -1,0 +1,380 @@
+"""The plugin's side of a KerbalSimpit conversation, as real plugins were measured to behave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+import math
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.simpit import (
+    ActionGroup,
+    ActionGroups,
+    Channel,
+    CustomActionGroups,
+    Handshake,
+    HandshakeType,
+    Message,
+    Packet,
+    Profile,
+    PROFILES,
+)
+from xplane_bridge.sessions.simpit.events import (
+    CHANNEL,
+    Command,
+    DeviceHandshake,
+    PluginEvent,
+    PluginStatistics,
+    PortDeaf,
+    Subscriptions,
+)
+from xplane_bridge.sessions.simpit.reader import PluginReader
+
+# Seconds for one round of all telemetry; fixed in v0, a setting later (wire notes, 2.6).
+_REFRESH = {'v0': 0.08, 'v1': 0.125, 'v2': 0.125, 'cobs': 0.125}
+# The measured games ran at 50 frames a second.
+_FRAME = 0.02
+# What plugins 1.2.1 to 1.4 write for any packet, the rest of the buffer behind it.
+_PADDED_WRITE = 32
+# What a plugin obeys outside the flight scene too.
+_EVERYWHERE = (simpit.Register, simpit.Deregister, simpit.ClosePort, simpit.RequestMessage)
+
+
+class PluginSession:
+    """
+    Answer one device as a plugin of ``profile`` does; v1 is that of plugins 1.2.1 to 1.4.
+
+    The owner says by provide() what the vessel does, and by set_flight() whether there is one.
+    ``refresh`` is the time for one round of telemetry in seconds, by default the plugins' own.
+    ``agx`` tells that Action Groups Extended is there; ``game_id`` is the second byte of the
+    SYNACK, KSP2_ID for a KSP2.
+
+    Kept are the measured faults that follow from what a device sends; not kept is the race of
+    plugins 1.2.1 to 1.4 between packets of one moment. Raise ValueError for an unknown profile.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        *,
+        refresh: float | None = None,
+        agx: bool = False,
+        game_id: int = simpit.KSP1_ID,
+    ) -> None:
+        if profile not in PROFILES:
+            raise ValueError(f"profile '{profile}': must be one of {', '.join(PROFILES)}")
+        self.profile: Profile = PROFILES[profile]
+        self.statistics = PluginStatistics()
+        self.in_flight = False
+        self.port_open = True
+        self._refresh = _REFRESH[profile] if refresh is None else refresh
+        self._agx = agx
+        self._game_id = game_id
+        # 2.0 introduced clearing at SYN and the record that stops duplicates.
+        self._old = profile in ('v0', 'v1')
+        self._buffer = bytearray(_PADDED_WRITE) if profile == 'v1' else None
+        self._reader = PluginReader(self.profile.framing)
+        self._senders: Counter[int] = Counter()
+        self._record: set[int] = set()
+        self._values: dict[int, Packet] = {}
+        self._ticks = tuple(row for row in self.profile.channels if row.sent == 'tick')
+        self._due: dict[int, float] = {}
+        self._actions: dict[str, ActionGroups] = {}
+        self._frame_at: float | None = None
+        self._epoch: float | None = None
+        self._queue: list[bytes] = []
+        self._expired: list[PluginEvent] = []
+        self._deadline: float | None = None
+
+    @property
+    def channels(self) -> frozenset[str]:
+        """Return the names of the telemetry channels that provide() takes."""
+        return frozenset(row.name for row in self.profile.channels if row.sender == 'plugin')
+
+    @property
+    def subscriptions(self) -> tuple[int, ...]:
+        """Return the ids that the device gets, one that it gets n times n times."""
+        return tuple(sorted(self._senders.elements()))
+
+    # What the owner does.
+
+    def set_flight(self, in_flight: bool, now: float) -> None:
+        """Enter or leave the flight scene."""
+        if in_flight == self.in_flight:
+            return
+        self.in_flight = in_flight
+        self._due.clear()
+        row = self.profile.named('plugin', 'scene_change')
+        if row.sent == 'event':
+            message = simpit.SceneChange(0 if in_flight else 1)
+            self._publish(simpit.encode_payload(self.profile, 'plugin', message))
+
+    def provide(self, message: Message, now: float) -> None:
+        """
+        Set what a telemetry channel has to say from now on.
+
+        Raise ValueError if the profile has no such channel or not with these fields.
+        """
+        packet = simpit.encode_payload(self.profile, 'plugin', message)
+        row = self.profile.named('plugin', message.channel)
+        if row.sent == 'event':
+            self._publish(packet)
+            return
+        changed = self._values.get(row.id) != packet
+        self._values[row.id] = packet
+        if changed and row.sent in ('change', 'subscription') and not self._each_frame(row):
+            self._publish_in_flight(packet)
+
+    def withdraw(self, name: str, now: float) -> None:
+        """End what a telemetry channel has to say: a target that is no longer set."""
+        self._values.pop(self.profile.named('plugin', name).id, None)
+
+    def reopen(self, now: float) -> None:
+        """Open the port again, as the player does in the plugin's window."""
+        self.port_open = True
+
+    def restart(self, now: float) -> None:
+        """Begin as a game that has just been started; what was provided stays."""
+        self.port_open = True
+        self._reader = PluginReader(self.profile.framing)
+        self._senders.clear()
+        self._record.clear()
+        self._actions.clear()
+        self._queue.clear()
+
+    # What the link calls.
+
+    def opened(self, now: float) -> None:
+        """Take note that the port has been opened: nothing depends on it."""
+
+    def lost(self, now: float) -> None:
+        """Take note that the port is gone: what waits to be sent is lost."""
+        self._queue.clear()
+
+    def next_deadline(self) -> float | None:
+        """Return when poll() is due; known after poll()."""
+        return self._deadline
+
+    def expired(self) -> list[PluginEvent]:
+        """Return the events that time or a call has caused, since the last call."""
+        events, self._expired = self._expired, []
+        return events
+
+    def receive(self, channel: str, data: bytes, now: float) -> list[PluginEvent]:
+        """Take bytes of the device; return what they cause."""
+        if self._epoch is None:
+            self._epoch = now
+        self.statistics.received += len(data)
+        events: list[PluginEvent] = []
+        if not self.port_open or self._reader.dead:
+            return events
+        for packet in self._reader.feed(data):
+            self.statistics.packets += 1
+            events += self._take(packet, now)
+            if not self.port_open:
+                break
+        if self._reader.dead:
+            events.append(PortDeaf(f'{self._reader.dead} ended the reader of this port'))
+        return events
+
+    def poll(self, now: float) -> list[tuple[str, bytes]]:
+        """Return what to send now."""
+        if self._epoch is None:
+            self._epoch = now
+        deadlines = [self._run_ticks(self._epoch, now), self._run_frame(self._epoch, now)]
+        if self._expired:
+            deadlines.append(now)
+        self._deadline = min((at for at in deadlines if at is not None), default=None)
+        outgoing = [(CHANNEL, data) for data in self._queue] if self.port_open else []
+        self._queue.clear()
+        return outgoing
+
+    # What the device sends.
+
+    def _take(self, packet: Packet, now: float) -> list[PluginEvent]:
+        """Return what one packet causes."""
+        row = self.profile.find('device', packet.channel)
+        if row is None or row.fault:
+            self.statistics.ignored += 1
+            return []
+        try:
+            message = simpit.decode_payload(self.profile, 'device', packet)
+        except ProtocolError as error:
+            # The handler throws or reads too far; the plugin logs it and goes on.
+            self.statistics.malformed[row.name] += 1
+            self.statistics.last_error = str(error)
+            return []
+        if isinstance(message, Handshake):
+            return self._shake_hands(message)
+        if isinstance(message, simpit.EchoRequest):
+            # In flight only until 2.3.
+            if self.in_flight or self.profile.name == 'cobs':
+                self._reply(2, message.payload)
+            return []
+        if isinstance(message, simpit.EchoResponse | Packet):
+            return []
+        if not self.in_flight and not self._heard_everywhere(message):
+            self.statistics.ignored += 1
+            return []
+        if isinstance(message, simpit.Register):
+            return self._register(message.channels)
+        if isinstance(message, simpit.Deregister):
+            return self._deregister(message.channels)
+        if isinstance(message, simpit.RequestMessage):
+            self._resend(message.channel_id)
+            return []
+        if isinstance(message, simpit.ClosePort):
+            self.port_open = False
+            self._record.clear()
+            return [PortDeaf('the device asked to close this port; the player may start it again')]
+        if isinstance(message, ActionGroups):
+            self._buffer_action(message)
+            return []
+        if isinstance(message, CustomActionGroups):
+            return [Command(part) for part in self._custom_groups(message)]
+        return [Command(message)]
+
+    def _heard_everywhere(self, message: Message) -> bool:
+        return isinstance(message, _EVERYWHERE) or (
+            isinstance(message, simpit.Log) and self.profile.name == 'cobs')
+
+    def _shake_hands(self, message: Handshake) -> list[PluginEvent]:
+        """Answer a handshake; there is no state in it, and ID bytes never come back."""
+        kind = message.handshake
+        if kind > HandshakeType.ACK:
+            return []
+        if kind == HandshakeType.SYN:
+            if not self._old:
+                # The record of what is registered outlives this until the ACK.
+                self._senders.clear()
+                self._queue.clear()
+            self._reply(0, bytes((HandshakeType.SYNACK, self._game_id)))
+        elif kind == HandshakeType.SYNACK:
+            self._reply(0, bytes((HandshakeType.ACK, self._game_id)))
+        elif not self._old:
+            self._record.clear()
+        return [DeviceHandshake(int(kind), message.rest)]
+
+    def _register(self, ids: bytes) -> list[PluginEvent]:
+        # From the last to the first; 255 throws, and those before it are never reached.
+        for channel_id in reversed(ids):
+            if channel_id == 255:
+                self.statistics.malformed['register'] += 1
+                break
+            if not self._old and channel_id in self._record:
+                continue
+            self._record.add(channel_id)
+            self._senders[channel_id] += 1
+            row = self.profile.find('plugin', channel_id)
+            if row is not None and row.sent == 'subscription':
+                self._resend(channel_id)
+        return [Subscriptions(self.subscriptions)]
+
+    def _deregister(self, ids: bytes) -> list[PluginEvent]:
+        for channel_id in reversed(ids):
+            if channel_id == 255:
+                self.statistics.malformed['deregister'] += 1
+                break
+            self._record.discard(channel_id)
+            if self._senders[channel_id] > 1:
+                self._senders[channel_id] -= 1
+            else:
+                del self._senders[channel_id]
+        return [Subscriptions(self.subscriptions)]
+
+    def _resend(self, channel_id: int) -> None:
+        """Send a channel's value once more, or with 0 all of the registered ones' that change."""
+        for row in self.profile.channels:
+            if row.sent == 'subscription' and channel_id in (0, row.id) and row.id in self._values:
+                self._publish_in_flight(self._values[row.id])
+
+    def _buffer_action(self, message: ActionGroups) -> None:
+        """Keep the last packet of each kind until the game's next frame."""
+        self._actions[message.verb] = replace(
+            message, action_bits=ActionGroup(message.action_bits & 0x7f))
+
+    def _custom_groups(self, message: CustomActionGroups) -> Iterable[CustomActionGroups]:
+        """Return what a list of custom groups really does, group by group."""
+        groups = message.groups[::-1] if self._old else message.groups[:1] * len(message.groups)
+        for group in groups:
+            if not self._agx and not group:
+                continue
+            if not self._agx and group not in simpit.STOCK_CUSTOM_GROUPS:
+                # The handler throws: what is left of the list is skipped.
+                self.statistics.malformed[message.channel] += 1
+                return
+            yield replace(message, groups=(group,))
+
+    # What the plugin sends.
+
+    def _run_ticks(self, epoch: float, now: float) -> float | None:
+        """Send the registered channels that are due; return when the next is."""
+        if not self.in_flight:
+            return None
+        later: list[float] = []
+        for index, row in enumerate(self._ticks):
+            packet = self._values.get(row.id)
+            if packet is None or row.id not in self._senders:
+                self._due.pop(row.id, None)
+                continue
+            phase = epoch + index * self._refresh / len(self._ticks)
+            due = self._due.get(row.id)
+            if due is not None and now >= due:
+                self._publish(packet)
+            if due is None or now >= due:
+                rounds = math.floor((now - phase) / self._refresh + 1e-9) + 1
+                due = self._due[row.id] = phase + rounds * self._refresh
+            later.append(due)
+        return min(later, default=None)
+
+    def _run_frame(self, epoch: float, now: float) -> float | None:
+        """Do what the game does once a frame, if there is anything to do; return when next."""
+        status = next((row for row in self.profile.channels if self._each_frame(row)), None)
+        packet = None if status is None else self._values.get(status.id)
+        lit = (
+            packet is not None and self.in_flight and packet.channel in self._senders
+            and packet.payload != b'\0')
+        if not self._actions and not lit:
+            self._frame_at = None
+            return None
+        if self._frame_at is not None and now >= self._frame_at:
+            for verb in ('activate', 'deactivate', 'toggle'):
+                action = self._actions.get(verb)
+                if action is not None and action.action_bits:
+                    self._expired.append(Command(action))
+            self._actions.clear()
+            self._frame_at = None
+            if not lit:
+                return None
+            if packet is not None:
+                self._publish(packet)
+        if self._frame_at is None:
+            frames = math.floor((now - epoch) / _FRAME + 1e-9) + 1
+            self._frame_at = epoch + frames * _FRAME
+        return self._frame_at
+
+    def _each_frame(self, row: Channel) -> bool:
+        """Tell whether it is the action status of v1: sent each frame while a group is on."""
+        return row.name == 'action_status' and row.sent == 'change'
+
+    def _publish_in_flight(self, packet: Packet) -> None:
+        if self.in_flight:
+            self._publish(packet)
+
+    def _publish(self, packet: Packet) -> None:
+        """Send a packet as often as its channel is registered."""
+        for _ in range(self._senders.get(packet.channel, 0)):
+            self._send(packet)
+
+    def _reply(self, channel_id: int, payload: bytes) -> None:
+        self._send(Packet(channel_id, payload[:self.profile.plugin_payload_limit]))
+
+    def _send(self, packet: Packet) -> None:
+        data = simpit.encode_frame(self.profile.framing, packet)
+        if self._buffer is not None:
+            self._buffer[:len(data)] = data
+            data = bytes(self._buffer)
+        self._queue.append(data)
+        self.statistics.sent[packet.channel] += 1

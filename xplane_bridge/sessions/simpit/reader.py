@@ -1,0 +1,82 @@
+"""How real plugins cut their input into packets, faults included (Simpit wire notes, 2.1, 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xplane_bridge.protocols.simpit import CobsDecoder, Framing, Packet
+
+_BUFFER = 255
+_DEADLY_CHANNEL = 255
+
+
+class PluginReader:
+    """
+    Cuts bytes into packets as the reader thread of a plugin does.
+
+    What a device must never send has its measured effect here: ``dead`` says what ended the
+    thread, and nothing is read any more. A channel number of 255 does so, in aa50 framing a
+    payload size of 0 followed by 256 bytes, in cobs 256 bytes without a delimiter.
+    """
+
+    def __init__(self, framing: Framing) -> None:
+        self.dead = ''
+        self._framing = framing
+        self._decoder = CobsDecoder(250)
+        self._frame = bytearray()
+        self._step: Callable[[int], Packet | None] = self._first_header_byte
+        self._size = self._channel = 0
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """Return the packets in these bytes, up to the one that ends the thread."""
+        packets: list[Packet] = []
+        for byte in data:
+            packet = self._take_cobs(byte) if self._framing == 'cobs' else self._step(byte)
+            if packet is not None:
+                if packet.channel == _DEADLY_CHANNEL:
+                    self.dead = f'a packet on channel {_DEADLY_CHANNEL}'
+                else:
+                    packets.append(packet)
+            if self.dead:
+                break
+        return packets
+
+    def _take_cobs(self, byte: int) -> Packet | None:
+        self._frame.append(byte)
+        if byte:
+            if len(self._frame) > _BUFFER:
+                self.dead = f'{_BUFFER + 1} bytes without a delimiter'
+            return None
+        frame = bytes(self._frame)
+        self._frame.clear()
+        if len(frame) >= _BUFFER:
+            return None
+        return next(iter(self._decoder.feed(frame)), None)
+
+    # The five states of the older parser. None looks at a byte twice: AA AA 50 loses the frame.
+
+    def _first_header_byte(self, byte: int) -> None:
+        if byte == 0xaa:
+            self._step = self._second_header_byte
+
+    def _second_header_byte(self, byte: int) -> None:
+        self._step = self._size_byte if byte == 0x50 else self._first_header_byte
+
+    def _size_byte(self, byte: int) -> None:
+        self._size = byte
+        self._step = self._channel_byte
+
+    def _channel_byte(self, byte: int) -> None:
+        self._channel = byte
+        self._frame.clear()
+        self._step = self._payload_byte
+
+    def _payload_byte(self, byte: int) -> Packet | None:
+        if len(self._frame) == _BUFFER:
+            self.dead = f'a payload size of 0 and {_BUFFER + 1} bytes behind it'
+            return None
+        self._frame.append(byte)
+        if len(self._frame) != self._size:
+            return None
+        self._step = self._first_header_byte
+        return Packet(self._channel, bytes(self._frame))

@@ -1,0 +1,77 @@
+"""What a session with a Ulyssix publisher tells its owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+
+from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag
+
+
+class PublisherState(Enum):
+    """How the publisher seems from here; the value says it to a person."""
+
+    UNKNOWN = 'nothing heard yet'
+    SENDING = 'sending'
+    SILENT = 'no longer sending'
+
+
+@dataclass(frozen=True, slots=True)
+class PacketReceived:
+    """One data packet, and the names of its parameters; none if they are not known."""
+
+    packet: DataPacket
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamesChanged:
+    """The names of the parameters are known, or are others now."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherRestarted:
+    """Counting began anew: the publisher was restarted, or two of them send to one port."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherChanged:
+    """The publisher's state is another one now."""
+
+    state: PublisherState
+
+
+Event = PacketReceived | NamesChanged | PublisherRestarted | PublisherChanged
+
+
+@dataclass(slots=True)
+class Statistics:
+    """
+    What happened so far; only ever grows.
+
+    missing counts the numbers that the packet counter left out, late those of them that came
+    after all, so that missing less late were lost. missing_samples is the same gap by the
+    publisher's total of samples; total_mismatches counts packets in a row whose totals do not fit
+    their samples. The last four are of sample and packet times, see Timeline.
+    """
+
+    packets: int = 0
+    samples: int = 0
+    missing: int = 0
+    late: int = 0
+    duplicates: int = 0
+    restarts: int = 0
+    missing_samples: int = 0
+    total_mismatches: int = 0
+    unnamed: int = 0
+    malformed: Counter[str] = field(default_factory=Counter)
+    last_error: str = ''
+    skipped: Counter[int] = field(default_factory=Counter)
+    flags: Counter[PacketFlag] = field(default_factory=Counter)
+    times_unreadable: int = 0
+    times_guessed: int = 0
+    times_disagreeing: int = 0
+    times_out_of_range: int = 0

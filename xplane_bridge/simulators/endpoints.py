@@ -1,0 +1,190 @@
+"""
+Where datagrams reach a simulator: a UDP port, or for tests without sockets the same in memory.
+
+Both go through a network with faults. What has arrived waits here, as it does in the kernel, until
+the simulator takes it; an endpoint that is closed or reset loses it.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable
+import os
+import select
+import socket
+import time
+from typing import NamedTuple, TypeAlias
+
+from xplane_bridge.links.udp import Counters, resolve, UdpSocket
+from xplane_bridge.simulators.faults import Faults, Path
+
+# IPv4 address and port.
+Address: TypeAlias = tuple[str, int]
+
+# Linux's default buffer, which it doubles for its overhead, and how many small datagrams it holds.
+_RECEIVE_BUFFER = 106_496
+_QUEUE_LENGTH = 277
+
+
+class _Outgoing(NamedTuple):
+    """A datagram on its way out; ``interface`` is the address of the one to multicast on."""
+
+    data: bytes
+    to: Address
+    interface: str | None
+
+
+class Endpoint(ABC):
+    """Takes datagrams from peers to a simulator, and back, through a network with faults."""
+
+    def __init__(self, faults: Faults | None = None) -> None:
+        self.counters = Counters()
+        self._faults = faults if faults is not None else Faults()
+        self._inbound: Path[tuple[bytes, Address]] = Path(self._faults, 'in')
+        self._outbound: Path[_Outgoing] = Path(self._faults, 'out')
+
+    @property
+    @abstractmethod
+    def address(self) -> Address:
+        """Return where peers send to; known once it has been open."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Begin to listen. Raises LinkError if that is not possible."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lose what waits, and stop to listen; closing twice is fine."""
+
+    @abstractmethod
+    def pause(self, seconds: float) -> None:
+        """Let real time pass, where there is any, at most until something arrives."""
+
+    @abstractmethod
+    def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
+        """Take what has been sent here: when, what, and from where."""
+
+    @abstractmethod
+    def _transmit(self, outgoing: _Outgoing) -> None:
+        """Give one datagram to its addressee."""
+
+    def receive(self, now: float) -> tuple[bytes, Address] | None:
+        """Return the next datagram and its sender, or None when none waits."""
+        for sent, data, sender in self._arrivals(now):
+            self.counters.received += 1
+            self._inbound.put((data, sender), sent)
+        return self._inbound.take(now)
+
+    def send(self, data: bytes, to: Address, now: float, interface: str | None = None) -> None:
+        """Send a datagram; to a multicast group on the interface that has this address."""
+        self._outbound.put(_Outgoing(data, to, interface), now)
+        self.flush(now)
+
+    def flush(self, now: float) -> None:
+        """Let what has been under way for long enough arrive."""
+        while (outgoing := self._outbound.take(now)) is not None:
+            self._transmit(outgoing)
+
+    def next_due(self) -> float | None:
+        """Return when flush() is to be called next, or None if nothing is under way."""
+        return self._outbound.next_arrival()
+
+    def reset(self, now: float) -> None:
+        """Close and reopen: what waits is lost, what is still under way is not."""
+        while self.receive(now) is not None:
+            pass
+        self.close()
+        self.open()
+
+
+class UdpEndpoint(Endpoint):
+    """A UDP port of this machine; ``port`` 0 chooses a free one at the first opening."""
+
+    def __init__(self, host: str = '127.0.0.1', port: int = 0,
+                 faults: Faults | None = None) -> None:
+        """Raise LinkError if the host's address is not known; an empty host is any address."""
+        super().__init__(faults)
+        self._address = (resolve(host) if host else '0.0.0.0', port)
+        self._socket: UdpSocket | None = None
+
+    @property
+    def address(self) -> Address:
+        """Return where peers send to; known once it has been open."""
+        return self._address
+
+    def open(self) -> None:
+        """Bind the socket."""
+        self._socket = UdpSocket(self._address, receive_buffer=_RECEIVE_BUFFER)
+        self._address = self._socket.local
+
+    def close(self) -> None:
+        """Close the socket; closing twice is fine."""
+        if self._socket is not None:
+            self.counters.sent += self._socket.counters.sent
+            self.counters.send_errors += self._socket.counters.send_errors
+            self._socket.close()
+            self._socket = None
+
+    def pause(self, seconds: float) -> None:
+        """Wait for some seconds, or until a datagram comes."""
+        select.select([self._socket], [], [], seconds)
+
+    def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
+        assert self._socket is not None
+        while (received := self._socket.receive()) is not None:
+            waited = (time.time_ns() - received.stamp_ns) * 1e-9
+            yield now - max(waited, 0.0), received.data, received.sender
+
+    def _transmit(self, outgoing: _Outgoing) -> None:
+        assert self._socket is not None
+        if outgoing.interface is not None:
+            # Options belong to the socket, not to the descriptor, so a copy of that will do.
+            with socket.socket(fileno=os.dup(self._socket.fileno())) as same:
+                same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
+                same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
+                                socket.inet_aton(outgoing.interface))
+        self._socket.send(outgoing.data, outgoing.to)
+
+
+class MemoryEndpoint(Endpoint):
+    """An endpoint without a socket: a test delivers datagrams and collects what comes back."""
+
+    def __init__(self, faults: Faults | None = None) -> None:
+        super().__init__(faults)
+        self.outbox: list[tuple[bytes, Address]] = []
+        self._open = False
+        self._inbox: deque[tuple[float, bytes, Address]] = deque(maxlen=_QUEUE_LENGTH)
+
+    @property
+    def address(self) -> Address:
+        """Return the address of the real plugin."""
+        return ('127.0.0.1', 49009)
+
+    def deliver(self, data: bytes, sender: Address, now: float) -> None:
+        """Send a datagram here; it is lost while this is closed, or full."""
+        if self._open and len(self._inbox) < _QUEUE_LENGTH:
+            self._inbox.append((now, data, sender))
+
+    def collect(self) -> list[tuple[bytes, Address]]:
+        """Return what has been sent since the last call, each with its addressee."""
+        collected, self.outbox = self.outbox, []
+        return collected
+
+    def open(self) -> None:
+        """Begin to listen."""
+        self._open = True
+
+    def close(self) -> None:
+        """Lose what waits, and stop to listen."""
+        self._open = False
+        self._inbox.clear()
+
+    def pause(self, seconds: float) -> None:
+        """Do nothing: no time passes here."""
+
+    def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
+        while self._inbox:
+            yield self._inbox.popleft()
+
+    def _transmit(self, outgoing: _Outgoing) -> None:
+        self.counters.sent += 1
+        self.outbox.append((outgoing.data, outgoing.to))
