@@ -48,7 +48,7 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@touch $@
 
 test: $(BUILT)
-	@$(RUN) pytest test $(PYTEST_ARGS)
+	@$(RUN) python3 -P -m pytest test $(PYTEST_ARGS)
 
 demo: $(BUILT)
 	@$(RUN) demo $(DEMO_ARGS)

@@ -40,3 +40,34 @@ def ros():
     from harness import Harness
     with Harness() as harness:
         yield harness
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where a ROS 2 is sourced, launch and tf2 exist: a skip of their tests is a failure."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('launch'):
+        report.outcome = 'failed'
+        report.longrepr = f'skipped although ROS 2 is sourced: {report.longrepr}'
+
+
+@pytest.fixture
+def simulator():
+    """Return a function that starts `simulator FACE ...` on a free port, and returns the port."""
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from contextlib import ExitStack
+    import re
+
+    from harness import process
+    with ExitStack() as stack:
+        def start(face, *arguments):
+            child = stack.enter_context(process('simulator', face, '--port', '0', *arguments))
+            line = child.stdout.readline()
+            port = re.search(r':(\d+)', line)
+            assert port, f'the simulator said: {line}'
+            start.children.append(child)
+            return int(port[1])
+
+        start.children = []
+        yield start

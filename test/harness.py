@@ -1,7 +1,7 @@
 """A harness for tests of nodes: real rclpy, real topics, events instead of sleeps."""
 
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import os
 import signal
 import subprocess
@@ -58,10 +58,8 @@ class Harness:
 
     @staticmethod
     def _run(executor):
-        try:
+        with suppress(rclpy.executors.ExternalShutdownException):
             executor.spin()
-        except rclpy.executors.ExternalShutdownException:
-            pass
 
     def start(self, make_node, activate=True, configure=True, namespace=None, **parameters):
         """Make a node of this package with parameters, bring it up and spin it."""

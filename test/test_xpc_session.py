@@ -1,5 +1,6 @@
 """The session with an X-Plane Connect plugin, in simulated time: polling, reading, watching."""
 
+import pytest
 from scripted_xpc import (
     busiest_second,
     check_telemetry,
@@ -8,7 +9,6 @@ from scripted_xpc import (
     telemetry,
     World,
 )
-import pytest
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import ReadDone, WatchedDatarefs, XpcSession

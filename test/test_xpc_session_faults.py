@@ -84,19 +84,21 @@ def test_no_reply_is_taken_for_another_ones(fault, rate):
     world = started(session, **FAULTS[fault])
     asker = Asker(world)
     world.call(session.watch, [f'n/{n}/{n + 1}' for n in range(7)], 20.0)
-    for number in range(150):
+    for number in range(100):
         asker.ask(number)
         asker.check(world.run(0.2))
     asker.check(world.run(2.0))
     assert not asker.asked
-    assert asker.answered > 0.9 * 150
+    assert asker.answered > 0.9 * 100
     assert asker.watched > 100
-    assert min(session.statistics.updates[n] for n in range(3)) > 30 * 8
+    # Requests that a slow way puts into different frames are asked anew.
+    least = 20 * 8 if world.delay[1] < 0.05 else 20
+    assert min(session.statistics.updates[n] for n in range(3)) > least
     assert states_of(world.events) == [PeerState.ANSWERING]
 
 
 @pytest.mark.parametrize(('fault', 'least'), [
-    ('loss', 25.0), ('duplication', 49.0), ('jitter', 15.0)])
+    ('loss', 22.0), ('duplication', 49.0), ('jitter', 15.0)])
 def test_rate_suffers_little_from_a_fault(fault, least):
     session = make()
     world = started(session, **FAULTS[fault])
@@ -174,6 +176,18 @@ def test_silent_plugin_is_asked_twice_a_second():
     count = len(world.sent)
     world.run(10.0)
     assert len(world.sent) - count == pytest.approx(20, abs=1)
+    assert len(world.open) == 2 * 20 + 1
+
+
+def test_session_without_aircraft_recovers_too():
+    session = make(0)
+    world = started(session)
+    world.call(session.watch, ['n/1/1'], 10.0)
+    world.restart(5.0)
+    world.run(5.0)
+    assert session.peer_state is PeerState.AWAY
+    events = world.run(2.0)
+    assert len([event for _, event in events if isinstance(event, WatchedDatarefs)]) > 12
 
 
 # What the beacon tells.

@@ -60,6 +60,20 @@ OWN_DATAREFS: tuple[str, ...] = (
     PAUSED,
 )
 
+# The names of the weather changed in 12, which warns of the old ones in its log (2.13, 2.14).
+_WEATHER_RENAMED = 12
+
+
+def own_datarefs(version: int) -> tuple[str, ...]:
+    """Return those of OWN_DATAREFS that X-Plane ``version`` (10 to 12) has, in their order."""
+    def exists(name: str) -> bool:
+        if not name.startswith(_WEATHER):
+            return True
+        return name.startswith(_WEATHER_12) == (version >= _WEATHER_RENAMED)
+
+    return tuple(filter(exists, OWN_DATAREFS))
+
+
 # Below this the parked aircraft's contact forces count as unreliable (6.6, Guard).
 _PARKED_SPEED = 0.3
 

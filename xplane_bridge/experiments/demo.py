@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 import math
 import re
@@ -277,10 +278,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _spin(executor: SingleThreadedExecutor) -> None:
-    try:
+    with suppress(ExternalShutdownException):
         executor.spin()
-    except ExternalShutdownException:
-        pass
 
 
 def _report(demo: Demo, monitor: Monitor, arguments: argparse.Namespace) -> None:

@@ -72,6 +72,8 @@ class UdpLoop:
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
         self._past = Counters()
+        # Events of calls, which wait for the loop's thread.
+        self._waiting: list[Any] = []
         # Unlike select(), epoll takes descriptors above 1023, and notices at once the sockets
         # that other threads open and close.
         self._epoll = select.epoll()
@@ -98,7 +100,7 @@ class UdpLoop:
             self._thread.join(_JOIN_TIMEOUT)
         with self.lock:
             failures = self._transmit(time.monotonic())
-            events = self._session.expired()
+            events = self._take_events()
             for channel in list(self._links):
                 self._remove(channel)
             if not self._thread.is_alive():
@@ -119,8 +121,9 @@ class UdpLoop:
             if not self._running:
                 return result
             failures = self._transmit(now)
+            self._waiting += self._session.expired()
             deadline = self._session.next_deadline()
-            if deadline is not None and deadline < self._sleeping_until:
+            if self._waiting or (deadline is not None and deadline < self._sleeping_until):
                 os.eventfd_write(self._wake, 1)
         self._hand_out((), 0, failures)
         return result
@@ -153,6 +156,11 @@ class UdpLoop:
             self._links[channel].send(data)
         return failures
 
+    def _take_events(self) -> list[Any]:
+        events = [*self._waiting, *self._session.expired()]
+        self._waiting.clear()
+        return events
+
     def _add(self, channel: str, link: UdpSocket) -> None:
         self._links[channel] = link
         self._channel_of[link.fileno()] = channel
@@ -173,7 +181,7 @@ class UdpLoop:
                 if not self._running:
                     return
                 failures = self._transmit(time.monotonic())
-                events = self._session.expired()
+                events = self._take_events()
                 deadline = self._session.next_deadline()
                 self._sleeping_until = math.inf if deadline is None else deadline
             self._hand_out(events, time.time_ns(), failures)

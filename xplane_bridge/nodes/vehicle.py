@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 import math
 from typing import Any
@@ -22,6 +22,8 @@ from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
 
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 _LIMITS = {
@@ -95,13 +97,15 @@ class VehiclePublisher:
     """
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
 
-    One message object a topic is reused: publishing serialises before it returns.
+    ``topics`` are those of TOPICS that this simulator has anything for. One message object a
+    topic is reused: publishing serialises before it returns.
     """
 
     def __init__(
         self, node: BridgeNode, parameters: VehicleParameters, prefix: str = '',
-        undulation: Undulation | None = None,
+        undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
     ) -> None:
+        self._publishers: dict[str, Any] = {}
         self._undulation = undulation or make_undulation(parameters)
         self._local: LocalFrame | None = None
         self._datum_sent = False
@@ -112,7 +116,10 @@ class VehiclePublisher:
             return parameters.frame_prefix + prefix + name
 
         def publisher(kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
-            return node.make_publisher(kind, prefix + topic, qos)
+            if topic not in topics:
+                return None
+            self._publishers[topic] = node.make_publisher(kind, prefix + topic, qos)
+            return self._publishers[topic]
 
         self._fix_publisher = publisher(NavSatFix, 'fix')
         self._velocity_publisher = publisher(TwistStamped, 'fix_velocity')
@@ -144,13 +151,12 @@ class VehiclePublisher:
         self._imu = Imu()
         self._imu.header.frame_id = frame(parameters.imu_frame)
 
-        velocity = parameters.velocity_stddev ** 2
+        self._velocity_variance = parameters.velocity_stddev ** 2
         self._odom = Odometry()
         self._odom.header.frame_id = frame(parameters.odom_frame)
         self._odom.child_frame_id = frame(parameters.base_frame)
         self._odom.pose.covariance = _diagonal(
             position, position, altitude, orientation, orientation, orientation)
-        self._odom.twist.covariance = _diagonal(velocity, velocity, velocity, rates, rates, rates)
 
         self._air = AirData()
         self._air.header.frame_id = frame(parameters.base_frame)
@@ -159,8 +165,17 @@ class VehiclePublisher:
         if parameters.datum:
             self._local = LocalFrame(*map(float, parameters.datum))
 
-    def publish(self, state: VehicleState, stamp_ns: int) -> None:
-        """Publish all topics that ``state`` has something for, with one stamp."""
+    def subscribed(self) -> set[str]:
+        """Return those of the topics that somebody subscribes to."""
+        return {
+            topic for topic, publisher in self._publishers.items()
+            if publisher.get_subscription_count()
+        }
+
+    def publish(
+        self, state: VehicleState, stamp_ns: int, topics: Collection[str] = TOPICS
+    ) -> None:
+        """Publish those of ``topics`` that ``state`` has something for, with one stamp."""
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
         for message in (
             self._fix, self._velocity, self._imu, self._odom, self._air, self._controls,
@@ -172,18 +187,21 @@ class VehiclePublisher:
             state.altitude_msl,
             self._undulation.height_m(state.latitude_deg, state.longitude_deg),
         )
-        self._fix.latitude = state.latitude_deg
-        self._fix.longitude = state.longitude_deg
-        self._fix.altitude = height
-        self._fix_publisher.publish(self._fix)
-        if state.velocity is not None:
+        if 'fix' in topics:
+            self._fix.latitude = state.latitude_deg
+            self._fix.longitude = state.longitude_deg
+            self._fix.altitude = height
+            self._fix_publisher.publish(self._fix)
+        if 'fix_velocity' in topics and state.velocity is not None:
             _fill(self._velocity.twist.linear, state.velocity)
             self._velocity_publisher.publish(self._velocity)
-        self._publish_imu(state)
-        self._publish_odom(state, height)
-        if state.air is not None:
+        if 'imu/data' in topics:
+            self._publish_imu(state)
+        if 'odom' in topics:
+            self._publish_odom(state, height)
+        if 'air_data' in topics and state.air is not None:
             self._publish_air(state)
-        if state.controls is not None:
+        if 'controls' in topics and state.controls is not None:
             for name in CONTROLS:
                 value = getattr(state.controls, name)
                 setattr(self._controls, name, math.nan if value is None else value)
@@ -212,8 +230,12 @@ class VehiclePublisher:
         self._imu_publisher.publish(imu)
 
     def _publish_odom(self, state: VehicleState, height: float) -> None:
-        """Publish odom: the pose in the axes at the datum, the velocity in body axes."""
-        if state.orientation is None or state.velocity is None or not math.isfinite(height):
+        """
+        Publish odom: the pose in the axes at the datum, the velocity in body axes.
+
+        Velocities that this simulator does not say are 0, and their variances -1.
+        """
+        if state.orientation is None or not math.isfinite(height):
             return
         if self._local is None:
             self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
@@ -230,8 +252,18 @@ class VehiclePublisher:
                 *here, self._local.latitude_deg, self._local.longitude_deg)
         _fill_quaternion(
             pose.orientation, frames.multiply(self._rotation, state.orientation))
-        _fill(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
-        if state.angular_velocity is not None:
+        covariance = self._odom.twist.covariance
+        if state.velocity is None:
+            covariance[0] = covariance[7] = covariance[14] = -1.0
+            _fill(twist.linear, (0.0, 0.0, 0.0))
+        else:
+            covariance[0] = covariance[7] = covariance[14] = self._velocity_variance
+            _fill(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
+        if state.angular_velocity is None:
+            covariance[21] = covariance[28] = covariance[35] = -1.0
+            _fill(twist.angular, (0.0, 0.0, 0.0))
+        else:
+            covariance[21] = covariance[28] = covariance[35] = self._rate_covariance[0]
             _fill(twist.angular, state.angular_velocity)
         self._odom_publisher.publish(self._odom)
         if self._transforms is not None:
@@ -291,11 +323,11 @@ def make_undulation(parameters: VehicleParameters) -> Undulation:
     return undulation_source(constant, parameters.geoid_grid)
 
 
-def checked_controls(message: FlightControls) -> Controls:
+def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:
     """
     Return a command as values, None where it says NaN.
 
-    Raises ValueError for a value out of its range.
+    Raises ValueError for a value out of its range, or clamps it.
     """
     values: dict[str, float | None] = {}
     for name in CONTROLS:
@@ -303,8 +335,8 @@ def checked_controls(message: FlightControls) -> Controls:
         low, high = _LIMITS[name]
         if math.isnan(value):
             values[name] = None
-        elif low <= value <= high:
-            values[name] = value
+        elif clamp or low <= value <= high:
+            values[name] = min(max(value, low), high)
         else:
             raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
     return Controls(**values)
@@ -315,13 +347,15 @@ class CommandGate:
     The way of command/controls to a simulator: checked, watched, and stopped when it falters.
 
     ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
+    ``clamp``: values out of range are clamped, not refused, as this simulator does it.
     """
 
     def __init__(
         self, node: BridgeNode, send: Callable[[Controls], None], release: Callable[[], None],
-        prefix: str = '',
+        prefix: str = '', *, clamp: bool = False,
     ) -> None:
         self._node = node
+        self._clamp = clamp
         self._send = send
         self._release = release
         self._topic = prefix + 'command/controls'
@@ -330,7 +364,7 @@ class CommandGate:
         node.make_command(FlightControls, self._topic, self._take)
 
     def _take(self, message: FlightControls) -> None:
-        controls = checked_controls(message)
+        controls = checked_controls(message, clamp=self._clamp)
         self._send(controls)
         self.commands += 1
         self.watchdog.feed()

@@ -12,9 +12,12 @@ from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command, Controls, SensorReply
 
-# The channels that this session sends on: Huginn has a port for each.
-DATA_CHANNEL = 'data'
+# The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
+
+# Polls on their way take turns on as many sockets, so that a late or doubled reply never counts
+# for another poll.
+_CHANNELS = 16
 
 # A reply normally takes some microseconds, but waits for a step of the flight model to end.
 _TIMEOUT = 0.5
@@ -27,9 +30,6 @@ _PROBE_PERIOD = 0.5
 # it is held (FDMData wire notes, section 1). Even a parked aircraft's accelerometer and gyroscope
 # do change, so these are always asked for.
 _HELD_AFTER = 2.0
-
-# What a stock kernel's buffer surely holds while Huginn is busy, for a reset takes its time.
-_LARGEST_WINDOW = 128
 
 # Polls that are due this close together are one.
 _SLACK = 0.001
@@ -98,30 +98,28 @@ class Statistics:
 
 
 class _Poll:
-    """Requests that left together, and the replies so far."""
+    """Requests that left together, in order, and the replies so far."""
 
-    __slots__ = ('entries', 'open', 'replies', 'lost')
+    __slots__ = ('entries', 'errors', 'lost', 'replies', 'sent_at', 'waiting')
 
-    def __init__(self, entries: Mapping[str, tuple[Command, ...]], count: int) -> None:
+    def __init__(
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+    ) -> None:
         self.entries = entries
-        self.open = count
+        self.waiting = list(commands)
+        self.sent_at = now
+        self.errors = 0
         self.replies: dict[Command, SensorReply] = {}
         self.lost: set[Command] = set()
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    command: Command
-    sent_at: float
-    poll: _Poll
 
 
 class FdmdataSession:
     """
     Ask one Huginn for its sensors, each at its own rate, and send it controls.
 
-    Requests are pipelined: Huginn answers in order, so a reply that comes tells that those to
-    earlier requests are lost. An error reply names no command; it is placed by what comes next.
+    Requests are pipelined: those of one poll leave together, and the next one does not wait for
+    their replies. Huginn answers in order, so a reply tells that those to earlier requests of its
+    poll are lost. An error reply names no command; it is placed by what comes next.
     """
 
     def __init__(self) -> None:
@@ -132,8 +130,11 @@ class FdmdataSession:
         self._due = dict.fromkeys(_WATCH, 0.0)
         self._active = False
         self._started_at = 0.0
-        self._outstanding: deque[_Request] = deque()
-        self._errors = 0
+        # In the order of sending, by channel.
+        self._polls: dict[str, _Poll] = {}
+        self._free = deque(f'data {number}' for number in range(_CHANNELS))
+        self._serial = _CHANNELS
+        self._closing: list[str] = []
         self._refused: dict[Command, float] = {}
         self._waiting_since: float | None = None
         self._probe_at = 0.0
@@ -233,16 +234,25 @@ class FdmdataSession:
             self.statistics.malformed[_kind(data)] += 1
             self.statistics.last_error = str(error)
             return ()
-        if not self._active or channel != DATA_CHANNEL:
-            self.statistics.unexpected += 1
-            return ()
         events: list[Event] = []
+        poll = self._polls.get(channel)
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
-            self._take_error(now, events)
+            if poll is None:
+                self.statistics.unexpected += 1
+            else:
+                self._take_error(poll, now)
+        elif poll is None or reply.command not in poll.waiting:
+            # Late, or a duplicate.
+            self.statistics.unexpected += 1
         else:
-            self._take_reply(reply, data, now, events)
-        self._waiting_since = now if self._outstanding else None
+            self._take_reply(poll, reply, data, now)
+        if not self._active:
+            return ()
+        if poll is not None and not poll.waiting:
+            self._free.append(channel)
+            self._finish(self._polls.pop(channel), events)
+        self._waiting_since = now if self._polls else None
         if self.peer_state is PeerState.AWAY:
             self._restart_plan(now)
         state = self._judge(now)
@@ -251,29 +261,19 @@ class FdmdataSession:
             events.append(PeerChanged(state))
         return events
 
-    def poll(self, now: float) -> list[tuple[str, bytes]]:
-        """Return what to send now, by channel."""
-        outgoing = [(CONTROLS_CHANNEL, data) for data in self._outbox]
+    def poll(self, now: float) -> list[tuple[str, bytes | None]]:
+        """Return what to send now, by channel; None closes a channel."""
+        outgoing: list[tuple[str, bytes | None]] = [
+            (CONTROLS_CHANNEL, data) for data in self._outbox]
         self.statistics.controls += len(self._outbox)
         self._outbox.clear()
-        if not self._active:
-            self._deadline = None
-            return outgoing
-        self._give_up(now)
-        if self.peer_state is PeerState.AWAY:
-            if now >= self._probe_at:
-                self._probe_at = now + _PROBE_PERIOD
-                # A command that every Huginn has, with the shortest reply.
-                self._ask({}, [Command.THERMOMETER], now, outgoing)
-            self._deadline = now if self._expired else self._probe_at
-            return outgoing
-        self._ask_what_is_due(now, outgoing)
-        deadlines = list(self._due.values())
-        if self._outstanding:
-            deadlines.append(self._outstanding[0].sent_at + _TIMEOUT)
-        if self._waiting_since is not None:
-            deadlines.append(self._waiting_since + _SILENCE)
-        self._deadline = now if self._expired else min(deadlines)
+        if self._active:
+            self._give_up(now)
+        outgoing += [(channel, None) for channel in self._closing]
+        self._closing.clear()
+        self._deadline = self._ask_and_wait(now, outgoing) if self._active else None
+        if self._expired:
+            self._deadline = now
         return outgoing
 
     # Asking.
@@ -288,9 +288,24 @@ class FdmdataSession:
         periods = math.floor((after - self._started_at) * rate + 1e-6)
         return self._started_at + (periods + 1) / rate
 
-    def _ask_what_is_due(self, now: float, outgoing: list[tuple[str, bytes]]) -> None:
-        if min(self._due.values()) > now:
-            return
+    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
+        """Ask what is due; return when to look again."""
+        if self.peer_state is PeerState.AWAY:
+            if now >= self._probe_at:
+                self._probe_at = now + _PROBE_PERIOD
+                self._ask({}, [Command.THERMOMETER], now, outgoing)
+            return self._probe_at
+        if min(self._due.values()) <= now:
+            self._ask_what_is_due(now, outgoing)
+        deadlines = list(self._due.values())
+        for poll in self._polls.values():
+            deadlines.append(poll.sent_at + _TIMEOUT)
+            break
+        if self._waiting_since is not None:
+            deadlines.append(self._waiting_since + _SILENCE)
+        return min(deadlines)
+
+    def _ask_what_is_due(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> None:
         entries = {}
         for name, due in self._due.items():
             if due <= now + _SLACK:
@@ -303,43 +318,52 @@ class FdmdataSession:
             command for wanted in entries.values() for command in wanted
             if command not in self._refused
         })
-        if len(self._outstanding) + len(commands) <= _LARGEST_WINDOW:
-            self._ask(entries, commands, now, outgoing)
+        self._ask(entries, commands, now, outgoing)
 
     def _ask(
         self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float,
-        outgoing: list[tuple[str, bytes]],
+        outgoing: list[tuple[str, bytes | None]],
     ) -> None:
-        poll = _Poll(entries, len(commands))
-        for command in commands:
-            self._outstanding.append(_Request(command, now, poll))
-            outgoing.append((DATA_CHANNEL, fdmdata.encode(fdmdata.Request(command))))
+        """Send one poll, if there is anything to ask and a channel is free."""
+        if not commands or not self._free:
+            return
+        channel = self._free.popleft()
+        self._polls[channel] = _Poll(entries, commands, now)
+        outgoing += [(channel, fdmdata.encode(fdmdata.Request(c))) for c in commands]
         self.statistics.requests += len(commands)
-        if commands and self._waiting_since is None:
+        if self._waiting_since is None:
             self._waiting_since = now
 
     def _give_up(self, now: float) -> None:
-        """Count requests as lost that have waited too long, and notice silence."""
-        while self._outstanding and now >= self._outstanding[0].sent_at + _TIMEOUT:
-            self._lose(self._outstanding.popleft())
-        if not self._outstanding:
-            self._errors = 0
-        if (
+        """Count as lost what has not been answered for too long, and notice silence."""
+        silent = (
             self.peer_state is not PeerState.AWAY
             and self._waiting_since is not None
             and now >= self._waiting_since + _SILENCE
-        ):
-            for request in self._outstanding:
-                self._lose(request)
+        )
+        for channel, poll in list(self._polls.items()):
+            if now < poll.sent_at + _TIMEOUT and not silent:
+                break
+            self._drop(channel)
+            self._place_errors(poll, poll.waiting, now)
+            self._finish(poll, self._expired)
+        if silent:
             self._forget()
             self.peer_state = PeerState.AWAY
             self._probe_at = now
             self._expired.append(PeerChanged(self.peer_state))
 
+    def _drop(self, channel: str) -> None:
+        """Give up a poll and its channel: a reply that still comes is nobody's."""
+        del self._polls[channel]
+        self._closing.append(channel)
+        self._free.append(f'data {self._serial}')
+        self._serial += 1
+
     def _forget(self) -> None:
         """Forget what is outstanding and what was learnt of the peer."""
-        self._outstanding.clear()
-        self._errors = 0
+        for channel in list(self._polls):
+            self._drop(channel)
         self._refused.clear()
         self._waiting_since = None
         self._last.clear()
@@ -349,68 +373,45 @@ class FdmdataSession:
     # Placing replies.
 
     def _take_reply(
-        self, reply: SensorReply, data: bytes, now: float, events: list[Event]
+        self, poll: _Poll, reply: SensorReply, data: bytes, now: float
     ) -> None:
-        """Match a reply with the oldest request of its command; those before have none."""
-        before: list[_Request] = []
-        for request in self._outstanding:
-            if request.command == reply.command:
-                break
-            before.append(request)
-        else:
-            # Late, or a duplicate.
-            self.statistics.unexpected += 1
-            return
-        for _ in range(len(before) + 1):
-            self._outstanding.popleft()
-        self._place_errors(before, now, events)
+        """Take a reply; the requests before it stay without one."""
+        place = poll.waiting.index(reply.command)
+        before = poll.waiting[:place]
+        del poll.waiting[:place + 1]
+        self._place_errors(poll, before, now)
         self._refused.pop(reply.command, None)
         self.statistics.replies += 1
+        poll.replies[reply.command] = reply
         self._watch(reply, data, now)
-        request.poll.replies[reply.command] = reply
-        self._settle(request.poll, events)
 
-    def _take_error(self, now: float, events: list[Event]) -> None:
+    def _take_error(self, poll: _Poll, now: float) -> None:
         """Place errors as soon as there are as many as requests; or else by the next reply."""
-        self._errors += 1
-        if self._errors > len(self._outstanding):
-            self._errors = len(self._outstanding)
-            self.statistics.unexpected += 1
-        if self._errors and self._errors == len(self._outstanding):
-            before = list(self._outstanding)
-            self._outstanding.clear()
-            self._place_errors(before, now, events)
+        poll.errors += 1
+        if poll.errors == len(poll.waiting):
+            self._place_errors(poll, poll.waiting, now)
+            poll.waiting = []
 
-    def _place_errors(
-        self, requests: Sequence[_Request], now: float, events: list[Event]
-    ) -> None:
+    def _place_errors(self, poll: _Poll, unanswered: Sequence[Command], now: float) -> None:
         """
-        Tell which of these unanswered requests were refused, and which replies were lost.
+        Tell which of a poll's unanswered requests were refused, and which replies were lost.
 
         With fewer errors than requests only those to sensors that were refused before are
         certain.
         """
-        errors, self._errors = self._errors, 0
-        certain = errors >= len(requests)
-        for request in requests:
-            if errors and (certain or self.statistics.refused[request.command]):
+        errors, poll.errors = poll.errors, 0
+        certain = errors >= len(unanswered)
+        for command in unanswered:
+            if errors and (certain or self.statistics.refused[command]):
                 errors -= 1
-                self._refused[request.command] = now + _REFUSAL_LASTS
-                self.statistics.refused[request.command] += 1
-                self._settle(request.poll, events)
+                self._refused[command] = now + _REFUSAL_LASTS
+                self.statistics.refused[command] += 1
             else:
-                self._lose(request)
+                self.statistics.lost += 1
+                poll.lost.add(command)
 
-    def _lose(self, request: _Request) -> None:
-        self.statistics.lost += 1
-        request.poll.lost.add(request.command)
-        self._settle(request.poll, self._expired)
-
-    def _settle(self, poll: _Poll, events: list[Event]) -> None:
-        """Note that one more of a poll's requests has its end; give out what is complete."""
-        poll.open -= 1
-        if poll.open:
-            return
+    def _finish(self, poll: _Poll, events: list[Event]) -> None:
+        """Give out what a poll has brought."""
         for name, commands in poll.entries.items():
             if name in _WATCH:
                 continue

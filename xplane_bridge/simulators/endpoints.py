@@ -48,16 +48,16 @@ class Endpoint(ABC):
         """Return where peers send to; known once it has been open."""
 
     @abstractmethod
-    def open(self) -> None:
+    def pause(self, seconds: float) -> None:
+        """Let real time pass, where there is any, at most until something arrives."""
+
+    @abstractmethod
+    def _listen(self) -> None:
         """Begin to listen. Raises LinkError if that is not possible."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Lose what waits, and stop to listen; closing twice is fine."""
-
-    @abstractmethod
-    def pause(self, seconds: float) -> None:
-        """Let real time pass, where there is any, at most until something arrives."""
+    def _stop_listening(self) -> None:
+        """Lose what waits, and stop to listen, also if that is so already."""
 
     @abstractmethod
     def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
@@ -66,6 +66,16 @@ class Endpoint(ABC):
     @abstractmethod
     def _transmit(self, outgoing: _Outgoing) -> None:
         """Give one datagram to its addressee."""
+
+    def open(self) -> None:
+        """Begin to listen. Raises LinkError if that is not possible."""
+        self._listen()
+
+    def close(self) -> None:
+        """Stop to listen; what waits or is under way is lost. Closing twice is fine."""
+        self._stop_listening()
+        self._inbound.clear()
+        self._outbound.clear()
 
     def receive(self, now: float) -> tuple[bytes, Address] | None:
         """Return the next datagram and its sender, or None when none waits."""
@@ -92,8 +102,8 @@ class Endpoint(ABC):
         """Close and reopen: what waits is lost, what is still under way is not."""
         while self.receive(now) is not None:
             pass
-        self.close()
-        self.open()
+        self._stop_listening()
+        self._listen()
 
 
 class UdpEndpoint(Endpoint):
@@ -111,13 +121,11 @@ class UdpEndpoint(Endpoint):
         """Return where peers send to; known once it has been open."""
         return self._address
 
-    def open(self) -> None:
-        """Bind the socket."""
+    def _listen(self) -> None:
         self._socket = UdpSocket(self._address, receive_buffer=_RECEIVE_BUFFER)
         self._address = self._socket.local
 
-    def close(self) -> None:
-        """Close the socket; closing twice is fine."""
+    def _stop_listening(self) -> None:
         if self._socket is not None:
             self.counters.sent += self._socket.counters.sent
             self.counters.send_errors += self._socket.counters.send_errors
@@ -126,6 +134,7 @@ class UdpEndpoint(Endpoint):
 
     def pause(self, seconds: float) -> None:
         """Wait for some seconds, or until a datagram comes."""
+        assert self._socket is not None
         select.select([self._socket], [], [], seconds)
 
     def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
@@ -169,12 +178,10 @@ class MemoryEndpoint(Endpoint):
         collected, self.outbox = self.outbox, []
         return collected
 
-    def open(self) -> None:
-        """Begin to listen."""
+    def _listen(self) -> None:
         self._open = True
 
-    def close(self) -> None:
-        """Lose what waits, and stop to listen."""
+    def _stop_listening(self) -> None:
         self._open = False
         self._inbox.clear()
 

@@ -129,3 +129,7 @@ class Path(Generic[_Item]):
     def next_arrival(self) -> float | None:
         """Return when the next item arrives, or None if nothing is under way."""
         return self._under_way[0][0] if self._under_way else None
+
+    def clear(self) -> None:
+        """Lose what is under way."""
+        self._under_way.clear()

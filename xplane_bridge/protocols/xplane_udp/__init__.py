@@ -30,6 +30,8 @@ from xplane_bridge.protocols.xplane_udp.messages import (
     Acfn,
     Acpr,
     Alrt,
+    BEACON_GROUP,
+    BEACON_PORT,
     Becn,
     Cmnd,
     DATA_OUTPUT_TARGET,
@@ -44,6 +46,7 @@ from xplane_bridge.protocols.xplane_udp.messages import (
     Nrec,
     Objl,
     Objn,
+    PORT,
     Prel,
     Quit,
     RadrPoint11,
@@ -67,9 +70,9 @@ from xplane_bridge.protocols.xplane_udp.messages import (
 from xplane_bridge.protocols.xplane_udp.rows import Column, Row, ROW_COUNTS, row_name, ROWS, Unit
 
 __all__ = [
-    'Acfn', 'Acpr', 'Alrt', 'Becn', 'Cmnd', 'Column', 'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data',
-    'Dcoc', 'Dref', 'Dsel', 'Fail', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd',
-    'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal', 'Nrec', 'Objl', 'Objn', 'Prel',
+    'Acfn', 'Acpr', 'Alrt', 'BEACON_GROUP', 'BEACON_PORT', 'Becn', 'Cmnd', 'Column',
+    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'Fail', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd',
+    'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal', 'Nrec', 'Objl', 'Objn', 'PORT', 'Prel',
     'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS', 'RadrPoint11', 'RadrPoint12', 'RadrReply',
     'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply', 'RposRequest', 'RrefReply', 'RrefRequest',
     'Segment', 'Selection', 'Sender', 'Shut', 'Simo', 'Soun', 'Ssnd', 'Ucoc', 'Unit', 'Usel',

@@ -12,6 +12,13 @@ from typing import ClassVar, TypeAlias
 
 from xplane_bridge.protocols.xplane_udp.data import Data, Dcoc, Dsel, Ucoc, Usel
 
+PORT = 49000
+"""Where X-Plane listens, all versions."""
+
+BEACON_GROUP = '239.255.1.1'
+BEACON_PORT = 49707
+"""Where X-Plane 10 and later multicast BECN."""
+
 DATA_OUTPUT_TARGET = {9: 60, 10: 64, 11: 64, 12: 64}
 """Version -> the index of ISET (9, 10) and ISE4 or ISE6 (10 to 12) that says where the rows
 of DSEL go (wire notes, section 3)."""

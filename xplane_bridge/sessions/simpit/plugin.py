@@ -187,7 +187,7 @@ class PluginSession:
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
-        outgoing = [(CHANNEL, data) for data in self._queue] if self.port_open else []
+        outgoing = [(CHANNEL, data) for data in self._queue]
         self._queue.clear()
         return outgoing
 
@@ -249,7 +249,6 @@ class PluginSession:
             if not self._old:
                 # The record of what is registered outlives this until the ACK.
                 self._senders.clear()
-                self._queue.clear()
             self._reply(0, bytes((HandshakeType.SYNACK, self._game_id)))
         elif kind == HandshakeType.SYNACK:
             self._reply(0, bytes((HandshakeType.ACK, self._game_id)))
@@ -372,6 +371,8 @@ class PluginSession:
         self._send(Packet(channel_id, payload[:self.profile.plugin_payload_limit]))
 
     def _send(self, packet: Packet) -> None:
+        if not self.port_open:
+            return
         data = simpit.encode_frame(self.profile.framing, packet)
         if self._buffer is not None:
             self._buffer[:len(data)] = data

@@ -176,10 +176,7 @@ class Timeline:
                 return _since_day_0(reading)
         # Both make sense and none is settled. Samples, or else the receive time, are near one.
         self.statistics.times_guessed += 1
-        if samples is not None:
-            near = samples.first
-        else:
-            near = received - _start(_year_of(received))
+        near = samples.first if samples is not None else received - _start(_year_of(received))
         return min((_since_day_0(reading) for reading in readings),
                    key=lambda since: abs(since - _DAY - near))
 

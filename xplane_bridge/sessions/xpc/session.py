@@ -49,9 +49,9 @@ class XpcSession:
 
     ``aircraft`` maps each aircraft number to the datarefs to poll for it, the first three of
     them its latitude, longitude and elevation. ``rate`` is in updates a second, 0 for once a
-    frame. ``budget`` is how many datagrams may leave in any second, at least 10; only probes of a
-    silent peer and giving back are never kept waiting. ``generation`` None finds out;
-    ``hears_beacons`` tells whether the beacon's multicast group could be joined.
+    frame. ``budget`` is how many datagrams may leave in any second, at least 10; only giving back
+    is never kept waiting. ``generation`` None finds out; ``hears_beacons`` tells whether the
+    beacon's multicast group could be joined.
 
     Everything that sends raises ValueError with a sentence if it must not be sent.
     """
@@ -300,8 +300,6 @@ class XpcSession:
             deadlines.append(self._probe(now, outgoing))
         elif self._active:
             deadlines.append(self._poll_peer(now, outgoing))
-        if self._expired:
-            deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
         for channel in (*self._closing, *self._reads.close_given_up()):
             self._flow.forget(channel)
@@ -416,9 +414,10 @@ class XpcSession:
         if now >= self._probe_at:
             self._probe_at = now + _PROBE_PERIOD
             self.statistics.requests += 1
-            self._flow.charge(1, now)
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
-            self._expect(_PROBE_CHANNEL, now)
+            if not self._silent:
+                self._flow.charge(1, now)
+                self._expect(_PROBE_CHANNEL, now)
         return self._probe_at
 
     def _poll_peer(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
@@ -452,8 +451,7 @@ class XpcSession:
 
     def _wait_from(self, now: float) -> None:
         self._waiting_since = now
-        if not self._silent:
-            self._probe_at = now + _STALL
+        self._probe_at = now + _STALL
 
 
 def _due(poll: AircraftPoll | Watch) -> float:

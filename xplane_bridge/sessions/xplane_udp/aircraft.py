@@ -70,6 +70,10 @@ class Aircraft:
         complete = self.state.receive(reply)
         if not self.state.settled:
             return None
+        if complete and self.state.datagrams > 1:
+            # All fit into one datagram: these are of several frames.
+            self.state.take()
+            complete = False
         if self._values is not None or not complete:
             self._disagree(now)
         if not complete:

@@ -35,6 +35,7 @@ class Subscription:
         self.seen: set[int] = set()
         self.datagrams = 0
         self._group: dict[int, float] = {}
+        self._latest: dict[int, float] = {}
         self._rounds = 0
         self._ask_at: float | None = None
 
@@ -103,6 +104,7 @@ class Subscription:
         self.datagrams += 1
         if not self.settled:
             self.seen.update(index for index in group if index in self._requests)
+            self._latest.update(reply.values)
         return self.settled and group.keys() >= self.seen
 
     def take(self) -> tuple[float | None, ...]:
@@ -112,6 +114,6 @@ class Subscription:
         self.datagrams = 0
         return values
 
-    def owns(self, reply: RrefReply) -> bool:
-        """Tell whether a datagram is of this subscription: it has no numbers of others."""
-        return all(index in self._requests for index, _ in reply.values)
+    def latest(self) -> tuple[float | None, ...]:
+        """Return the values that came first, of whatever frame, in the order of the names."""
+        return tuple(map(self._latest.get, self.indices))

@@ -1,0 +1,91 @@
+"""The launch files, run by the real launch: each argument does what it says."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from ament_index_python.packages import get_package_share_directory
+from harness import process
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import NavSatFix
+
+pytestmark = pytest.mark.launch
+
+RUNNER = os.path.join(os.path.dirname(__file__), 'run_launch_file.py')
+
+
+@pytest.fixture(autouse=True)
+def launch_is_installed():
+    pytest.importorskip('launch_ros', reason='launch_ros is not installed (it has no wheel)')
+
+
+def launched(name, *arguments):
+    """Run a launch file of the installed package."""
+    path = os.path.join(
+        get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
+    return process(sys.executable, '-P', RUNNER, path, *arguments)
+
+
+def parameters(ros, node, *names):
+    """Return the values of a node's parameters."""
+    response = ros.call(
+        GetParameters, f'{node}/get_parameters', GetParameters.Request(names=names))
+    return response.values
+
+
+def test_xpc_node_flies_in_its_namespace(ros, simulator):
+    port = simulator('xpc')
+    ros.subscribe(NavSatFix, '/uav1/fix')
+    with launched('xpc', 'namespace:=uav1', f'port:={port}', 'host:=127.0.0.1') as launch:
+        assert ros.next('/uav1/fix', 5).latitude != 0.0
+        launch.send_signal(signal.SIGINT)
+        assert launch.wait(10) == 0
+
+
+def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, simulator, tmp_path):
+    port = simulator('xpc')
+    file = tmp_path / 'mine.yaml'
+    file.write_text(f'/**:\n  ros__parameters:\n    port: {port}\n    rate: 20\n')
+    ros.subscribe(NavSatFix, '/fix')
+    with launched('xpc', f'params_file:={file}', 'use_sim_time:=true'):
+        ros.next('/fix')
+        rate, sim_time = parameters(ros, '/xpc_node', 'rate', 'use_sim_time')
+        assert (rate.integer_value or rate.double_value) == 20
+        assert sim_time.bool_value
+
+
+def test_a_bad_parameter_ends_the_launch_with_the_reason(ros):
+    with launched('xpc', 'port:=70000') as launch:
+        output, _ = launch.communicate(timeout=20)
+        assert 'port' in output
+        assert 'exit code 1' in output
+
+
+def test_respawn_starts_the_node_again(ros, simulator):
+    port = simulator('xpc')
+    ros.subscribe(NavSatFix, '/fix')
+    with launched('xpc', f'port:={port}', 'respawn:=true') as launch:
+        for line in launch.stdout:
+            if 'process started with pid' in line:
+                pid = int(line.split('pid [')[1].split(']')[0])
+                break
+        ros.next('/fix')
+        os.kill(pid, signal.SIGKILL)
+        for line in launch.stdout:
+            if 'process started with pid' in line:
+                break
+        ros.next('/fix', 5)
+
+
+def test_autopilot_is_engaged_by_its_argument(ros, simulator):
+    from xplane_bridge.msg import FlightControls
+    port = simulator('xpc')
+    ros.subscribe(FlightControls, '/uav1/command/controls')
+    with launched('xpc', 'namespace:=uav1', f'port:={port}'), \
+            launched('autopilot', 'namespace:=uav1', 'engage:=true'):
+        assert ros.next('/uav1/command/controls', 10).throttle > 0.0

@@ -1,0 +1,557 @@
+"""The serial link on real pseudo-terminals, sockets and pyserial's URLs."""
+
+import os
+import select
+import socket
+import termios
+import threading
+import time
+import tty
+import types
+
+import pytest
+
+serial = pytest.importorskip('serial')
+
+from serial import rfc2217  # noqa: E402
+
+from xplane_bridge.links import serial as link  # noqa: E402
+from xplane_bridge.links.serial import open_port, PortChanged, SerialLoop  # noqa: E402
+from xplane_bridge.links.udp import LinkError  # noqa: E402
+from xplane_bridge.protocols import simpit  # noqa: E402
+from xplane_bridge.sessions.simpit import (  # noqa: E402
+    Connected,
+    PeerState,
+    PluginSession,
+    SimpitSession,
+    Subscriptions,
+    Telemetry,
+)
+
+DEADLINE = 5.0
+BAUD = 115200
+
+
+class Recorder:
+    """Collects what a loop hands out, and waits for it."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.events = []
+        self.failures = []
+
+    def on_event(self, event, stamp_ns):
+        with self.changed:
+            self.events.append((event, stamp_ns))
+            self.changed.notify_all()
+
+    def on_failure(self, error):
+        with self.changed:
+            self.failures.append(error)
+            self.changed.notify_all()
+
+    def wait_for(self, predicate, what, timeout=DEADLINE):
+        with self.changed:
+            assert self.changed.wait_for(predicate, timeout), \
+                f'waited {timeout} s for {what}; got {self.events[-5:]} {self.failures}'
+            return predicate()
+
+    def of_kind(self, kind):
+        return [event for event, _ in self.events if isinstance(event, kind)]
+
+    def wait_for_port(self, is_open, text=''):
+        """Wait for a change of the port's state with this text, and forget it."""
+        def find():
+            return next((at for at, (event, _) in enumerate(self.events)
+                         if isinstance(event, PortChanged) and event.is_open is is_open
+                         and text in event.text), None) is not None
+        self.wait_for(find, f'port open={is_open} {text!r}')
+        with self.changed:
+            found = [event for event in self.of_kind(PortChanged) if text in event.text][-1]
+            self.events = [(event, at) for event, at in self.events
+                           if not isinstance(event, PortChanged)]
+        return found.text
+
+
+class Talk:
+    """A session that hands on what it gets and sends what it is told to."""
+
+    def __init__(self):
+        self.outgoing = []
+        self.calls = []
+        self.deadline = None
+        self.owed = b''
+
+    def say(self, data, now):
+        self.outgoing.append(data)
+
+    def fail(self, now):
+        raise ValueError('no')
+
+    def opened(self, now):
+        self.calls.append('opened')
+
+    def lost(self, now):
+        self.calls.append('lost')
+        self.outgoing.clear()
+
+    def receive(self, channel, data, now):
+        if data == b'bug':
+            raise RuntimeError('bug')
+        return [(channel, data)]
+
+    def poll(self, now):
+        outgoing, self.outgoing = self.outgoing, []
+        return [('serial', data) for data in outgoing]
+
+    def next_deadline(self):
+        return self.deadline
+
+    def expired(self):
+        return []
+
+
+class Cable:
+    """A pseudo-terminal behind a symbolic link, whose far end can be pulled out."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.master = None
+        self.plug()
+
+    def plug(self):
+        self.master, slave = os.openpty()
+        tty.setraw(slave)
+        name = os.ttyname(slave)
+        os.symlink(name, self.path + '.new')
+        os.replace(self.path + '.new', self.path)
+        os.close(slave)
+
+    def unplug(self, *, remove=True):
+        if self.master is not None:
+            os.close(self.master)
+            self.master = None
+            if remove:
+                os.unlink(self.path)
+
+    def read(self, size):
+        data = b''
+        end = time.monotonic() + DEADLINE
+        while len(data) < size:
+            assert select.select([self.master], [], [], max(0.0, end - time.monotonic()))[0], data
+            data += os.read(self.master, 4096)
+        return data
+
+
+@pytest.fixture
+def cable(tmp_path):
+    cable = Cable(tmp_path / 'ttyKSP')
+    yield cable
+    cable.unplug()
+
+
+@pytest.fixture
+def run():
+    """Start loops, and close them at the end, quickly."""
+    loops = []
+
+    def start(session, port):
+        recorder = Recorder()
+        loop = SerialLoop(session, str(port), BAUD, recorder.on_event, recorder.on_failure)
+        loops.append(loop)
+        loop.start()
+        return loop, recorder
+
+    yield start
+    for loop in loops:
+        began = time.monotonic()
+        loop.close()
+        loop.close()
+        assert time.monotonic() - began < 1.0
+        assert not loop._thread.is_alive()
+
+
+def received(recorder):
+    return b''.join(event[1] for event, _ in recorder.events if isinstance(event, tuple))
+
+
+def test_bytes_pass_both_ways_unchanged(cable, run):
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    assert recorder.wait_for_port(True) == f'{cable.path}: open'
+    # Everything that a terminal would change or act upon, were it not raw.
+    every = bytes(range(256)) + b'\r\n\x03\x04\x11\x13\x1a'
+    loop.call(talk.say, every)
+    assert cable.read(len(every)) == every
+    before = time.time_ns()
+    os.write(cable.master, every)
+    recorder.wait_for(lambda: received(recorder) == every, 'all bytes')
+    assert before <= recorder.events[0][1] <= time.time_ns()
+    counters = loop.counters()
+    assert (counters.received, counters.sent, counters.opened) == (len(every), len(every), 1)
+    assert talk.calls == ['opened'] and loop.is_open
+
+
+def test_port_is_set_to_the_baud_rate_8n1_without_flow_control(cable, run):
+    _, recorder = run(Talk(), cable.path)
+    recorder.wait_for_port(True)
+    iflag, _, cflag, lflag, in_speed, out_speed, _ = termios.tcgetattr(cable.master)
+    assert in_speed == out_speed == termios.B115200
+    assert cflag & termios.CSIZE == termios.CS8
+    assert not cflag & (termios.PARENB | termios.CSTOPB | termios.CRTSCTS)
+    assert not iflag & (termios.IXON | termios.IXOFF)
+    assert not lflag & (termios.ICANON | termios.ECHO | termios.ISIG)
+
+
+def test_old_input_is_dropped_at_opening(cable, run):
+    port = os.open(cable.path, os.O_RDWR | os.O_NOCTTY)
+    os.write(cable.master, b'stale')
+    os.close(port)
+    _, recorder = run(Talk(), cable.path)
+    recorder.wait_for_port(True)
+    os.write(cable.master, b'fresh')
+    recorder.wait_for(lambda: received(recorder), 'bytes')
+    assert received(recorder) == b'fresh'
+
+
+def test_missing_port_is_a_state_and_is_opened_when_it_comes(tmp_path, run):
+    path = tmp_path / 'ttyKSP'
+    talk = Talk()
+    loop, recorder = run(talk, path)
+    assert 'no such port' in recorder.wait_for_port(False)
+    assert not loop.is_open and 'no such port' in loop.status.text
+    # What is sent meanwhile goes nowhere, and nothing breaks.
+    loop.call(talk.say, b'lost')
+    cable = Cable(path)
+    recorder.wait_for_port(True)
+    loop.call(talk.say, b'heard')
+    assert cable.read(5) == b'heard'
+    cable.unplug()
+
+
+def test_busy_port_is_a_state_and_is_opened_when_it_is_free(cable, run):
+    other = serial.Serial(cable.path, exclusive=True)
+    _, recorder = run(Talk(), cable.path)
+    assert 'busy: another program' in recorder.wait_for_port(False).replace(', ', ': ')
+    other.close()
+    recorder.wait_for_port(True)
+
+
+def test_open_port_is_ours_alone(cable, run):
+    _, recorder = run(Talk(), cable.path)
+    recorder.wait_for_port(True)
+    with pytest.raises(serial.SerialException, match='exclusively lock'):
+        serial.Serial(cable.path, exclusive=True)
+    with pytest.raises(LinkError, match='busy'):
+        open_port(cable.path, BAUD)
+
+
+@pytest.mark.parametrize('again', range(2))
+def test_unplugged_and_replugged(cable, run, again):
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+    cable.unplug()
+    recorder.wait_for_port(False, 'lost')
+    assert 'no such port' in recorder.wait_for_port(False, 'no such')
+    cable.plug()
+    recorder.wait_for_port(True)
+    assert talk.calls == ['opened', 'lost', 'opened']
+    loop.call(talk.say, b'again')
+    assert cable.read(5) == b'again'
+    assert (loop.counters().opened, loop.counters().lost) == (2, 1)
+
+
+def test_unplugging_is_noticed_while_writing_too(cable, run):
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+    cable.unplug()
+    for _ in range(5):
+        loop.call(talk.say, b'x')
+    recorder.wait_for_port(False, 'lost')
+    assert recorder.failures == []
+
+
+def test_retries_become_seldom(monkeypatch):
+    times = []
+
+    def refuse(name, baud):
+        times.append(time.monotonic())
+        raise LinkError(f'{name}: no')
+
+    monkeypatch.setattr(link, 'open_port', refuse)
+    monkeypatch.setattr(link, '_FIRST_RETRY', 0.05)
+    monkeypatch.setattr(link, '_LONGEST_RETRY', 0.2)
+    recorder = Recorder()
+    monkeypatch.setattr(Recorder, 'count', lambda self: len(times), raising=False)
+    loop = SerialLoop(Talk(), '/dev/none', BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    end = time.monotonic() + DEADLINE
+    while len(times) < 6 and time.monotonic() < end:
+        with recorder.changed:
+            recorder.changed.wait(0.02)
+    loop.close()
+    gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+    assert all(gap >= least for gap, least in zip(gaps, (0.05, 0.1, 0.2, 0.2, 0.2), strict=False))
+    # The same sentence is said once.
+    assert len(recorder.of_kind(PortChanged)) == 1
+
+
+@pytest.mark.parametrize('name', ['/dev/null', __file__])
+def test_what_is_no_serial_port_is_said(name):
+    with pytest.raises(LinkError, match='not a serial port'):
+        open_port(name, BAUD)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason='root may open everything')
+def test_missing_permission_is_said(tmp_path):
+    path = tmp_path / 'port'
+    path.touch(0)
+    with pytest.raises(LinkError, match='dialout'):
+        open_port(str(path), BAUD)
+
+
+@pytest.mark.parametrize(('name', 'baud', 'reason'), [
+    ('', BAUD, 'no name'),
+    ('nonsense://x', BAUD, 'nonsense'),
+    ('/dev/ttyUSB0', 0, 'baud rate 0'),
+])
+def test_what_can_never_be_right_is_refused_at_once(name, baud, reason):
+    with pytest.raises(ValueError, match=reason):
+        SerialLoop(Talk(), name, baud, None, None)
+
+
+def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch):
+    monkeypatch.setattr(link, '_WRITE_TIMEOUT', 0.3)
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+    slowest = 0.0
+    # Nobody reads the other end: its buffer fills up.
+    for _ in range(64):
+        began = time.monotonic()
+        loop.call(talk.say, bytes(4096))
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 0.2
+    # Bytes still come in meanwhile.
+    os.write(cable.master, b'alive')
+    recorder.wait_for(lambda: received(recorder) == b'alive', 'bytes')
+    assert 'stuck' in recorder.wait_for_port(False, 'lost')
+    assert loop.counters().stuck == 1
+    recorder.wait_for_port(True)
+    assert talk.calls == ['opened', 'lost', 'opened']
+
+
+def test_large_writes_arrive_whole_when_the_other_end_is_slow(cable, run):
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+    data = os.urandom(40000)
+    loop.call(talk.say, data)
+    assert cable.read(len(data)) == data
+
+
+def test_call_wakes_the_thread_for_an_earlier_deadline(cable, run):
+    talk = Talk()
+    polled = threading.Event()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+
+    def hurry(now):
+        talk.deadline = now + 0.05
+        original = talk.poll
+
+        def poll(now):
+            if now >= talk.deadline:
+                polled.set()
+                talk.deadline = None
+                talk.poll = original
+            return original(now)
+
+        talk.poll = poll
+
+    loop.call(hurry)
+    assert polled.wait(DEADLINE)
+
+
+def test_refusals_reach_the_caller_and_failures_the_owner(cable, run):
+    talk = Talk()
+    loop, recorder = run(talk, cable.path)
+    recorder.wait_for_port(True)
+    with pytest.raises(ValueError, match='no'):
+        loop.call(talk.fail)
+    os.write(cable.master, b'bug')
+    recorder.wait_for(lambda: recorder.failures, 'the failure')
+    os.write(cable.master, b'on')
+    recorder.wait_for(lambda: received(recorder) == b'on', 'bytes after it')
+
+
+def test_event_handler_that_fails_ends_nothing(cable):
+    seen = threading.Event()
+    failures = []
+
+    def on_event(event, stamp_ns):
+        if isinstance(event, tuple):
+            if event[1] == b'1':
+                raise RuntimeError('handler')
+            seen.set()
+
+    loop = SerialLoop(Talk(), cable.path, BAUD, on_event, failures.append)
+    try:
+        loop.start()
+        end = time.monotonic() + DEADLINE
+        while not loop.is_open and time.monotonic() < end:
+            select.select([], [], [], 0.005)
+        os.write(cable.master, b'1')
+        while not failures and time.monotonic() < end:
+            select.select([], [], [], 0.005)
+        os.write(cable.master, b'2')
+        assert seen.wait(DEADLINE)
+    finally:
+        loop.close()
+
+
+def test_close_sends_what_is_owed(cable):
+    talk = Talk()
+    recorder = Recorder()
+    loop = SerialLoop(talk, cable.path, BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    recorder.wait_for_port(True)
+    talk.outgoing.append(b'goodbye')
+    loop.close()
+    assert cable.read(7) == b'goodbye'
+    assert not loop.is_open and 'closed' in loop.status.text
+    # And the port is free.
+    serial.Serial(cable.path, exclusive=True).close()
+
+
+def test_calls_after_close_send_nothing(cable):
+    talk = Talk()
+    loop = SerialLoop(talk, cable.path, BAUD, None, None)
+    loop.close()
+    loop.call(talk.say, b'x')
+    assert talk.outgoing == [b'x']
+
+
+def test_loop_url(run):
+    talk = Talk()
+    loop, recorder = run(talk, 'loop://')
+    recorder.wait_for_port(True)
+    loop.call(talk.say, b'back to me')
+    recorder.wait_for(lambda: received(recorder) == b'back to me', 'the bytes')
+
+
+def test_socket_url_survives_a_server_that_goes_and_comes(run):
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        talk = Talk()
+        loop, recorder = run(talk, f'socket://127.0.0.1:{server.getsockname()[1]}')
+        server.settimeout(DEADLINE)
+        for _ in range(2):
+            peer, _ = server.accept()
+            recorder.wait_for_port(True)
+            with peer:
+                peer.settimeout(DEADLINE)
+                loop.call(talk.say, b'ping')
+                assert peer.recv(4, socket.MSG_WAITALL) == b'ping'
+                peer.sendall(b'pong')
+                recorder.wait_for(lambda: received(recorder).endswith(b'pong'), 'pong')
+            recorder.wait_for_port(False, 'hung up')
+            recorder.events.clear()
+
+
+def test_socket_url_without_a_server_is_a_state(run):
+    with socket.socket() as unused:
+        unused.bind(('127.0.0.1', 0))
+        _, recorder = run(Talk(), f'socket://127.0.0.1:{unused.getsockname()[1]}')
+        assert 'refused' in recorder.wait_for_port(False)
+
+
+@pytest.mark.filterwarnings('ignore:setDaemon:DeprecationWarning')
+@pytest.mark.filterwarnings('ignore:setName:DeprecationWarning')
+def test_rfc2217_url(run):
+    """A small server of pyserial's own, with a loop behind it."""
+    behind = serial.serial_for_url('loop://', timeout=0.01)
+
+    def serve(server):
+        peer, _ = server.accept()
+        with peer:
+            manager = rfc2217.PortManager(behind, types.SimpleNamespace(write=peer.sendall))
+            while data := peer.recv(1024):
+                behind.write(b''.join(manager.filter(data)))
+                back = behind.read(behind.in_waiting)
+                peer.sendall(b''.join(manager.escape(back)))
+
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,), daemon=True)
+        thread.start()
+        talk = Talk()
+        loop, recorder = run(talk, f'rfc2217://127.0.0.1:{server.getsockname()[1]}')
+        recorder.wait_for_port(True)
+        # FF is what the protocol escapes.
+        loop.call(talk.say, b'\xff\x00 around the world')
+        recorder.wait_for(
+            lambda: received(recorder) == b'\xff\x00 around the world', 'the bytes')
+        loop.close()
+        thread.join(DEADLINE)
+        assert not thread.is_alive()
+
+
+def test_pty_of_our_own_waits_for_others_and_drops_what_nobody_reads(tmp_path, run):
+    path = tmp_path / 'plugin'
+    talk = Talk()
+    loop, recorder = run(talk, f'pty:{path}')
+    assert recorder.wait_for_port(True) == f'{path}: open'
+    assert loop.path == str(path)
+    for _ in range(20):
+        loop.call(talk.say, bytes(1000))
+    for turn in range(2):
+        with serial.Serial(str(path), timeout=DEADLINE, exclusive=True) as device:
+            device.write(b'hello')
+            recorder.wait_for(lambda: received(recorder).count(b'hello') == turn + 1, 'hello')
+            loop.call(talk.say, b'welcome')
+            assert device.read(7) == b'welcome'
+    assert talk.calls == ['opened']
+    loop.close()
+    assert not path.is_symlink()
+
+
+# The whole way: two sessions, two loops, a pseudo-terminal between them.
+
+
+@pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])
+def test_conversation_over_a_pty(tmp_path, run, profile):
+    plugin = PluginSession(profile)
+    plugin_loop, plugin_side = run(plugin, f'pty:{tmp_path}/plugin')
+    plugin_side.wait_for_port(True)
+    plugin_loop.call(plugin.set_flight, True)
+    plugin_loop.call(plugin.provide, simpit.Altitude(1236.5, 67.25))
+    device = SimpitSession(profile='auto' if profile in ('v0', 'cobs') else profile)
+    device_loop, device_side = run(device, tmp_path / 'plugin')
+    device_loop.call(device.start)
+    device_side.wait_for(lambda: len(device_side.of_kind(Telemetry)) >= 3, 'telemetry')
+    assert device_side.of_kind(Telemetry)[0].message == simpit.Altitude(1236.5, 67.25)
+    device_loop.call(device.stop)
+    plugin_side.wait_for(
+        lambda: plugin_side.of_kind(Subscriptions)[-1:] == [Subscriptions(())], 'deregistration')
+
+
+def test_device_shakes_hands_anew_after_unplug_and_replug(tmp_path, run):
+    path = tmp_path / 'plugin'
+    device = SimpitSession(profile='v2')
+    device_loop, device_side = run(device, path)
+    device_loop.call(device.start)
+    device_side.wait_for_port(False, 'no such port')
+    for turn in range(2):
+        plugin = PluginSession('v2')
+        plugin_loop, plugin_side = run(plugin, f'pty:{path}')
+        plugin_side.wait_for_port(True)
+        plugin_loop.call(plugin.set_flight, True)
+        plugin_loop.call(plugin.provide, simpit.Altitude(1.0, 2.0))
+        seen = len(device_side.of_kind(Telemetry))
+        device_side.wait_for(
+            lambda seen=seen: len(device_side.of_kind(Telemetry)) > seen, 'telemetry')
+        assert len(device_side.of_kind(Connected)) == turn + 1
+        plugin_loop.close()
+        device_side.wait_for_port(False, 'lost')
+        assert device.peer_state is PeerState.CLOSED

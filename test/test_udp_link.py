@@ -1,0 +1,200 @@
+"""UDP sockets: time stamps, senders, buffers, errors. Through the kernel's loopback."""
+
+import select
+import socket
+import time
+
+import pytest
+
+from xplane_bridge.links.udp import is_own_address, LinkError, resolve, UdpSocket
+
+GROUP = '239.255.1.1'
+
+
+@pytest.fixture
+def open_socket():
+    """Open UdpSockets that are closed afterwards."""
+    links = []
+
+    def make(*arguments, **options):
+        links.append(UdpSocket(*arguments, **options))
+        return links[-1]
+
+    yield make
+    for link in links:
+        link.close()
+
+
+@pytest.fixture
+def other():
+    """Return a plain socket on loopback, of another program as it were."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        plain.bind(('127.0.0.1', 0))
+        plain.settimeout(2.0)
+        yield plain
+
+
+def receive(link, seconds=2.0):
+    """Return the next datagram, or None when none comes."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0.0:
+        if select.select([link], [], [], left)[0] and (received := link.receive()):
+            return received
+    return None
+
+
+def test_datagrams_go_there_and_back(open_socket, other):
+    link = open_socket(('127.0.0.1', 0), peer=other.getsockname(), sender='127.0.0.1')
+    assert link.send(b'ping')
+    data, sender = other.recvfrom(100)
+    assert (data, sender) == (b'ping', link.local)
+    other.sendto(b'pong', sender)
+    received = receive(link)
+    assert received.data == b'pong'
+    assert received.sender == other.getsockname()
+    assert link.receive() is None
+    assert (link.counters.sent, link.counters.received) == (1, 1)
+
+
+def test_send_to_another_address_than_the_peer(open_socket, other):
+    link = open_socket(('127.0.0.1', 0), peer=('127.0.0.1', 9))
+    assert link.send(b'there', other.getsockname())
+    assert other.recv(100) == b'there'
+
+
+def test_stamp_is_the_kernels_receive_time(open_socket, other):
+    link = open_socket(('127.0.0.1', 0))
+    before = time.time_ns()
+    other.sendto(b'x', link.local)
+    after = time.time_ns()
+    # The datagram waits in the kernel until this program wants it.
+    while time.time_ns() < after + 50_000_000:
+        select.select([], [], [], 0.01)
+    received = receive(link)
+    assert before <= received.stamp_ns <= after + 20_000_000
+
+
+def test_strangers_are_dropped_and_counted(open_socket, other):
+    link = open_socket(sender='192.0.2.1')
+    for _ in range(100):
+        other.sendto(b'x', ('127.0.0.1', link.local[1]))
+    assert receive(link, 0.1) is None
+    assert (link.counters.received, link.counters.strangers) == (0, 100)
+
+
+def test_peer_is_heard_between_strangers(open_socket, other):
+    link = open_socket(sender='127.0.0.1')
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.bind(('127.0.0.2', 0))
+        for _ in range(3):
+            stranger.sendto(b'no', ('127.0.0.1', link.local[1]))
+            other.sendto(b'yes', ('127.0.0.1', link.local[1]))
+        received = [receive(link).data for _ in range(3)]
+    assert received == [b'yes'] * 3
+    assert link.counters.strangers == 3
+
+
+def test_any_sender_is_heard_without_one_given(open_socket, other):
+    link = open_socket(('127.0.0.1', 0))
+    other.sendto(b'x', link.local)
+    assert receive(link).data == b'x'
+
+
+def test_own_addresses_are_told_from_others():
+    assert is_own_address('127.0.0.1')
+    assert not is_own_address('192.0.2.1')
+
+
+def test_largest_datagram_arrives_whole(open_socket, other):
+    link = open_socket(('127.0.0.1', 0))
+    data = bytes(range(256)) * 255
+    other.sendto(data, link.local)
+    assert receive(link).data == data
+
+
+def test_receive_buffer_is_what_the_kernel_grants(open_socket):
+    assert open_socket().receive_buffer > 0
+    assert open_socket(receive_buffer=10_000).receive_buffer < open_socket().receive_buffer
+
+
+def test_unreachable_peer_is_counted_and_no_error(open_socket):
+    link = open_socket(('127.0.0.1', 0), peer=('192.0.2.1', 9))
+    # From the loopback address nothing leaves this machine.
+    assert not link.send(b'x')
+    assert link.counters.send_errors == 1
+
+
+def test_peer_that_is_off_is_no_error(open_socket, other):
+    link = open_socket(('127.0.0.1', 0), peer=('127.0.0.1', 9))
+    for _ in range(5):
+        link.send(b'x')
+    assert link.receive() is None
+    other.sendto(b'still here', link.local)
+    assert receive(link).data == b'still here'
+
+
+def test_send_without_a_peer_is_the_callers_fault(open_socket):
+    with pytest.raises(ValueError, match='no peer'):
+        open_socket().send(b'x')
+
+
+def test_port_in_use_is_a_sentence(open_socket, other):
+    port = other.getsockname()[1]
+    with pytest.raises(LinkError) as caught:
+        open_socket(('127.0.0.1', port))
+    assert str(caught.value) == (
+        f'UDP 127.0.0.1:{port}: Address already in use; is another program using it?')
+
+
+def test_foreign_bind_address_is_a_sentence(open_socket):
+    with pytest.raises(LinkError, match='this machine has no such address'):
+        open_socket(('192.0.2.1', 0))
+
+
+def test_name_of_a_host_is_resolved():
+    assert resolve('localhost') == '127.0.0.1'
+    assert resolve('192.0.2.7') == '192.0.2.7'
+
+
+def test_unknown_host_is_a_sentence():
+    with pytest.raises(LinkError, match="host 'nowhere.invalid': no IPv4 address found"):
+        resolve('nowhere.invalid')
+
+
+def test_close_twice_is_fine(open_socket):
+    link = open_socket()
+    link.close()
+    link.close()
+    assert link.fileno() == -1
+
+
+def test_multicast_is_heard_on_loopback_by_several_programs(open_socket, other):
+    try:
+        first = open_socket(('', 0), sender='127.0.0.1', group=GROUP)
+    except LinkError as error:
+        pytest.skip(f'no multicast here: {error}')
+    second = open_socket(('', first.local[1]), sender='127.0.0.1', group=GROUP)
+    other.setsockopt(
+        socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton('127.0.0.1'))
+    try:
+        other.sendto(b'beacon', (GROUP, first.local[1]))
+    except OSError as error:
+        pytest.skip(f'no multicast here: {error}')
+    received = receive(first)
+    if received is None:
+        pytest.skip('multicast is sent here, but not delivered')
+    assert received.data == receive(second).data == b'beacon'
+
+
+def test_beacon_sent_from_this_machines_network_address_counts_as_the_local_peers(open_socket):
+    try:
+        link = open_socket(('', 0), sender='127.0.0.1', group=GROUP)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plugin:
+            plugin.sendto(b'beacon', (GROUP, link.local[1]))
+    except OSError as error:
+        pytest.skip(f'no multicast here: {error}')
+    received = receive(link, 0.5)
+    if received is None:
+        pytest.skip('multicast is sent here, but not delivered')
+    assert received.data == b'beacon'
+    assert link.counters.strangers == 0

@@ -1,0 +1,115 @@
+"""
+X-Plane's rows of data as the state of a vehicle.
+
+Numbers such as 5.10 are rows of the dataref notes. Rows are float32, so latitude and longitude
+have steps of up to 1.7 m (1.2), and velocities are along axes that are east, up and south at a
+point that rows do not tell, up to 0.4 degrees off (1.13). The g loads of row 4 are left out: two
+sources contradict each other about the sign of the axial one (5.10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import math
+
+from xplane_bridge.conversions import air, frames
+from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.protocols.xplane_udp import Quantities, quantities, rows_for, Segment
+
+# Everything that rows_state() reads.
+QUANTITIES: tuple[str, ...] = (
+    'total_time', 'indicated_airspeed', 'true_airspeed', 'wind_speed', 'wind_from',
+    'static_pressure', 'static_temperature', 'stick_elevator', 'stick_aileron', 'stick_rudder',
+    'elevator_trim', 'flaps_request', 'speedbrake_request', 'gear', 'roll_rate', 'pitch_rate',
+    'yaw_rate', 'pitch', 'roll', 'true_heading', 'angle_of_attack', 'latitude_deg',
+    'longitude_deg', 'altitude_msl', 'velocity_east', 'velocity_up', 'velocity_south', 'throttle',
+)
+
+
+def telemetry_rows(version: int) -> tuple[int, ...]:
+    """Return the rows that rows_state() reads, of X-Plane ``version`` (6 to 12)."""
+    return rows_for(version, QUANTITIES)
+
+
+def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState | None:
+    """
+    Return the state of the user's aircraft from rows of one frame; None without a position.
+
+    What this version has no row for, or what its rows say -999 for, is None.
+    """
+    given = quantities(version, segments)
+    place = _finite(given.latitude_deg, given.longitude_deg, given.altitude_msl)
+    if place is None:
+        return None
+    angles = _finite(given.roll, given.pitch, given.true_heading)
+    rates = _finite(given.roll_rate, given.pitch_rate, given.yaw_rate)
+    local = _finite(given.velocity_east, given.velocity_up, given.velocity_south)
+    orientation = None if angles is None else frames.ned_frd_to_enu_flu(
+        frames.euler_to_quaternion(*angles))
+    velocity = None if local is None else frames.opengl_to_enu(local)
+    throttles = given.throttle or (None,)
+    return VehicleState(
+        latitude_deg=place[0],
+        longitude_deg=place[1],
+        altitude_msl=place[2],
+        orientation=orientation,
+        angular_velocity=None if rates is None else frames.frd_to_flu(rates),
+        velocity=velocity,
+        air=_air(given, orientation, velocity),
+        controls=Controls(
+            elevator=given.stick_elevator,
+            aileron=given.stick_aileron,
+            rudder=given.stick_rudder,
+            throttle=throttles[0],
+            flaps=given.flaps_request,
+            gear=given.gear,
+            speedbrake=given.speedbrake_request,
+        ),
+        time=given.total_time,
+    )
+
+
+def _air(
+    given: Quantities, orientation: Quaternion | None, velocity: Vector | None
+) -> Air:
+    """Return the air data; sideslip by 2.7, for the sign of X-Plane's own is unsettled (2.6)."""
+    indicated = given.indicated_airspeed
+    pressure, temperature = given.static_pressure, given.static_temperature
+    wind = _wind(given)
+    sideslip = None
+    if wind is not None and velocity is not None and orientation is not None:
+        sideslip = air.sideslip(air.air_relative_velocity(velocity, wind, orientation))
+    return Air(
+        indicated_airspeed=indicated,
+        true_airspeed=given.true_airspeed,
+        angle_of_attack=given.angle_of_attack,
+        sideslip=sideslip,
+        static_pressure=pressure,
+        dynamic_pressure=(
+            None if indicated is None
+            else air.dynamic_pressure(indicated, air.SEA_LEVEL_DENSITY)
+        ),
+        temperature=temperature,
+        density=(
+            None if pressure is None or temperature is None
+            else air.density(pressure, temperature)
+        ),
+        wind=wind,
+    )
+
+
+def _wind(given: Quantities) -> Vector | None:
+    """Return the velocity of the air in ENU: the row says where the wind comes from."""
+    speed, direction = given.wind_speed, given.wind_from
+    if speed is None or direction is None or not math.isfinite(direction):
+        return None
+    return -speed * math.sin(direction), -speed * math.cos(direction), 0.0
+
+
+def _finite(*values: float | None) -> Vector | None:
+    """Return three values, or None if one is missing or not finite."""
+    x, y, z = values
+    if x is None or y is None or z is None:
+        return None
+    return (x, y, z) if all(map(math.isfinite, (x, y, z))) else None

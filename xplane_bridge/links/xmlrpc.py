@@ -1,0 +1,47 @@
+"""XML-RPC calls that end in time."""
+
+from __future__ import annotations
+
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+from xml.parsers.expat import ExpatError
+import xmlrpc.client
+
+from xplane_bridge.links.udp import LinkError
+
+
+class _Transport(xmlrpc.client.Transport):
+    """HTTP with a limit for each wait."""
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__()
+        self._timeout = timeout
+
+    def make_connection(self, host: Any) -> HTTPConnection:
+        """Return the connection to use, which is not open yet."""
+        connection = super().make_connection(host)
+        connection.timeout = self._timeout
+        return connection
+
+
+def call(host: str, port: int, method: str, timeout: float) -> Any:
+    """
+    Call a method without arguments and return its result.
+
+    Blocks for about ``timeout`` seconds at most. Raises LinkError with a sentence if there is no
+    answer, or an error instead of one.
+    """
+    where = f'XML-RPC {method} at {host}:{port}'
+    try:
+        with xmlrpc.client.ServerProxy(
+            f'http://{host}:{port}/', transport=_Transport(timeout)
+        ) as server:
+            return getattr(server, method)()
+    except xmlrpc.client.Fault as error:
+        raise LinkError(f'{where}: {error.faultString}') from error
+    except xmlrpc.client.ProtocolError as error:
+        raise LinkError(f'{where}: HTTP status {error.errcode} {error.errmsg}') from error
+    except (xmlrpc.client.Error, ExpatError, HTTPException) as error:
+        raise LinkError(f'{where}: what answers there is no XML-RPC ({error!r})') from error
+    except OSError as error:
+        raise LinkError(f'{where}: {error.strerror or error}') from error

@@ -1,0 +1,454 @@
+"""ulyssix_node: parameters from Altair or DEWESoft, by Ulyssix's UDP packets."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+import ipaddress
+import time
+from typing import Any
+
+import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from xplane_bridge.conversions.topics import topic_names
+from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.links.udp import RECEIVE_BUFFER, resolve, UdpSocket
+from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixSamples
+from xplane_bridge.nodes.base import (
+    BaseParameters,
+    BridgeNode,
+    ERROR,
+    OK,
+    run,
+    STALE,
+    Status,
+    WARN,
+)
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.protocols.ulyssix import DataPacket, WordOrder
+from xplane_bridge.sessions.ulyssix import (
+    CHANNEL,
+    Event,
+    NamesChanged,
+    PacketReceived,
+    Placed,
+    PublisherChanged,
+    PublisherRestarted,
+    PublisherState,
+    Timeline,
+    UlyssixSession,
+)
+
+# Two seconds of Altair's packets, so that a subscriber may stall for a moment.
+_DEPTH = 200
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+_NO_FLOATS = array('f')
+_NO_INTEGERS = array('q')
+
+_FRESH = 1.0
+# More than the zones of one country differ: the clock or the reading of it is wrong.
+_LATE = 60.0
+
+_HINT = (
+    'check that the publisher is started, that it sends to this computer (or to the group or '
+    'broadcast address) and to this port, and that no firewall drops UDP'
+)
+
+
+@dataclass(frozen=True)
+class UlyssixNodeParameters(BaseParameters):
+    """Parameters of ulyssix_node."""
+
+    port: int = parameter(
+        0, 'UDP port that the publisher sends to. Required: there is no usual one. With '
+        'capture_file: 0 takes the datagrams of all ports.', minimum=0, maximum=65535)
+    bind_address: str = parameter(
+        '', 'Local address to listen on; empty for all of them, which broadcasts need.')
+    group: str = parameter('', 'Multicast group to join, if the publisher sends to one.')
+    sender: str = parameter(
+        '', 'Address or name of the only computer to listen to; empty for any.')
+    receive_buffer: int = parameter(
+        RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to keep for the node.',
+        minimum=4096, maximum=2**30)
+    word_order: str = parameter(
+        'auto', "Which half of the packet's time is sent first: the date (first_word_high) or "
+        'the clock (true_u64); auto finds out.',
+        choices=('auto', *(order.value for order in WordOrder)))
+    day_base: str = parameter(
+        'auto', 'The number of 1 January in the packet time; auto asks the sample times, and is '
+        '1 without them.', choices=('auto', '1', '0'))
+    integer_width: str = parameter(
+        'auto', 'Bytes of a value in integer mode; auto finds out.', choices=('auto', '8', '4'))
+    year: int = parameter(
+        0, 'Year of the first packet, for recordings; 0 is the one nearest to the time of '
+        'reception.', minimum=0, maximum=2200)
+    utc_offset: float = parameter(
+        0.0, "Hours that the publisher's clock is ahead of UTC.", minimum=-14.0, maximum=14.0)
+    parameter_names: tuple[str, ...] = parameter(
+        (), 'Names of the parameters in order, for packets without names.')
+    sample_rates: tuple[str, ...] = parameter(
+        (), 'Rates of parameters without time tags, as "name=samples a second"; the name may be '
+        'a pattern with * and ?; the first that fits counts.')
+    sample_topics: tuple[str, ...] = parameter(
+        (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> too.')
+    decimation: int = parameter(
+        1, 'Publish each n-th sample only on samples/<name>.', minimum=1, maximum=1_000_000,
+        live=True)
+    capture_file: str = parameter(
+        '', 'Play this pcap file instead of listening to the network.')
+    capture_speed: float = parameter(
+        1.0, 'Multiple of the recorded speed; 0 is as fast as possible.', minimum=0.0,
+        maximum=1000.0)
+
+    def __post_init__(self) -> None:
+        """Check what single values cannot say."""
+        if self.group:
+            try:
+                good = ipaddress.IPv4Address(self.group).is_multicast
+            except ValueError:
+                good = False
+            if not good:
+                raise ValueError(
+                    f"parameter group: '{self.group}' is not a multicast address, "
+                    '224.0.0.0 to 239.255.255.255')
+        for name in ('parameter_names', 'sample_rates', 'sample_topics'):
+            for text in getattr(self, name):
+                if not isinstance(text, str):
+                    raise ValueError(f'parameter {name}: expected texts, got {text!r}')
+        for text in self.sample_rates:
+            _parse_rate(text)
+
+
+def _parse_rate(text: str) -> tuple[str, float]:
+    """Return the pattern and the rate in "name=rate". Raises ValueError with a sentence."""
+    pattern, _, number = text.rpartition('=')
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = 0.0
+    if not pattern or not 0.0 < rate < 1e9:
+        raise ValueError(
+            f"parameter sample_rates: '{text}' is not like 'name=100', samples a second")
+    return pattern, rate
+
+
+@dataclass(slots=True)
+class _SampleTopic:
+    """A topic of one parameter; phase samples are to be passed over before the next one."""
+
+    index: int
+    publisher: Any
+    message: UlyssixSamples
+    phase: int = 0
+
+
+class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
+    """Publish what a Ulyssix publisher sends."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('ulyssix_node', UlyssixNodeParameters, **options)
+
+    def check(self, given: UlyssixNodeParameters) -> None:
+        """Ask for the port."""
+        if not given.port and not given.capture_file:
+            raise ValueError(
+                'parameter port: it is required; use the port that the publisher sends to')
+
+    # Lifecycle.
+
+    def open(self) -> None:
+        """Make the session, the socket, and everything that ROS sees."""
+        given = self.parameters
+        self.session = UlyssixSession(
+            Timeline(
+                word_order=None if given.word_order == 'auto' else WordOrder(given.word_order),
+                day_base=None if given.day_base == 'auto' else int(given.day_base),
+                year=given.year or None,
+                utc_offset_hours=given.utc_offset,
+            ),
+            integer_width=None if given.integer_width == 'auto' else int(given.integer_width),
+            names=tuple(name for name in given.parameter_names if name),
+            rates=tuple(map(_parse_rate, given.sample_rates)),
+        )
+        self._granted: int | None = None
+        self.link = self._open_link(given)
+        self._packet = UlyssixPacket()
+        self._packets_publisher = self.make_publisher(UlyssixPacket, 'packets', _DEPTH)
+        self._parameters_publisher = self.make_publisher(
+            UlyssixParameters, 'parameters', _LATCHED)
+        self._unannounced: tuple[str, ...] = ()
+        self._sample_publishers: dict[str, Any] = {}
+        self._sample_topics: tuple[tuple[str, ...], list[_SampleTopic]] = ((), [])
+        self._last_packet = 0.0
+        self._seen = self._counts()
+        self._open = True
+        self.link.start()
+
+    def begin(self) -> None:
+        """Start to listen."""
+        self.link.call(self.session.start)
+
+    def end(self) -> None:
+        """Ignore what comes from now on."""
+        self.link.call(self.session.stop)
+
+    def close(self) -> None:
+        """Close the socket and join the thread."""
+        self._open = False
+        self.link.close()
+        self._sample_publishers.clear()
+
+    def _open_link(self, given: UlyssixNodeParameters) -> UdpLoop | ReplayLoop:
+        sender = resolve(given.sender) if given.sender else None
+        if given.capture_file:
+            return ReplayLoop(
+                given.capture_file, self.session, self._on_event, self._on_failure,
+                speed=given.capture_speed, channels={given.port: CHANNEL}, sender=sender,
+                on_end=lambda: self.get_logger().info('the capture is at its end'),
+                name='ulyssix replay')
+        # Bound to the group, the socket hears nothing else.
+        link = UdpSocket(
+            (given.group or given.bind_address, given.port), sender=sender,
+            group=given.group or None, receive_buffer=given.receive_buffer)
+        # Linux doubles what it is asked for, and says what it has.
+        self._granted = link.receive_buffer // 2
+        if self._granted < given.receive_buffer:
+            self.get_logger().warning(
+                f'the kernel grants a receive buffer of {self._granted} of '
+                f'{given.receive_buffer} bytes, and packets may be lost in busy moments; '
+                f'allow more: sysctl -w net.core.rmem_max={given.receive_buffer}')
+
+        def open_channel(channel: str) -> UdpSocket:
+            raise ValueError(f'nothing is sent, so there is no channel {channel}')
+
+        return UdpLoop(
+            self.session, open_channel, self._on_event, self._on_failure,
+            channels={CHANNEL: link}, name='ulyssix link')
+
+    # From the publisher: these run in the link's thread.
+
+    def _on_event(self, event: Event, stamp_ns: int) -> None:
+        if isinstance(event, PacketReceived):
+            self._publish(event, self.session.timeline.place(event.packet, stamp_ns))
+            self._last_packet = time.monotonic()
+        elif isinstance(event, NamesChanged):
+            self._unannounced = event.names
+            if self.parameters.sample_topics:
+                # Publishers are made where all others are.
+                self.executor.create_task(self._make_sample_topics, event.names)
+        elif isinstance(event, PublisherRestarted):
+            self.warn('restart', 'packets are counted anew: the publisher was restarted, or two '
+                      'of them send to this port (then set the parameter sender)')
+        elif isinstance(event, PublisherChanged):
+            log = self.get_logger()
+            if event.state is PublisherState.SENDING:
+                log.info('packets arrive')
+            else:
+                log.warning(f'{event.state.value}; {_HINT}')
+
+    def _on_failure(self, error: Exception) -> None:
+        self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
+
+    def _publish(self, event: PacketReceived, placed: Placed) -> None:
+        packet, message = event.packet, self._packet
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(placed.first_ns, 1_000_000_000)
+        if self._unannounced:
+            announcement = UlyssixParameters(names=list(self._unannounced))
+            announcement.header.stamp = stamp
+            self._parameters_publisher.publish(announcement)
+            self._unannounced = ()
+        message.counter = packet.counter
+        message.total_samples = packet.total_samples
+        message.counts = _array('I', packet.counts.astype(np.uint32))
+        _fill_values(message, packet, packet.values)
+        message.times = _NO_INTEGERS if placed.times is None else _array('q', placed.times)
+        self._packets_publisher.publish(message)
+        names, topics = self._sample_topics
+        if topics and names == event.names:
+            ends = np.cumsum(packet.counts)
+            for topic in topics:
+                end = int(ends[topic.index])
+                self._publish_samples(
+                    topic, end - int(packet.counts[topic.index]), end, event, placed)
+
+    def _publish_samples(
+        self, topic: _SampleTopic, begin: int, end: int, event: PacketReceived, placed: Placed
+    ) -> None:
+        step = self.parameters.decimation
+        chosen = slice(begin + topic.phase, end, step)
+        topic.phase = (topic.phase - (end - begin)) % step
+        values = event.packet.values[chosen]
+        if not len(values):
+            return
+        message = topic.message
+        first_ns, message.times = placed.first_ns, _NO_INTEGERS
+        if placed.times is not None:
+            times = placed.times[chosen]
+            first_ns, message.times = int(times[0]), _array('q', times)
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(first_ns, 1_000_000_000)
+        _fill_values(message, event.packet, values)
+        topic.publisher.publish(message)
+
+    # In the executor.
+
+    def _make_sample_topics(self, names: tuple[str, ...]) -> None:
+        """Make the publishers of the parameters that are asked for."""
+        if not self._open or names != self.session.names:
+            return
+        topics = []
+        patterns = [pattern for pattern in self.parameters.sample_topics if pattern]
+        for index, (name, topic) in enumerate(zip(names, topic_names(names), strict=True)):
+            if not any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns):
+                continue
+            publisher = self._sample_publishers.get(topic)
+            if publisher is None:
+                publisher = self.make_publisher(UlyssixSamples, f'samples/{topic}', _DEPTH)
+                # Made while the node is active, it missed the activation.
+                publisher.on_activate(None)
+                self._sample_publishers[topic] = publisher
+            topics.append(_SampleTopic(index, publisher, UlyssixSamples(name=name)))
+        if not topics:
+            self.get_logger().warning(
+                f'none of sample_topics fits a parameter: there are {", ".join(names)}')
+        self._sample_topics = (names, topics)
+
+    # Diagnostics.
+
+    def _counts(self) -> tuple[float, int, int, int, int]:
+        """Return the time, and what diagnostics compare from one second to the next."""
+        statistics = self.session.statistics
+        return (time.monotonic(), statistics.packets, statistics.samples,
+                statistics.missing - statistics.late, sum(statistics.malformed.values()))
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link, publisher and times."""
+        with self.link.lock:
+            before, self._seen = self._seen, self._counts()
+        after = self._seen
+        seconds = max(after[0] - before[0], 1e-6)
+        packets, samples, lost, malformed = (
+            new - old for new, old in zip(after[1:], before[1:], strict=True))
+        return (
+            self._diagnose_link(malformed),
+            self._diagnose_publisher(packets / seconds, samples / seconds, lost),
+            self._diagnose_time(),
+        )
+
+    def _diagnose_link(self, malformed: int) -> Status:
+        given, statistics = self.parameters, self.session.statistics
+        counters = self.link.counters()
+        level, text = OK, 'open'
+        if isinstance(self.link, ReplayLoop):
+            source = given.capture_file
+            text = 'the capture is at its end' if self.link.finished else 'playing a capture'
+        else:
+            source = f'UDP {given.group or given.bind_address or "any address"}:{given.port}'
+        if malformed:
+            level = WARN
+            text = f'{malformed} malformed datagrams in a second: {statistics.last_error}'
+        elif counters.strangers and not counters.received:
+            level = WARN
+            text = f'datagrams come, but none from the sender {given.sender}'
+        elif statistics.malformed and not statistics.packets:
+            level = WARN
+            text = f'nothing that comes is a Ulyssix packet: {statistics.last_error}'
+        return Status('link', level, text, (
+            ('source', source),
+            ('receive buffer, bytes', 'none' if self._granted is None else str(self._granted)),
+            ('datagrams received', str(counters.received)),
+            ('from other addresses, dropped', str(counters.strangers)),
+            *((f'malformed: {kind}', str(count))
+              for kind, count in sorted(statistics.malformed.items())),
+            *((f'packets of type {kind}, skipped', str(count))
+              for kind, count in sorted(statistics.skipped.items())),
+            *((f'packets where {flag.value}', str(count))
+              for flag, count in statistics.flags.items()),
+        ))
+
+    def _diagnose_publisher(self, packets: float, samples: float, lost: int) -> Status:
+        session, statistics = self.session, self.session.statistics
+        age = time.monotonic() - self._last_packet if self._last_packet else None
+        if not self.active:
+            level, text = STALE, 'not active'
+        elif age is None:
+            level, text = WARN, f'{session.publisher_state.value}; {_HINT}'
+        elif age > _FRESH:
+            level, text = STALE, f'no packet for {age:.0f} s; {_HINT}'
+        elif lost > 0:
+            level, text = WARN, f'{lost} packets lost in a second'
+        elif not session.names:
+            level = OK
+            text = ('sending, without names: switch them on in the publisher, or set the '
+                    'parameter parameter_names')
+        else:
+            level, text = OK, session.publisher_state.value
+        return Status('publisher', level, text, (
+            ('packets/s', f'{packets:.1f}'),
+            ('samples/s', f'{samples:.0f}'),
+            ('packets', str(statistics.packets)),
+            ('lost', str(statistics.missing - statistics.late)),
+            ('lost samples, by the total', str(statistics.missing_samples)),
+            ('late', str(statistics.late)),
+            ('duplicates, dropped', str(statistics.duplicates)),
+            ('restarts', str(statistics.restarts)),
+            ('totals that do not fit', str(statistics.total_mismatches)),
+            ('parameters', str(session.parameter_count or 'none yet')),
+            ('names', str(len(session.names)) if session.names else 'not known'),
+            ('packets without names', str(statistics.unnamed)),
+            ('integer width, bytes', str(session.integer_width or 'no integers yet')),
+            ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
+        ))
+
+    def _diagnose_time(self) -> Status:
+        timeline, statistics = self.session.timeline, self.session.statistics
+        latency = None if timeline.latency_ns is None else timeline.latency_ns / 1e9
+        level, text = OK, 'settled' if timeline.word_order else 'no packet yet'
+        if statistics.times_unreadable and timeline.word_order is None:
+            level, text = ERROR, 'no packet has a time that can be read'
+        elif latency is not None and abs(latency) > _LATE:
+            level = WARN
+            text = (f'packet times are {latency:.0f} s behind the time of reception; check the '
+                    "publisher's clock, and the parameters utc_offset, day_base and year")
+        elif timeline.sample_days:
+            level = WARN
+            text = f'sample times are {timeline.sample_days} day ahead, and corrected'
+        return Status('time', level, text, (
+            ('word order', timeline.word_order.value if timeline.word_order else 'not settled'),
+            ('day base', 'taken as 1' if timeline.day_base is None else str(timeline.day_base)),
+            ('sample times ahead, days', str(timeline.sample_days or 0)),
+            ('year', str(timeline.year or 'none yet')),
+            ('latency, s', 'none yet' if latency is None else f'{latency:.3f}'),
+            ('unreadable', str(statistics.times_unreadable)),
+            ('word order guessed', str(statistics.times_guessed)),
+            ('samples disagreeing with packet', str(statistics.times_disagreeing)),
+            ('sample times out of range', str(statistics.times_out_of_range)),
+        ))
+
+
+def _fill_values(
+    message: UlyssixPacket | UlyssixSamples, packet: DataPacket, values: np.ndarray[Any, Any]
+) -> None:
+    """Put the values into the field of their type."""
+    if packet.integer_width is None:
+        message.values, message.integers = _array('f', values), _NO_INTEGERS
+    else:
+        message.values, message.integers = _NO_FLOATS, _array('q', values)
+
+
+def _array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
+    """Return the values as what a message takes without a look at each of them."""
+    result: array[Any] = array(code)
+    result.frombytes(np.ascontiguousarray(values).view(np.uint8))
+    return result
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run ulyssix_node; return the process's exit code."""
+    return run(UlyssixNode, args)

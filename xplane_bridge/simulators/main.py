@@ -1,0 +1,229 @@
+"""
+The command ``simulator``: a flying aircraft to connect to, without the real simulator.
+
+One subcommand for each face in FACES. It prints a line once it listens, and ends on SIGINT,
+SIGTERM or after ``--duration`` with status 0, with status 1 if it cannot start or if it has
+received what the real simulator dies of.
+"""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+import math
+import signal
+import sys
+import time
+
+from xplane_bridge.protocols.xpc import PORT
+from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.server import Face, Server, Simulation
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace
+
+_LOOPBACK = '127.0.0.1'
+_START = Initial()
+
+
+@dataclass(frozen=True, slots=True)
+class FaceCommand:
+    """A subcommand: its own options, and how they make a face."""
+
+    summary: str
+    add_options: Callable[[ArgumentParser], None]
+    make_face: Callable[[Namespace, Faults], Face]
+
+
+def _add_xpc_options(parser: ArgumentParser) -> None:
+    parser.add_argument('--host', default=_LOOPBACK,
+                        help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
+    parser.add_argument('--port', type=_port, default=PORT, help='UDP port; 0 takes a free one (%(default)s)')
+    parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
+                        help='generation of the plugin (%(default)s)')
+    parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
+                        help='whose datarefs there are (%(default)s)')
+    parser.add_argument('--beacon-interface', action='append', metavar='ADDRESS',
+                        help='address of an interface to multicast the beacon on; may be given '
+                        'more than once (default: that of --host, and loopback)')
+    parser.add_argument('--no-beacon', action='store_true', help='send no beacon')
+
+
+def _make_xpc(arguments: Namespace, faults: Faults) -> Face:
+    endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
+    interfaces: Sequence[str] = ()
+    if not arguments.no_beacon:
+        # Once if they are the same. Any address (0.0.0.0) is the default route's interface.
+        interfaces = arguments.beacon_interface or tuple(
+            dict.fromkeys((endpoint.address[0], _LOOPBACK)))
+    return XpcFace(endpoint, arguments.plugin, arguments.xplane_version, interfaces)
+
+
+FACES = {
+    'xpc': FaceCommand('X-Plane with the plugin X-Plane Connect', _add_xpc_options, _make_xpc),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    arguments = _parser().parse_args(
+        _without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    # A shell that starts it in the background would have it ignore SIGINT.
+    handlers = {number: signal.signal(number, signal.default_int_handler)
+                for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _run(arguments: Namespace) -> int:
+    try:
+        server = _make_server(arguments)
+        server.start()
+    except (ImportError, OSError, ValueError) as error:
+        print(f'simulator: {error}', file=sys.stderr)
+        return 1
+    begin = time.monotonic()
+    try:
+        for face in server.simulation.faces:
+            print(f'{face.name} of a {arguments.model} on {face.address}, '
+                  f'{arguments.frame_rate:g} frames/s', flush=True)
+        server.wait(arguments.duration)
+    except KeyboardInterrupt:
+        pass
+    server.stop()
+    print(_summary(server, time.monotonic() - begin), flush=True)
+    if server.error is not None:
+        print(f'simulator: {server.error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _make_server(arguments: Namespace) -> Server:
+    initial = Initial(
+        lat_deg=arguments.latitude, lon_deg=arguments.longitude,
+        altitude_msl=arguments.altitude, heading_deg=arguments.heading,
+        airspeed_kt=arguments.airspeed, parked=arguments.parked)
+    faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
+
+    def make_world() -> World:
+        return World(Aircraft(arguments.model, initial, seed=arguments.seed))
+
+    face = FACES[arguments.face].make_face(arguments, faults)
+    return Server(Simulation([face], make_world, arguments.frame_rate, faults))
+
+
+def _summary(server: Server, seconds: float) -> str:
+    counters = [face.counters for face in server.simulation.faces]
+    return (f'stopped after {seconds:.1f} s: {server.simulation.frames} frames, '
+            f'{sum(c.received for c in counters)} datagrams received, '
+            f'{sum(c.sent for c in counters)} sent')
+
+
+def _without_ros_arguments(argv: Sequence[str]) -> list[str]:
+    """Return the arguments without those that a launch file appends: --ros-args up to --."""
+    own: list[str] = []
+    is_own = True
+    for argument in argv:
+        if argument == '--ros-args':
+            is_own = False
+        elif argument == '--' and not is_own:
+            is_own = True
+        elif is_own:
+            own.append(argument)
+    return own
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser('simulator', description='Fly a simulated aircraft to connect to.')
+    faces = parser.add_subparsers(dest='face', required=True, metavar='FACE')
+    for name, command in FACES.items():
+        face = faces.add_parser(name, help=command.summary, description=f'{command.summary}.')
+        command.add_options(face)
+        _add_aircraft_options(face)
+        _add_fault_options(face)
+    return parser
+
+
+def _add_aircraft_options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('aircraft')
+    group.add_argument('--model', default='c172p', help="an aircraft of JSBSim's (%(default)s)")
+    group.add_argument('--parked', action='store_true',
+                       help='begin on the ground, engine idling, instead of trimmed in the air')
+    group.add_argument('--latitude', type=float, default=_START.lat_deg,
+                       metavar='DEG', help='in degrees north (%(default)s)')
+    group.add_argument('--longitude', type=float, default=_START.lon_deg,
+                       metavar='DEG', help='in degrees east (%(default)s)')
+    group.add_argument('--altitude', type=float, default=_START.altitude_msl,
+                       metavar='M', help='in metres above mean sea level (%(default)s)')
+    group.add_argument('--heading', type=float, default=_START.heading_deg,
+                       metavar='DEG', help='in degrees from true north (%(default)s)')
+    group.add_argument('--airspeed', type=float, default=_START.airspeed_kt,
+                       metavar='KT', help='calibrated, in knots (%(default)s)')
+    group.add_argument('--frame-rate', type=_positive, default=60.0, metavar='HZ',
+                       help='frames a second: when it reads and answers (%(default)s)')
+    group.add_argument('--duration', type=_positive, metavar='S',
+                       help='end after so many seconds (default: never)')
+
+
+def _add_fault_options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('faults')
+    group.add_argument('--loss', type=_probability, default=0.0, metavar='P',
+                       help='probability to lose a datagram, 0..1, in each direction')
+    group.add_argument('--duplicate', type=_probability, default=0.0, metavar='P',
+                       help='probability to deliver a datagram twice, 0..1')
+    group.add_argument('--delay', type=_seconds, default=0.0, metavar='S',
+                       help='time that a datagram takes, in seconds')
+    group.add_argument('--jitter', type=_seconds, default=0.0, metavar='S',
+                       help='most that it takes in addition, in seconds; changes the order')
+    group.add_argument('--freeze-every', type=_seconds, default=0.0, metavar='S',
+                       help='mean time between freezes, in seconds; 0 is never')
+    group.add_argument('--freeze-for', type=_seconds, default=2.0, metavar='S',
+                       help='how long a freeze lasts (%(default)s)')
+    group.add_argument('--restart-every', type=_seconds, default=0.0, metavar='S',
+                       help='mean time between restarts, in seconds; 0 is never')
+    group.add_argument('--restart-for', type=_seconds, default=3.0, metavar='S',
+                       help='how long it is gone in a restart (%(default)s)')
+    group.add_argument('--seed', type=_seed, default=0, metavar='N',
+                       help='of the faults and of the turbulence: the same seed, the same chance (%(default)s)')
+
+
+def _number(text: str, what: str, fits: Callable[[float], bool]) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not fits(value):
+        raise ArgumentTypeError(f'{text!r} is not {what}')
+    return value
+
+
+def _probability(text: str) -> float:
+    return _number(text, 'a probability, 0..1', lambda value: 0.0 <= value <= 1.0)
+
+
+def _seconds(text: str) -> float:
+    return _number(text, 'a time in seconds', lambda value: 0.0 <= value < math.inf)
+
+
+def _positive(text: str) -> float:
+    return _number(text, 'a number above 0', lambda value: 0.0 < value < math.inf)
+
+
+def _port(text: str) -> int:
+    return int(_number(text, 'a port, 0..65535',
+                       lambda value: value.is_integer() and 0 <= value <= 65535))
+
+
+def _seed(text: str) -> int:
+    return int(_number(text, 'a seed, 0..2147483647',
+                       lambda value: value.is_integer() and 0 <= value < 2 ** 31))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,245 @@
+"""
+One simulated computer: an aircraft in its world, and the faces that it shows to the network.
+
+Simulation is all of it but the clock, so that a test can let an hour pass in seconds; Server runs
+it in real time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+import math
+import threading
+import time
+from typing import Protocol, TypeAlias, TypeVar
+
+from xplane_bridge.links.udp import Counters
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.world import World
+
+MakeWorld: TypeAlias = Callable[[], World]
+OnFrame: TypeAlias = Callable[[float, AircraftState], None]
+
+# Below about 19 frames a second X-Plane lets simulated time lag (dataref notes, 3.8): a late frame
+# is no longer than that.
+_LONGEST_FRAME = 1.0 / 19.0
+_JOIN_TIMEOUT = 5.0
+
+_Result = TypeVar('_Result')
+
+
+class Face(Protocol):
+    """One protocol in which the simulated aircraft can be met, and where."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is."""
+
+    @property
+    def address(self) -> str:
+        """Return where it is met; known once it has been open."""
+
+    @property
+    def counters(self) -> Counters:
+        """Return what has gone in and out."""
+
+    def open(self, world: World, now: float) -> None:
+        """Begin anew with this world. Raises LinkError if its address cannot be had."""
+
+    def frame(self, now: float) -> None:
+        """Answer what has come, after time has passed in the world."""
+
+    def poll(self, now: float) -> None:
+        """Do what is due whether there are frames or not."""
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+
+    def close(self) -> None:
+        """Be gone; closing twice is fine."""
+
+
+class Simulation:
+    """
+    The simulated computer: it is running, frozen (no frames, what comes waits) or switched off.
+
+    ``make_world`` makes the world at each start. ``frame_rate`` is in frames a second.
+    ``on_frame`` hears the time and the aircraft's state at the end of each frame. Besides the
+    freezes and restarts of ``faults`` there are ``frozen`` and ``switched_off``, to be set from
+    outside.
+    """
+
+    def __init__(self, faces: Sequence[Face], make_world: MakeWorld, frame_rate: float = 60.0,
+                 faults: Faults | None = None, on_frame: OnFrame | None = None) -> None:
+        if not 0.0 < frame_rate < math.inf:
+            raise ValueError(f'frame_rate is {frame_rate} a second, must be above 0 and finite')
+        faults = faults if faults is not None else Faults()
+        self.faces = tuple(faces)
+        self.period = 1.0 / frame_rate
+        self.frames = 0
+        self.frozen = False
+        self.switched_off = False
+        self._make_world = make_world
+        self._on_frame = on_frame
+        self._freezes = faults.freezes()
+        self._restarts = faults.restarts()
+        self._running = False
+
+    def open(self, now: float) -> None:
+        """Start: make the world and open all faces. Raises LinkError if one cannot be opened."""
+        self.world = self._make_world()
+        self._running = True
+        try:
+            for face in self.faces:
+                face.open(self.world, now)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop: close all faces; closing twice is fine."""
+        self._running = False
+        for face in self.faces:
+            face.close()
+
+    def frame(self, now: float, elapsed: float | None = None) -> None:
+        """
+        Let one frame pass; ``elapsed`` is how long it was, by default as the frame rate says.
+
+        Raises what the faces raise, SimulatorCrash above all.
+        """
+        frozen = self.frozen or self._freezes.active(now)
+        off = self.switched_off or self._restarts.active(now)
+        if off == self._running:
+            if off:
+                self.close()
+            else:
+                self.open(now)
+        if off or frozen:
+            return
+        self.frames += 1
+        self.world.advance(self.period if elapsed is None else elapsed)
+        for face in self.faces:
+            face.frame(now)
+        if self._on_frame is not None:
+            self._on_frame(now, self.world.aircraft.state)
+
+    def poll(self, now: float) -> None:
+        """Do what is due between frames."""
+        if self._running:
+            for face in self.faces:
+                face.poll(now)
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+        if not self._running:
+            return None
+        times = [due for face in self.faces if (due := face.next_due()) is not None]
+        return min(times, default=None)
+
+
+class Server:
+    """
+    Runs a Simulation in real time, in a thread of its own.
+
+    Frames come at fixed times; those that are missed are skipped, and the next one is longer for
+    it. What ends the thread other than stop() is kept in ``error``.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.error: Exception | None = None
+        self._lock = threading.RLock()
+        self._stopping = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='simulator', daemon=True)
+
+    def start(self) -> None:
+        """Start; all faces are open then. Raises LinkError if one cannot be opened."""
+        self.simulation.open(time.monotonic())
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and close all faces; stopping twice is fine."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_TIMEOUT)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended, and return whether it has."""
+        return self._ended.wait(timeout)
+
+    def call(self, function: Callable[[World], _Result]) -> _Result:
+        """Return what a function says of the world, between two frames."""
+        with self._lock:
+            return function(self.simulation.world)
+
+    def state(self) -> AircraftState:
+        """Return the aircraft's state between two frames."""
+        return self.call(lambda world: world.aircraft.state)
+
+    def freeze(self) -> None:
+        """Render no more frames from now on; what comes waits."""
+        with self._lock:
+            self.simulation.frozen = True
+
+    def resume(self) -> None:
+        """Render frames again."""
+        with self._lock:
+            self.simulation.frozen = False
+
+    def switch_off(self) -> None:
+        """Be gone from now on, as if X-Plane had been quit."""
+        with self._lock:
+            self.simulation.switched_off = True
+            self.simulation.close()
+
+    def switch_on(self) -> None:
+        """Begin anew. Raises LinkError if a face cannot be opened."""
+        with self._lock:
+            if self.simulation.switched_off:
+                self.simulation.open(time.monotonic())
+                self.simulation.switched_off = False
+
+    def _run(self) -> None:
+        simulation = self.simulation
+        period = simulation.period
+        due = time.monotonic() + period
+        try:
+            while not self._stopping.is_set():
+                now = time.monotonic()
+                with self._lock:
+                    if now >= due:
+                        elapsed = period * (1 + int((now - due) / period))
+                        due += elapsed
+                        simulation.frame(now, min(elapsed, max(period, _LONGEST_FRAME)))
+                    simulation.poll(now)
+                    next_due = simulation.next_due()
+                wake = due if next_due is None else min(due, next_due)
+                self._stopping.wait(max(0.0, wake - time.monotonic()))
+        except Exception as error:
+            self.error = error
+        finally:
+            with self._lock:
+                simulation.close()
+            self._ended.set()
+
+
+@contextmanager
+def running(*faces: Face, make_world: MakeWorld | None = None, frame_rate: float = 60.0,
+            faults: Faults | None = None, on_frame: OnFrame | None = None) -> Iterator[Server]:
+    """
+    Run faces of a new aircraft in real time for as long as the context lasts.
+
+    By default it is a trimmed c172p. What has ended the server is raised at the end.
+    """
+    server = Server(Simulation(faces, make_world or (lambda: World(Aircraft())), frame_rate,
+                               faults, on_frame))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+    if server.error is not None:
+        raise server.error

@@ -1,0 +1,46 @@
+"""The plugin's receive buffer."""
+
+from struct import Struct
+from typing import Any
+
+from xplane_bridge.protocols.xpc import REQUEST_LIMIT
+
+# Counts and lengths on the wire are single bytes: the furthest that one can lead is GETD's 255
+# names of 255 bytes.
+_FURTHEST = REQUEST_LIMIT + 256 * 256
+
+
+class ReceiveBuffer:
+    """
+    The bytes of a datagram and, behind its end, what earlier ones have left there.
+
+    The plugin trusts counts and offsets more than the datagram's size, and so reads what it does
+    not find in stale memory (XPC wire notes, section 2).
+    """
+
+    def __init__(self) -> None:
+        self._bytes = bytearray(_FURTHEST)
+        self.size = 0
+
+    def fill(self, data: bytes) -> None:
+        """Take a datagram; what is longer than 4096 bytes is cut, as by the operating system."""
+        self.size = min(len(data), REQUEST_LIMIT)
+        self._bytes[:self.size] = data[:self.size]
+
+    @property
+    def tag(self) -> bytes:
+        """Return the first four bytes."""
+        return bytes(self._bytes[:4])
+
+    def __getitem__(self, offset: int) -> int:
+        return self._bytes[offset]
+
+    def unpack(self, form: Struct, offset: int) -> tuple[Any, ...]:
+        """Return the values at an offset."""
+        return form.unpack_from(self._bytes, offset)
+
+    def string(self, offset: int, length: int) -> str:
+        """Return the text at an offset; as in C, a NUL ends it."""
+        text = bytes(self._bytes[offset:offset + length]).partition(b'\0')[0]
+        # The wire names no character set; Latin-1 shows any byte as one character.
+        return text.decode('latin-1')

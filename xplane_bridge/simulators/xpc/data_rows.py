@@ -1,0 +1,52 @@
+"""DATA, X-Plane's table of data output written by rows: what the plugin makes of it."""
+
+from struct import Struct
+
+from xplane_bridge.protocols.xpc import MAX_DATA_ROWS
+from xplane_bridge.simulators.datarefs import DatarefStore
+from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
+from xplane_bridge.simulators.xpc.flight import Flight
+
+_ROW = Struct('<B3x8f')
+_TABLE_END = 134
+_COLUMNS = 8
+
+# How many of a row's eight cells the plugin knows. Each other one makes it forward the whole
+# datagram to X-Plane. A cell that it knows, but whose dataref is no array, does nothing.
+_KNOWN_CELLS = {1: 3, 4: 4, 5: 3, 8: 3, 11: 3, 13: 2, 14: 5, 15: 3, 16: 6, 19: 2, 21: 6, 22: 8,
+                23: 8, 24: 8, 26: 1}
+
+# Velocities and angles of flow: the plugin's code for them sets nothing of use.
+_IDLE_ROWS = (3, 18)
+
+
+def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> int:
+    """
+    Handle DATA; return how many times the plugin forwards the datagram.
+
+    More rows than 31 raise SimulatorCrash (XPC wire notes, section 2).
+    """
+    count = (buffer.size - 5) // _ROW.size
+    if count > MAX_DATA_ROWS:
+        raise SimulatorCrash(f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect bears '
+                             f'{MAX_DATA_ROWS}')
+    forwarded = 0
+    for n in range(count):
+        row, *values = buffer.unpack(_ROW, 5 + n * _ROW.size)
+        if row >= _TABLE_END or row in _IDLE_ROWS:
+            continue
+        if row == 17:
+            flight.set_attitude(values[:3])
+        elif row == 20:
+            # One column late: the documented ones are the first three.
+            flight.set_place(values[1:4])
+        elif row == 25:
+            flight.write_throttles(values[0])
+        else:
+            if row == 14:
+                flight.move_gear(values[0])
+            elif row == 26:
+                store.write('sim/flightmodel2/engines/throttle_used_ratio', values)
+            forwarded += _COLUMNS - _KNOWN_CELLS.get(row, 0)
+    return forwarded

@@ -1,0 +1,263 @@
+"""The plugin's way to X-Plane's aircraft: the datarefs that it reads and writes for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+from struct import Struct
+
+from xplane_bridge.protocols.xpc import (
+    AIRCRAFT_COUNT,
+    ControlsReply,
+    LEAVE,
+    PositionReply,
+    Terrain,
+    TerrainStatus,
+)
+from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.datarefs import DatarefStore
+from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.geometry import (
+    euler_angles,
+    matrix_ned_body,
+    multiply,
+    transform,
+    transpose,
+)
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
+from xplane_bridge.simulators.xpc.generations import Generation
+
+# What the plugin hears as "leave it as it is", an open window (XPC wire notes, section 2).
+_LEAVE_ABOVE = -999.1
+_LEAVE_BELOW = -997.9
+
+_THROTTLES = 8
+_WHEELS = 10
+_THROTTLE_OVERRIDE = 'sim/flightmodel/engine/ENGN_thro_override'
+_GEAR_HANDLE = 'sim/cockpit/switches/gear_handle_status'
+
+_CTRL = Struct('<4fbf')
+_FLOAT32 = Struct('<f')
+_PLACE_32 = Struct('<3f')
+_PLACE_64 = Struct('<3d')
+_ATTITUDE = Struct('<3f')
+
+
+@dataclass(frozen=True, slots=True)
+class _Datarefs:
+    """
+    The names of what the plugin reads and writes for one aircraft.
+
+    ``yoke`` is written and ``yoke_reading`` read, each pitch, roll, heading. For the others than
+    the user's the plugin has no yoke to read, and reads 0.
+    """
+
+    yoke: tuple[str, str, str]
+    yoke_reading: tuple[str, str, str] | None
+    throttle: str
+    flaps: str
+    speedbrake: str
+    gear: str
+    place: tuple[str, str, str]
+    attitude: tuple[str, str, str]
+
+
+def _names(base: str, *names: str) -> tuple[str, str, str]:
+    first, second, third = (base + name for name in names)
+    return (first, second, third)
+
+
+_YOKE = ('yoke_pitch_ratio', 'yoke_roll_ratio', 'yoke_heading_ratio')
+_USER = _Datarefs(
+    yoke=_names('sim/joystick/', *_YOKE),
+    yoke_reading=_names('sim/cockpit2/controls/', *_YOKE),
+    throttle='sim/flightmodel/engine/ENGN_thro',
+    flaps='sim/flightmodel/controls/flaprqst',
+    speedbrake='sim/flightmodel/controls/sbrkrqst',
+    gear='sim/aircraft/parts/acf_gear_deploy',
+    place=_names('sim/flightmodel/position/', 'latitude', 'longitude', 'elevation'),
+    attitude=_names('sim/flightmodel/position/', 'theta', 'phi', 'psi'))
+
+
+def _other(n: int) -> _Datarefs:
+    base = f'sim/multiplayer/position/plane{n}_'
+    return _Datarefs(
+        yoke=_names(base, 'yolk_pitch', 'yolk_roll', 'yolk_yaw'), yoke_reading=None,
+        throttle=base + 'throttle', flaps=base + 'flap_ratio',
+        speedbrake=base + 'speedbrake_ratio', gear=base + 'gear_deploy',
+        place=_names(base, 'lat', 'lon', 'el'), attitude=_names(base, 'the', 'phi', 'psi'))
+
+
+# Number 20 is one beyond the end of the plugin's table, and was seen to reach the user's aircraft.
+_TABLE = (_USER, *(_other(n) for n in range(1, AIRCRAFT_COUNT)), _USER)
+
+
+def leaves(value: float) -> bool:
+    """Tell whether the plugin takes a value for "leave it as it is"."""
+    return _LEAVE_ABOVE < value < _LEAVE_BELOW
+
+
+class Flight:
+    """Reads and writes aircraft as the plugin does. An aircraft number beyond 20 kills it."""
+
+    def __init__(self, world: World, store: DatarefStore, generation: Generation) -> None:
+        self._world = world
+        self._store = store
+        self._generation = generation
+
+    # Controls
+
+    def write_controls(self, buffer: ReceiveBuffer) -> None:
+        """Handle CTRL."""
+        if buffer.size not in (26, 27, 31):
+            return
+        *yoke, throttle, gear, flaps = buffer.unpack(_CTRL, 5)
+        number = buffer[26] if buffer.size > 26 else 0
+        speedbrake = buffer.unpack(_FLOAT32, 27)[0] if buffer.size == 31 else LEAVE
+        for axis, value in enumerate(yoke):
+            if not leaves(value):
+                self._write(_aircraft(number).yoke[axis], value)
+        if not leaves(throttle):
+            self._store.write(_aircraft(number).throttle, [throttle] * _THROTTLES)
+            if number == 0:
+                self._write(_THROTTLE_OVERRIDE, throttle)
+        if gear != -1:
+            self._set_gear(gear, number)
+        if not leaves(flaps):
+            self._write(_aircraft(number).flaps, flaps)
+        if not leaves(speedbrake):
+            self._write(_aircraft(number).speedbrake, speedbrake)
+
+    def controls(self, number: int) -> ControlsReply:
+        """Return the answer to GETC."""
+        names = _aircraft(number)
+        elevator = aileron = rudder = 0.0
+        if names.yoke_reading is not None:
+            elevator, aileron, rudder = map(self._read, names.yoke_reading)
+        gear = (self._read(_GEAR_HANDLE) if number == 0 else float(self._read(names.gear) > 0.5))
+        return ControlsReply(
+            elevator, aileron, rudder, self._read(names.throttle), int(gear),
+            self._read(names.flaps), number, self._read(names.speedbrake))
+
+    def write_throttles(self, value: float) -> None:
+        """Set the user's throttles as DATA does: "leave" is a number there, only NaN is not."""
+        self._store.write(_USER.throttle, [value] * _THROTTLES)
+
+    def move_gear(self, gear: float, number: int = 0) -> None:
+        """Set the gear, handle and legs at once, as POSI and DATA do."""
+        self._set_gear(gear, number, at_once=True)
+
+    def _set_gear(self, gear: float, number: int, at_once: bool = False) -> None:
+        if not 0.0 <= gear <= 1.0:
+            return
+        if number == 0:
+            self._write(_GEAR_HANDLE, gear)
+        if number != 0 or at_once:
+            self._store.write(_aircraft(number).gear, [gear] * _WHEELS)
+
+    # Position
+
+    def write_position(self, buffer: ReceiveBuffer) -> None:
+        """Handle POSI, and the first half of POST."""
+        lengths = self._generation.position_lengths
+        if buffer.size not in lengths if lengths is not None else buffer.size < 34:
+            return
+        number = buffer[5]
+        wide = lengths is not None and buffer.size == 46
+        place = buffer.unpack(_PLACE_64 if wide else _PLACE_32, 6)
+        attitude = buffer.unpack(_ATTITUDE, 30 if wide else 18)
+        stray = wide or self._generation.stray_gear
+        gear, = buffer.unpack(_FLOAT32, 42 if stray else 30)
+        self.set_place(place, number)
+        self.set_attitude(attitude, number)
+        if gear >= 0.0:
+            self.move_gear(gear, number)
+
+    def position(self, number: int) -> PositionReply:
+        """Return the answer to GETP."""
+        names = _aircraft(number)
+        lat, lon, alt = map(self._read, names.place)
+        pitch, roll, heading = map(self._read, names.attitude)
+        # Not the aircraft's number (XPC wire notes, section 3): X-Plane has one gear handle.
+        handle = int(self._read(_GEAR_HANDLE)) if names is _USER else 0
+        return PositionReply(
+            handle, lat, lon, alt, pitch, roll, heading, self._read(names.gear),
+            precision=64 if self._generation.position_reply == 46 else 32)
+
+    def set_place(self, place: Sequence[float], number: int = 0) -> None:
+        """Move an aircraft to latitude, longitude (deg) and altitude (m); NaN drops all three."""
+        if not math.isfinite(sum(place)) or all(map(leaves, place)):
+            return
+        given = [self._read(name) if leaves(value) else value
+                 for name, value in zip(_aircraft(number).place, place, strict=True)]
+        if self._generation.position_lengths is None:
+            # Plugin 1.2 carries positions as float32, those that it reads back as well.
+            given = [_FLOAT32.unpack(_FLOAT32.pack(value))[0] for value in given]
+        lat, lon, alt = given
+        self._world.teleport(number % AIRCRAFT_COUNT, lat, lon, alt)
+
+    def set_attitude(self, attitude: Sequence[float], number: int = 0) -> None:
+        """
+        Turn an aircraft to pitch, roll and heading (deg); NaN drops all three.
+
+        They are relative to X-Plane's local frame, as the datarefs are that the plugin uses.
+        """
+        if not math.isfinite(sum(attitude)) or all(map(leaves, attitude)):
+            return
+        theta, phi, psi = (
+            math.radians(self._read(name) if leaves(value) else value)
+            for name, value in zip(_aircraft(number).attitude, attitude, strict=True))
+        lat, lon, _ = map(self._read, _aircraft(number).place)
+        ned_frame = transpose(self._world.frame.matrix_from_ned(lat, lon))
+        phi, theta, psi = euler_angles(multiply(ned_frame, matrix_ned_body(phi, theta, psi)))
+        self._world.teleport(
+            number % AIRCRAFT_COUNT, pitch_deg=math.degrees(theta), roll_deg=math.degrees(phi),
+            heading_deg=math.degrees(psi))
+
+    # Ground, and holding still
+
+    def ground_below(self, number: int) -> Terrain | None:
+        """Return what a probe finds below an aircraft, or None if it misses."""
+        lat, lon, _ = map(self._read, _aircraft(number).place)
+        return self.ground(lat, lon, number)
+
+    def ground(self, lat: float, lon: float, number: int) -> Terrain | None:
+        """Return what a probe finds at a place, or None if it misses: off the earth."""
+        if not -90.0 <= lat <= 90.0 or not math.isfinite(lon):
+            return None
+        lon = math.remainder(lon, 360.0)
+        east, north, up = terrain.normal(lat, lon)
+        north, east, down = transform(
+            self._world.frame.matrix_from_ned(lat, lon), (north, east, -up))
+        return Terrain(
+            number, lat, lon, terrain.elevation_m(lat, lon), normal=(east, -down, -north),
+            velocity=(0.0, 0.0, 0.0), is_wet=int(terrain.is_wet(lat, lon)),
+            status=TerrainStatus.HIT)
+
+    def hold(self, op: int) -> None:
+        """Handle SIMU: it holds aircraft still, and is not X-Plane's own pause."""
+        world = self._world
+        if op in (0, 1):
+            world.freeze(None, op == 1)
+        elif op == 2:
+            for n in range(AIRCRAFT_COUNT):
+                world.freeze(n, not world.frozen(n))
+        elif self._generation.pauses_one_aircraft:
+            n = op % 100
+            if op >= 100 and n < AIRCRAFT_COUNT:
+                world.freeze(n, op < 200)
+
+    def _read(self, name: str) -> float:
+        value = self._store.read(name)
+        return value.values[0] if value is not None else 0.0
+
+    def _write(self, name: str, value: float) -> None:
+        self._store.write(name, [value])
+
+
+def _aircraft(number: int) -> _Datarefs:
+    if number >= len(_TABLE):
+        raise SimulatorCrash(
+            f'X-Plane has crashed: aircraft {number} is beyond the table of X-Plane Connect, '
+            f'which ends at {AIRCRAFT_COUNT - 1}')
+    return _TABLE[number]

@@ -1,0 +1,36 @@
+"""What the generations of the plugin have and have not (XPC wire notes, section 6)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """
+    One generation of the plugin.
+
+    ``position_lengths`` are the lengths in bytes of a POSI that it takes, None for any of 34 and
+    more, read as 34; ``position_reply`` is the length that it answers. ``view_lengths`` are those
+    of a VIEW. ``commands`` means COMM, GETT and POST; ``held_commands`` BCOM and ECOM.
+    ``stray_gear``: the gear of a 34-byte POSI is read behind its end.
+    """
+
+    name: str
+    position_lengths: tuple[int, ...] | None = (34, 46)
+    position_reply: int = 46
+    pauses_one_aircraft: bool = True
+    view_lengths: tuple[int, ...] = (9, 49)
+    beacon: bool = True
+    commands: bool = True
+    held_commands: bool = False
+    stray_gear: bool = False
+
+
+GENERATIONS = {generation.name: generation for generation in (
+    Generation('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
+               view_lengths=(9,), beacon=False, commands=False),
+    # rc1 to rc5 speak alike.
+    Generation('rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
+    # The last release; the master branch speaks as it does.
+    Generation('rc6'),
+    Generation('develop', held_commands=True),
+)}

@@ -1,0 +1,326 @@
+"""
+X-Plane with the X-Plane Connect plugin, as the real one was measured to behave.
+
+It has no socket and no clock. What is not in the XPC wire notes follows the plugin's source.
+Unlike there, NaN that gets past the plugin does not get into the flight model: see DatarefStore.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import TypeAlias
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.simulators.commands import Phase
+from xplane_bridge.simulators.dataref_entries import DatarefType
+from xplane_bridge.simulators.datarefs import DatarefStore
+from xplane_bridge.simulators.endpoints import Address
+from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
+from xplane_bridge.simulators.xpc.data_rows import write_rows
+from xplane_bridge.simulators.xpc.flight import Flight
+from xplane_bridge.simulators.xpc.generations import Generation, GENERATIONS
+
+Receive: TypeAlias = Callable[[], tuple[bytes, Address] | None]
+Send: TypeAlias = Callable[[bytes, Address], None]
+
+# XPC wire notes, section 1.
+DATAGRAMS_PER_FRAME = 20
+BEACON_PERIOD = 1.0
+
+_SHORTEST = 4
+_INT_ARRAY_LIMIT = 200
+_PAUSE_KEY = 0
+_TEXT_X, _TEXT_Y = 10, 600
+# What XPLMGetVersions says; 11 and 12 are the releases of the store's xplane_internal_version.
+_XPLANE_VERSIONS = {9: 970, 10: 1051, 11: 11550, 12: 12100}
+
+_FIRST_VALUE = Struct('<f')
+_PORT = Struct('<H')
+_TEXT = Struct('<iiB')
+_VIEW = Struct('<i')
+_CAMERA_37 = Struct('<3df')
+_CAMERA_49 = Struct('<3d3ff')
+_POINT = Struct('<3f')
+_GETT = Struct('<3d')
+
+
+@dataclass(slots=True)
+class Screen:
+    """
+    What the plugin shows on X-Plane's screen.
+
+    ``view`` is the last one asked for, with its camera if it has one; each of ``waypoints`` is
+    latitude, longitude (deg) and altitude (m), as float32.
+    """
+
+    text: xpc.Text | None = None
+    view: xpc.SetView | None = None
+    waypoints: list[tuple[float, ...]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PluginCounters:
+    """
+    What the plugin has done: datagrams handled, of those with a tag that it does not know.
+
+    ``forwarded`` counts datagrams sent on to X-Plane's own port, which nothing here hears;
+    ``resets`` how often the socket was opened anew.
+    """
+
+    handled: int = 0
+    unknown: int = 0
+    forwarded: int = 0
+    resets: int = 0
+
+
+@dataclass(slots=True)
+class _Connection:
+    id: int
+    has_asked: bool = False
+
+
+class XpcPlugin:
+    """
+    One run of X-Plane with the plugin.
+
+    ``generation`` is a key of GENERATIONS, ``port`` what the beacon says, ``started`` the time at
+    which X-Plane began to run.
+    """
+
+    def __init__(self, world: World, store: DatarefStore, generation: str = 'rc6',
+                 port: int = xpc.PORT, started: float = 0.0) -> None:
+        if generation not in GENERATIONS:
+            raise ValueError(f'generation: got {generation!r}, expected one of '
+                             f'{", ".join(GENERATIONS)}')
+        self.world = world
+        self.store = store
+        self.generation = GENERATIONS[generation]
+        self.screen = Screen()
+        self.counters = PluginCounters()
+        self.next_beacon: float | None = (
+            started + BEACON_PERIOD if self.generation.beacon else None)
+        self._port = port
+        self._flight = Flight(world, store, self.generation)
+        self._buffer = ReceiveBuffer()
+        self._connections: dict[Address, _Connection] = {}
+        self._handlers = self._make_handlers(self.generation)
+
+    def frame(self, receive: Receive, send: Send) -> bool:
+        """
+        Do what the plugin does once a frame; return whether it opens its socket anew.
+
+        ``receive`` gives the next datagram and its sender, or None when none waits. At most 20
+        are handled; after 20, all that still waits is lost. One of less than four bytes ends the
+        frame. Raises SimulatorCrash where the real one dies.
+        """
+        for _ in range(DATAGRAMS_PER_FRAME):
+            received = receive()
+            if received is None or len(received[0]) < _SHORTEST:
+                return False
+            data, sender = received
+            reply = self._handle(data, sender)
+            if reply is not None:
+                send(*reply)
+        self.counters.resets += 1
+        return True
+
+    def beacon(self, now: float) -> bytes | None:
+        """Return the beacon if it is due: each second, also while X-Plane renders no frames."""
+        if self.next_beacon is None or now < self.next_beacon:
+            return None
+        # A late one does not make the next ones early.
+        self.next_beacon = max(self.next_beacon, now - BEACON_PERIOD) + BEACON_PERIOD
+        version = _XPLANE_VERSIONS[self.store.xplane_version]
+        return xpc.encode(xpc.Beacon(self._port, version))
+
+    # Inside. A handler returns the reply to the sender, if there is one.
+
+    def _make_handlers(self, generation: Generation) -> dict[
+            bytes, Callable[[_Connection], xpc.Reply | None]]:
+        flight, buffer = self._flight, self._buffer
+        handlers: dict[bytes, Callable[[_Connection], xpc.Reply | None]] = {
+            b'CTRL': lambda _: flight.write_controls(buffer),
+            b'GETC': lambda _: flight.controls(buffer[5]) if buffer.size == 6 else None,
+            b'POSI': lambda _: flight.write_position(buffer),
+            b'GETP': lambda _: flight.position(buffer[5]) if buffer.size == 6 else None,
+            b'SIMU': lambda _: flight.hold(buffer[5]),
+            b'DREF': self._set_datarefs,
+            b'GETD': self._get_datarefs,
+            b'DATA': self._data,
+            b'TEXT': self._show_text,
+            b'VIEW': self._show_view,
+            b'WYPT': self._show_waypoints,
+        }
+        for tag in ('DSEL', 'USEL', 'DCOC', 'UCOC', *xpc.FORWARDED_TAGS):
+            handlers[tag.encode('ascii')] = self._forward
+        if generation.commands:
+            handlers[b'COMM'] = lambda _: self._run_commands('once')
+            handlers[b'GETT'] = self._get_terrain
+            handlers[b'POST'] = self._place_and_probe
+        if generation.held_commands:
+            handlers[b'BCOM'] = lambda _: self._run_commands('begin')
+            handlers[b'ECOM'] = lambda _: self._run_commands('end')
+        return handlers
+
+    def _handle(self, data: bytes, sender: Address) -> tuple[bytes, Address] | None:
+        self._buffer.fill(data)
+        self.counters.handled += 1
+        connection = self._connections.get(sender)
+        if connection is None:
+            connection = _Connection(len(self._connections) % 256)
+            self._connections[sender] = connection
+        if self._buffer.tag == b'CONN':
+            return self._connect(connection, sender)
+        handler = self._handlers.get(self._buffer.tag)
+        if handler is None:
+            self.counters.unknown += 1
+            return None
+        reply = handler(connection)
+        if reply is None:
+            return None
+        encoded = xpc.encode(reply)
+        if len(encoded) > xpc.RESP_LIMIT:
+            raise SimulatorCrash(
+                f'X-Plane has crashed: GETD with an answer of {len(encoded)} bytes, '
+                f'X-Plane Connect has room for {xpc.RESP_LIMIT}', [(encoded, sender)])
+        return encoded, sender
+
+    def _connect(self, connection: _Connection, sender: Address) -> tuple[bytes, Address]:
+        """Answer to the port that CONN names, from which the peer is known from now on."""
+        address = (sender[0], self._buffer.unpack(_PORT, 5)[0])
+        del self._connections[sender]
+        self._connections[address] = connection
+        return xpc.encode(xpc.Connected(connection.id)), address
+
+    # Datarefs and commands
+
+    def _set_datarefs(self, _: _Connection) -> None:
+        buffer, size = self._buffer, self._buffer.size
+        offset = 5
+        while offset < size:
+            start = offset + 1
+            offset = start + buffer[offset]
+            if offset > size:
+                return
+            name = buffer.string(start, offset - start)
+            count = buffer[offset]
+            form = Struct(f'<{count}f')
+            if offset + 1 + form.size > size:
+                return
+            self._set_dataref(name, offset + 1, form)
+            offset += 1 + form.size
+
+    def _set_dataref(self, name: str, offset: int, form: Struct) -> None:
+        """Write one dataref. A scalar takes what stands first, even if that is not a value."""
+        known = self.store.read(name)
+        first, = self._buffer.unpack(_FIRST_VALUE, offset)
+        if known is None or first != first:
+            return
+        values = self._buffer.unpack(form, offset)
+        self.store.write(name, values if known.type.is_array else (first,))
+
+    def _get_datarefs(self, connection: _Connection) -> xpc.Datarefs | None:
+        buffer = self._buffer
+        count = buffer[5]
+        if count == 0:
+            # Meant to repeat the last request, but it repeats none of its rows.
+            return xpc.Datarefs(()) if connection.has_asked else None
+        connection.has_asked = True
+        rows = []
+        offset = 6
+        for _ in range(count):
+            length = buffer[offset]
+            rows.append(self._row(buffer.string(offset + 1, length)))
+            offset += 1 + length
+        return xpc.Datarefs(tuple(rows))
+
+    def _row(self, name: str) -> tuple[float, ...]:
+        dataref = self.store.read(name)
+        if dataref is None:
+            return ()
+        if dataref.type is DatarefType.INT_ARRAY:
+            return dataref.values[:_INT_ARRAY_LIMIT]
+        values = dataref.values[:xpc.MAX_VALUES]
+        if dataref.type is DatarefType.BYTES:
+            return tuple(byte - 256 if byte > 127 else byte for byte in values)
+        return values
+
+    def _data(self, _: _Connection) -> None:
+        self.counters.forwarded += write_rows(self._buffer, self._flight, self.store)
+
+    def _forward(self, _: _Connection) -> None:
+        self.counters.forwarded += 1
+
+    def _run_commands(self, phase: Phase) -> None:
+        buffer, size = self._buffer, self._buffer.size
+        offset = 5
+        while offset < size:
+            start = offset + 1
+            offset = start + buffer[offset]
+            if offset > size:
+                return
+            self.world.commands.run(buffer.string(start, offset - start), phase)
+
+    # Terrain
+
+    def _get_terrain(self, _: _Connection) -> xpc.Terrain | None:
+        if self._buffer.size != 30:
+            return None
+        number = self._buffer[5]
+        lat, lon, alt = self._buffer.unpack(_GETT, 6)
+        if xpc.LEAVE in (lat, lon, alt):
+            return self._flight.ground_below(number)
+        return self._flight.ground(lat, lon, number)
+
+    def _place_and_probe(self, _: _Connection) -> xpc.Terrain | None:
+        self._flight.write_position(self._buffer)
+        return self._flight.ground_below(self._buffer[5])
+
+    # The screen
+
+    def _show_text(self, _: _Connection) -> None:
+        if self._buffer.size < 5 + _TEXT.size:
+            return
+        x, y, length = self._buffer.unpack(_TEXT, 5)
+        text = self._buffer.string(5 + _TEXT.size, length)
+        self.screen.text = xpc.Text(
+            _TEXT_X if x < 0 else x, _TEXT_Y if y < 0 else y, text) if text else None
+
+    def _show_view(self, _: _Connection) -> None:
+        buffer = self._buffer
+        if buffer.size not in self.generation.view_lengths:
+            return
+        key, = buffer.unpack(_VIEW, 5)
+        if key == _PAUSE_KEY:
+            self.world.commands.run('sim/operation/pause_toggle')
+        if not xpc.View.FORWARD <= key <= xpc.View.FULL_SCREEN:
+            return
+        camera = None
+        if buffer.size == 37 and key == xpc.View.RUNWAY:
+            lat, lon, alt, zoom = buffer.unpack(_CAMERA_37, 9)
+            camera = xpc.Camera((lat, lon, alt), None, zoom)
+        elif buffer.size == 49 and key in (xpc.View.RUNWAY, xpc.View.CHASE):
+            x, y, z, *angles, zoom = buffer.unpack(_CAMERA_49, 9)
+            roll, pitch, heading = (None if angle < -180.0 else angle for angle in angles)
+            camera = xpc.Camera((x, y, z), (roll, pitch, heading), zoom)
+        self.screen.view = xpc.SetView(key, camera)
+
+    def _show_waypoints(self, _: _Connection) -> None:
+        op, count = self._buffer[5], self._buffer[6]
+        points = [self._buffer.unpack(_POINT, 7 + n * _POINT.size) for n in range(count)]
+        shown = self.screen.waypoints
+        if op == xpc.WaypointOp.ADD:
+            shown += points[:xpc.MAX_WAYPOINTS - len(shown)]
+        elif op == xpc.WaypointOp.REMOVE:
+            if sum(point in shown for point in points) > xpc.MAX_WAYPOINTS:
+                raise SimulatorCrash(
+                    'X-Plane has crashed: more than 128 waypoints to remove in one datagram, '
+                    f'X-Plane Connect bears {xpc.MAX_WAYPOINTS}')
+            for point in points:
+                if point in shown:
+                    shown.remove(point)
+        elif op == xpc.WaypointOp.CLEAR:
+            shown.clear()
+

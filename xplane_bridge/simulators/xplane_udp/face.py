@@ -1,0 +1,87 @@
+"""The simulated X-Plane as a peer on the network that speaks X-Plane's own UDP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xplane_bridge.links.udp import Counters
+from xplane_bridge.protocols.xplane_udp import BEACON_GROUP, BEACON_PORT
+from xplane_bridge.protocols.xplane_udp.data import ByteOrder
+from xplane_bridge.simulators.endpoints import Address, Endpoint
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane_udp.xplane import XPlane
+
+
+class XplaneUdpFace:
+    """
+    X-Plane of one version (6 to 12) that listens at ``endpoint`` and sends from ``sender``.
+
+    X-Plane 7 and later send from another port than they listen at; ``sender`` None is the same.
+    ``data_target`` is where rows go as its settings say: None is nowhere. ``data_rate`` is how
+    often a second. ``beacon_interfaces`` are as XpcFace's; X-Plane 10 and later beacon.
+    """
+
+    def __init__(self, endpoint: Endpoint, version: int = 12, *, sender: Endpoint | None = None,
+                 byte_order: ByteOrder = 'little', data_target: Address | None = None,
+                 data_rate: float = 50.0, beacon_interfaces: Sequence[str] = ()) -> None:
+        self.endpoint = endpoint
+        self.sender = sender or endpoint
+        self.version = version
+        self.byte_order: ByteOrder = byte_order
+        self.data_target = data_target
+        self.data_rate = data_rate
+        self.beacon_interfaces = tuple(beacon_interfaces)
+
+    @property
+    def name(self) -> str:
+        """Return what it is."""
+        return f'X-Plane {self.version}'
+
+    @property
+    def address(self) -> str:
+        """Return where it listens."""
+        host, port = self.endpoint.address
+        return f'{host}:{port}'
+
+    @property
+    def counters(self) -> Counters:
+        """Return what has gone in and out."""
+        came, went = self.endpoint.counters, self.sender.counters
+        if came is went:
+            return came
+        return Counters(came.received, came.sent + went.sent, came.strangers,
+                        came.send_errors + went.send_errors)
+
+    def open(self, world: World, now: float) -> None:
+        """Start X-Plane in a world, with nothing known of what was asked before."""
+        self.endpoint.open()
+        if self.sender is not self.endpoint:
+            self.sender.open()
+        self.xplane = XPlane(
+            world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
+            data_target=self.data_target, data_rate=self.data_rate, started=now)
+
+    def frame(self, now: float) -> None:
+        """Do what happens once a frame: read what has come, send what is due."""
+        self.xplane.read(lambda: self.endpoint.receive(now))
+        for data, to in self.xplane.frame(now):
+            self.sender.send(data, to, now)
+
+    def poll(self, now: float) -> None:
+        """Send the beacon when it is due, and what was delayed."""
+        beacon = self.xplane.beacon(now)
+        if beacon is not None:
+            for interface in self.beacon_interfaces:
+                self.sender.send(beacon, (BEACON_GROUP, BEACON_PORT), now, interface)
+        self.sender.flush(now)
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+        times = [time for time in (self.xplane.next_beacon, self.sender.next_due())
+                 if time is not None]
+        return min(times, default=None)
+
+    def close(self) -> None:
+        """Stop X-Plane; closing twice is fine."""
+        self.endpoint.close()
+        self.sender.close()

@@ -1,0 +1,136 @@
+"""Rows of data of the simulated aircraft: filled to be sent, and applied when they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+import math
+from typing import Any
+
+from xplane_bridge.protocols.xplane_udp import (
+    quantities,
+    Segment,
+    to_segments,
+    Value,
+    VALUES_PER_ROW,
+)
+from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
+from xplane_bridge.simulators.world import World
+
+# Rows that sources name for the engine speed (wire notes, section 4).
+_ENGINE_SPEED_ROW = {6: 33, 9: 37, 10: 37, 11: 37, 12: 37}
+
+# Quantity -> control of Aircraft.set_controls. Of the joystick and the flight controls after it,
+# whatever is written moves the yoke: there is no hardware that would move it back.
+_CONTROLS = {
+    'stick_elevator': 'elevator', 'stick_aileron': 'aileron', 'stick_rudder': 'rudder',
+    'elevator': 'elevator', 'aileron': 'aileron', 'rudder': 'rudder',
+    'elevator_trim': 'elevator_trim', 'aileron_trim': 'aileron_trim', 'rudder_trim': 'rudder_trim',
+    'flaps_request': 'flaps', 'speedbrake_request': 'speedbrake', 'gear': 'gear',
+    'left_toe_brake': 'left_brake', 'right_toe_brake': 'right_brake',
+    'wheel_brake': 'parking_brake',
+}
+
+
+def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segment, ...]:
+    """Return rows with what the simulation has for them; the rest says -999."""
+    segments = to_segments(version, _quantities(world), rows)
+    row = _ENGINE_SPEED_ROW.get(version)
+    return tuple(
+        replace(segment, values=_engine_speeds(world)) if segment.index == row else segment
+        for segment in segments)
+
+
+def apply_rows(world: World, version: int, segments: Iterable[Segment]) -> None:
+    """Move the controls that rows have a value for; other rows are not modelled."""
+    for segment in segments:
+        given = {name: value for name, value in asdict(quantities(version, [segment])).items()
+                 if _is_finite(value)}
+        controls: Any = {_CONTROLS[name]: value for name, value in given.items()
+                         if name in _CONTROLS}
+        if controls:
+            world.aircraft.set_controls(**controls)
+        if 'throttle' in given:
+            world.set_throttle_handles(given['throttle'])
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(v is None or math.isfinite(v) for v in value) and any(
+            v is not None for v in value)
+    return value is not None and math.isfinite(value)
+
+
+def _engine_speeds(world: World) -> tuple[float | None, ...]:
+    speeds = [engine.rpm for engine in world.aircraft.state.engines][:VALUES_PER_ROW]
+    return (*speeds, *(None,) * (VALUES_PER_ROW - len(speeds)))
+
+
+def _quantities(world: World) -> Mapping[str, Value]:
+    s = world.aircraft.state
+    local = world.local
+    wind_from = math.atan2(-s.wind_east, -s.wind_north) % math.tau
+    return {
+        'time_since_start': world.network_time,
+        'total_time': world.total_running_time,
+        'mission_time': world.flight_time,
+        'indicated_airspeed': s.cas,
+        'equivalent_airspeed': s.eas,
+        'true_airspeed': s.tas,
+        'ground_speed': s.ground_speed,
+        'mach': s.mach,
+        'vertical_speed': -s.v_down,
+        'g_normal': -s.f_z / STANDARD_GRAVITY,
+        # In a row + is forward, opposite to the dataref (dataref notes, 5.10).
+        'g_axial': s.f_x / STANDARD_GRAVITY,
+        'g_side': s.f_y / STANDARD_GRAVITY,
+        'sea_level_pressure': s.sea_level_pressure,
+        'sea_level_temperature': s.sea_level_temperature,
+        'wind_speed': math.hypot(s.wind_north, s.wind_east),
+        'wind_from': wind_from,
+        'static_pressure': s.static_pressure,
+        'static_temperature': s.temperature,
+        'density_ratio': s.density_ratio,
+        'dynamic_pressure': s.qbar,
+        'stick_elevator': s.elevator,
+        'stick_aileron': s.aileron,
+        'stick_rudder': s.rudder,
+        'elevator': s.elevator_position,
+        'aileron': s.aileron_position,
+        'rudder': s.rudder_position,
+        'elevator_trim': s.elevator_trim,
+        'aileron_trim': s.aileron_trim,
+        'rudder_trim': s.rudder_trim,
+        'flaps_request': s.flaps,
+        'flaps': s.flaps_position,
+        'speedbrake_request': s.speedbrake,
+        'speedbrake': s.speedbrake_position,
+        'gear': s.gear,
+        'wheel_brake': s.parking_brake,
+        'left_toe_brake': s.left_brake,
+        'right_toe_brake': s.right_brake,
+        'roll_rate': s.p,
+        'pitch_rate': s.q,
+        'yaw_rate': s.r,
+        'pitch': s.theta,
+        'roll': s.phi,
+        'true_heading': s.psi,
+        'magnetic_heading': (
+            s.psi + math.radians(world.magnetic_variation_deg)) % math.tau,
+        'angle_of_attack': s.alpha,
+        'sideslip': s.beta,
+        'ground_track': s.track,
+        'flight_path_angle': math.atan2(-s.v_down, s.ground_speed),
+        'latitude_deg': s.lat_deg,
+        'longitude_deg': s.lon_deg,
+        'altitude_msl': s.altitude_msl,
+        'altitude_agl': s.altitude_agl,
+        'local_x': local.position[0],
+        'local_y': local.position[1],
+        'local_z': local.position[2],
+        'velocity_east': local.velocity[0],
+        'velocity_up': local.velocity[1],
+        'velocity_south': local.velocity[2],
+        'throttle': world.throttle_handles[:VALUES_PER_ROW],
+        'throttle_actual': world.throttle_use[:VALUES_PER_ROW],
+    }
