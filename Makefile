@@ -41,7 +41,7 @@ FORCE:
 # Built through a link beside the venv: CMake refuses include folders below the source folder.
 $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@ln -sfn ../.. $(ROOT)/xplane_bridge
-	@$(RUN) colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
+	@$(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
 		--build-base $(ROOT)/colcon --install-base $(ROOT)/install \
 		--event-handlers console_start_end- \
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF

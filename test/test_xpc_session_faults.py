@@ -369,6 +369,20 @@ def state_sizes(session):
     return count(session)
 
 
+def test_lost_reads_leave_nothing_behind():
+    session = make()
+    world = started(session)
+    world.silent_to_tags = {b'GETT'}
+    sizes = []
+    for _ in range(40):
+        world.call(session.read_terrain, xpc.GetTerrain(0))
+        world.run(1.1)
+        sizes.append(state_sizes(session))
+    assert sizes[-1] <= max(sizes[:20]) + 2
+    assert len(world.open) <= 2 + 16
+    assert session.statistics.lost == 80
+
+
 def test_an_hour_of_loss_jitter_freezes_and_restarts():
     session = make(rate=20.0)
     world = started(

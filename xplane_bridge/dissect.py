@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, MISSING
+from enum import IntEnum
 from io import BufferedReader
 import json
 import math
@@ -21,7 +22,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
 
 from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
-from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols import fdmdata, xpc
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -83,8 +84,40 @@ class Xpc(Dialect):
         return xpc.encode(cast(xpc.Request | xpc.Reply, message))
 
 
+class Fdmdata(Dialect):
+    """FDMData."""
+
+    summary = 'FDMData, the Huginn flight simulator'
+    peer_port = fdmdata.DATA_PORT
+
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        try:
+            return (self._decode_from(data, sender),)
+        except ProtocolError as error:
+            # Nothing that one side sends is a message of the other side as well.
+            try:
+                return (self._decode_from(data, _other(sender)),)
+            except ProtocolError:
+                raise error from None
+
+    @staticmethod
+    def _decode_from(data: bytes, sender: Sender) -> object:
+        if sender == 'peer':
+            return fdmdata.decode_reply(data)
+        if len(data) > 1:
+            return fdmdata.decode_controls(data)
+        return fdmdata.decode_request(data)
+
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        return fdmdata.REPLY_CLASSES if sender == 'peer' else fdmdata.REQUEST_CLASSES
+
+    def encode(self, message: object) -> bytes:
+        return fdmdata.encode(cast(fdmdata.Message, message))
+
+
 DIALECTS: dict[str, type[Dialect]] = {
     'xpc': Xpc,
+    'fdmdata': Fdmdata,
 }
 
 
@@ -178,6 +211,8 @@ def _from_json(hint: Any, value: Any, where: str) -> Any:
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         return value
+    if isinstance(hint, type) and issubclass(hint, IntEnum) and value in list(hint):
+        return hint(value)
     if hint is str and isinstance(value, str):
         return value
     if hint is bytes and isinstance(value, str):

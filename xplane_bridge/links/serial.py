@@ -35,6 +35,7 @@ _JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
 # Ports without a file descriptor cannot be woken up: they are asked this often.
 _POLL_PERIOD = 0.02
+_PART = 1024
 
 _PTY = 'pty:'
 
@@ -152,9 +153,10 @@ class _PolledPort(Port):
         return bytes(data + self._device.read(self._device.in_waiting) if data else data)
 
     def write(self, data: bytes) -> int:
-        """Write all bytes."""
-        self._device.write(data)
-        return len(data)
+        """Write a part that fits into the 4096 bytes of loop://, which we empty ourselves."""
+        part = data[:_PART]
+        self._device.write(part)
+        return len(part)
 
     def close(self, *, discard: bool) -> None:
         """Close the port."""
@@ -197,11 +199,12 @@ class _PtyPort(Port):
 
     def write(self, data: bytes) -> int:
         """Return how many bytes were taken."""
-        try:
+        with contextlib.suppress(BlockingIOError):
             return os.write(self._master, data)
-        except BlockingIOError:
-            termios.tcflush(self._slave, termios.TCIFLUSH)
-            return 0
+        termios.tcflush(self._slave, termios.TCIFLUSH)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._master, data)
+        return len(data)
 
     def close(self, *, discard: bool) -> None:
         """Close both ends."""
@@ -252,9 +255,11 @@ def _device(name: str, baud: int) -> Any:
     """Return a port of pyserial that is not open yet."""
     if baud <= 0:
         raise ValueError(f'baud rate {baud}: must be above 0, KerbalSimpit has 115200')
+    # rfc2217:// knows no write timeout; descriptors are written to without one.
+    write_timeout = None if name.startswith('rfc2217:') else _WRITE_TIMEOUT
     return serial.serial_for_url(
         name, do_not_open=True, baudrate=baud, timeout=_POLL_PERIOD,
-        write_timeout=_WRITE_TIMEOUT, exclusive=True)
+        write_timeout=write_timeout, exclusive=True)
 
 
 def _complaint(name: str, error: Exception) -> str:
@@ -454,7 +459,8 @@ class SerialLoop:
         """Try to open the port, and tell the session if that works."""
         try:
             port = open_port(self._name, self._baud)
-        except (LinkError, ValueError) as error:
+        except Exception as error:
+            # Beside LinkError, pyserial's URL handlers raise one thing and another.
             self._retry_at = time.monotonic() + self._retry
             self._retry = min(_LONGEST_RETRY, 2.0 * self._retry)
             self._say(False, str(error))

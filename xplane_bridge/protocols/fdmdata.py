@@ -192,6 +192,24 @@ SensorReply = (
 Reply = SensorReply | ErrorReply
 Message = Request | Reply | Controls
 
+REQUEST_CLASSES: dict[str, type[Request | Controls]] = {
+    kind.tag: kind for kind in (Request, Controls)
+}
+REPLY_CLASSES: dict[str, type[Reply]] = {
+    kind.tag: kind
+    for kind in (
+        Gps,
+        Accelerometer,
+        Gyroscope,
+        Magnetometer,
+        Thermometer,
+        PitotTube,
+        StaticPressure,
+        Ins,
+        ErrorReply,
+    )
+}
+
 
 @dataclass(frozen=True, slots=True)
 class _Layout:

@@ -14,11 +14,14 @@ import signal
 import sys
 import time
 
+from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.xpc import PORT
+from xplane_bridge.simulators import ulyssix
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.fdmdata import FdmdataFace, RPC_PORT
 from xplane_bridge.simulators.server import Face, Server, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace
@@ -39,7 +42,8 @@ class FaceCommand:
 def _add_xpc_options(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default=_LOOPBACK,
                         help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
-    parser.add_argument('--port', type=_port, default=PORT, help='UDP port; 0 takes a free one (%(default)s)')
+    parser.add_argument('--port', type=_port, default=PORT,
+                        help='UDP port; 0 takes a free one (%(default)s)')
     parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
                         help='generation of the plugin (%(default)s)')
     parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
@@ -60,8 +64,31 @@ def _make_xpc(arguments: Namespace, faults: Faults) -> Face:
     return XpcFace(endpoint, arguments.plugin, arguments.xplane_version, interfaces)
 
 
+def _add_fdmdata_options(parser: ArgumentParser) -> None:
+    parser.add_argument('--host', default=_LOOPBACK,
+                        help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
+    for name, port, what in (
+            ('data', fdmdata.DATA_PORT, 'UDP port for requests'),
+            ('controls', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
+            ('rpc', RPC_PORT, 'TCP port of XML-RPC')):
+        parser.add_argument(f'--{name}-port', type=_port, default=port,
+                            help=f'{what}; 0 takes a free one (%(default)s)')
+    parser.add_argument('--held', action='store_true',
+                        help='begin held, as the real one does, until XML-RPC resume')
+
+
+def _make_fdmdata(arguments: Namespace, faults: Faults) -> Face:
+    return FdmdataFace(
+        UdpEndpoint(arguments.host, arguments.data_port, faults),
+        UdpEndpoint(arguments.host, arguments.controls_port, faults),
+        (arguments.host, arguments.rpc_port), arguments.held)
+
+
 FACES = {
     'xpc': FaceCommand('X-Plane with the plugin X-Plane Connect', _add_xpc_options, _make_xpc),
+    'fdmdata': FaceCommand('Huginn with FDMData', _add_fdmdata_options, _make_fdmdata),
+    'ulyssix': FaceCommand('Altair or DEWESoft that publishes Ulyssix packets',
+                           ulyssix.add_options, ulyssix.make_face),
 }
 
 
@@ -190,7 +217,7 @@ def _add_fault_options(parser: ArgumentParser) -> None:
     group.add_argument('--restart-for', type=_seconds, default=3.0, metavar='S',
                        help='how long it is gone in a restart (%(default)s)')
     group.add_argument('--seed', type=_seed, default=0, metavar='N',
-                       help='of the faults and of the turbulence: the same seed, the same chance (%(default)s)')
+                       help='of the faults and of turbulence: same seed, same chance (%(default)s)')
 
 
 def _number(text: str, what: str, fits: Callable[[float], bool]) -> float:

@@ -71,12 +71,12 @@ from xplane_bridge.protocols.xplane_udp.rows import Column, Row, ROW_COUNTS, row
 
 __all__ = [
     'Acfn', 'Acpr', 'Alrt', 'BEACON_GROUP', 'BEACON_PORT', 'Becn', 'Cmnd', 'Column',
-    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'Fail', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd',
-    'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal', 'Nrec', 'Objl', 'Objn', 'PORT', 'Prel',
-    'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS', 'RadrPoint11', 'RadrPoint12', 'RadrReply',
-    'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply', 'RposRequest', 'RrefReply', 'RrefRequest',
-    'Segment', 'Selection', 'Sender', 'Shut', 'Simo', 'Soun', 'Ssnd', 'Ucoc', 'Unit', 'Usel',
-    'VALUES_PER_ROW', 'VERSIONS', 'Value', 'Veh1', 'Vehs', 'Vehx', 'decode', 'decode_data',
-    'default_layout', 'encode', 'encode_data', 'quantities', 'row_name', 'rows_for',
-    'to_segments',
+    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'Fail', 'INTEGER_INPUTS',
+    'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd', 'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal',
+    'Nrec', 'Objl', 'Objn', 'PORT', 'Prel', 'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS',
+    'RadrPoint11', 'RadrPoint12', 'RadrReply', 'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply',
+    'RposRequest', 'RrefReply', 'RrefRequest', 'Segment', 'Selection', 'Sender', 'Shut', 'Simo',
+    'Soun', 'Ssnd', 'Ucoc', 'Unit', 'Usel', 'VALUES_PER_ROW', 'VERSIONS', 'Value', 'Veh1', 'Vehs',
+    'Vehx', 'decode', 'decode_data', 'default_layout', 'encode', 'encode_data', 'quantities',
+    'row_name', 'rows_for', 'to_segments',
 ]

@@ -1,0 +1,292 @@
+"""
+The other ends of a benchmark, each a process: ``python3 peers.py ROLE``.
+
+A role reads requests from its standard input, one a line, ``["what", {arguments}]``, and answers
+each with a line of JSON; the end of the input ends it. Roles: ``xpc`` (a light peer with the
+XPC format), ``publisher`` and ``subscriber`` (bare rclpy). Serial numbers travel in the altitude
+of a NavSatFix and in the elevator of FlightControls, from end to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+import math
+import os
+import select
+import struct
+import sys
+import threading
+import time
+from typing import Any
+
+ELEVATOR_STEP = 2.0 ** -20
+"""What the elevator grows by from command to command: exact as a float32."""
+
+_NS = 1_000_000_000
+
+
+# A peer with the XPC format.
+
+_ALTITUDE = struct.Struct('<d')
+_FLOAT = struct.Struct('<f')
+_ELEVATOR_AT = 5
+_POSITION_ALTITUDE_AT = 22
+_LARGEST_DRAIN = 20
+_LAT, _LON = 47.5, 11.25
+
+
+class XpcPeer:
+    """
+    Answer polls with canned replies, whose altitude is the number of the frame.
+
+    It reads once a frame, ``frame_rate`` times a second, and answers all that it reads, at most
+    20 datagrams, as the plugin does (XPC wire notes, section 1). With ``updates_per_frame`` it
+    answers only so many aircraft in a frame, those that wait longest, which spaces updates
+    evenly; a ``frame_rate`` of 0 answers an aircraft as soon as both its requests are there.
+    """
+
+    def __init__(self) -> None:
+        from xplane_bridge.links.udp import UdpSocket
+        self._link = UdpSocket(('127.0.0.1', 0))
+        self._pace = (60.0, 0)
+        self._templates: dict[bytes, tuple[int, bool, bytearray]] = {}
+        # By aircraft, those that wait longest first: by kind of request, the reply and its place.
+        self._waiting: dict[int, dict[bool, tuple[bytearray, tuple[str, int]]]] = {}
+        self._frame = 0
+        self._clear()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _clear(self) -> None:
+        self._updates: list[tuple[int, int]] = []
+        self._commands: list[tuple[int, int]] = []
+        self._dropped = 0
+
+    def address(self) -> int:
+        """Return the UDP port."""
+        return self._link.local[1]
+
+    def pace(self, frame_rate: float, updates_per_frame: int = 0) -> None:
+        """Change the pace; an ``updates_per_frame`` of 0 answers everything in its frame."""
+        self._pace = (frame_rate, updates_per_frame)
+
+    def report(self) -> dict[str, Any]:
+        """
+        Return what happened since the last report.
+
+        ``updates`` are pairs of aircraft and frame, of those whose two requests were answered in
+        one frame; ``commands`` are serial numbers of CTRL and the kernel's receive times in ns.
+        """
+        report = {
+            'updates': self._updates, 'commands': self._commands, 'dropped': self._dropped}
+        self._clear()
+        return report
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while True:
+            frame_rate, updates_per_frame = self._pace
+            if frame_rate:
+                due = max(due + 1.0 / frame_rate, time.monotonic() - 1.0 / frame_rate)
+                time.sleep(max(0.0, due - time.monotonic()))
+            else:
+                select.select([self._link], [], [], 0.05)
+            self._read(math.inf if updates_per_frame or not frame_rate else _LARGEST_DRAIN)
+            if frame_rate and not updates_per_frame:
+                self._answer(list(self._waiting))
+            else:
+                ready = [aircraft for aircraft, kinds in self._waiting.items() if len(kinds) == 2]
+                for aircraft in ready[:updates_per_frame or None]:
+                    self._answer([aircraft])
+
+    def _read(self, most: float) -> None:
+        count = 0
+        while received := self._link.receive():
+            count += 1
+            if count > most:
+                self._dropped += 1
+            elif received.data.startswith(b'CTRL'):
+                elevator, = _FLOAT.unpack_from(received.data, _ELEVATOR_AT)
+                self._commands.append((round(elevator / ELEVATOR_STEP), received.stamp_ns))
+            elif received.data.startswith(b'GET'):
+                aircraft, is_state, reply = self._template(received.data)
+                if aircraft < 0:
+                    self._link.send(reply, received.sender)
+                else:
+                    self._waiting.setdefault(aircraft, {})[is_state] = reply, received.sender
+
+    def _answer(self, aircraft: list[int]) -> None:
+        """Answer what waits for these, in one frame."""
+        self._frame += 1
+        for number in aircraft:
+            kinds = self._waiting.pop(number)
+            for is_state, (reply, sender) in kinds.items():
+                if is_state:
+                    # Rows of one value: a count byte and a float32, after the count of rows.
+                    _FLOAT.pack_into(reply, 6 + 2 * 5 + 1, self._frame)
+                else:
+                    _ALTITUDE.pack_into(reply, _POSITION_ALTITUDE_AT, self._frame)
+                self._link.send(reply, sender)
+            if len(kinds) == 2:
+                self._updates.append((number, self._frame))
+
+    def _template(self, request: bytes) -> tuple[int, bool, bytearray]:
+        """Return the aircraft asked about, -1 for none, whether by datarefs, and the reply."""
+        known = self._templates.get(request)
+        if known is None:
+            known = self._templates[request] = self._make_template(request)
+        return known
+
+    def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
+        from xplane_bridge.conversions import xplane
+        from xplane_bridge.protocols import xpc
+        message = xpc.decode_request(request)
+        if isinstance(message, xpc.GetPosition):
+            reply = xpc.PositionReply(0, _LAT, _LON, 0.0, 2.0, 0.0, 90.0, 1.0)
+            return message.aircraft, False, bytearray(xpc.encode(reply))
+        assert isinstance(message, xpc.GetDatarefs)
+        aircraft = -1
+        values = {name: (1.0,) for name in message.names}
+        for number in range(20):
+            names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
+            if message.names == names:
+                aircraft = number
+                values[names[0]], values[names[1]] = (_LAT,), (_LON,)
+        values |= {
+            xplane.PAUSED: (0.0,),
+            xplane.THROTTLE: (0.5,) * 16,
+            'sim/flightmodel/position/lat_ref': (47.0,),
+            'sim/flightmodel/position/lon_ref': (11.0,),
+            'sim/flightmodel/position/local_vx': (60.0,),
+            'sim/flightmodel/failures/onground_any': (0.0,),
+            'sim/weather/aircraft/barometer_current_pas': (95_000.0,),
+        }
+        rows = tuple(values[name] for name in message.names)
+        return aircraft, True, bytearray(xpc.encode(xpc.Datarefs(rows)))
+
+
+# Bare rclpy.
+
+
+class _RosRole:
+    def __init__(self) -> None:
+        from geometry_msgs.msg import TwistStamped
+        from nav_msgs.msg import Odometry
+        import rclpy
+        from sensor_msgs.msg import Imu, NavSatFix
+
+        from xplane_bridge.msg import AirData, Datarefs, FlightControls
+        rclpy.init()
+        self.kinds: dict[str, type] = {
+            'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
+            'datum': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
+            'datarefs': Datarefs,
+        }
+        self.node = rclpy.create_node(f'bench_{os.getpid()}')
+
+
+class Publisher(_RosRole):
+    """Publish messages from a plain loop: nothing but rclpy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._publishers: dict[str, Any] = {}
+        self._serial = 0
+
+    def open(self, topics: dict[str, str], depth: int = 10) -> None:
+        """Make a publisher for each topic, of the kind given, and wait for its subscriber."""
+        for topic, kind in topics.items():
+            publisher = self.node.create_publisher(self.kinds[kind], topic, depth)
+            message = self.kinds[kind]()
+            message.header.frame_id = 'base_link'
+            self._publishers[topic] = (publisher, message)
+        while not all(
+            publisher.get_subscription_count() for publisher, _ in self._publishers.values()
+        ):
+            time.sleep(0.02)
+
+    def publish(self, groups: list[list[str]], rate: float, seconds: float) -> list[int]:
+        """
+        Publish a group of topics ``rate`` times a second, the groups by turns.
+
+        The stamp is the time just before publishing. Returns the range of serial numbers.
+        """
+        first = self._serial
+        begin = time.monotonic()
+        for number in range(round(rate * seconds)):
+            time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+            self._serial += 1
+            for topic in groups[number % len(groups)]:
+                publisher, message = self._publishers[topic]
+                if hasattr(message, 'altitude'):
+                    message.altitude = float(self._serial)
+                elif hasattr(message, 'elevator'):
+                    message.elevator = self._serial * ELEVATOR_STEP
+                stamp = message.header.stamp
+                stamp.sec, stamp.nanosec = divmod(time.time_ns(), _NS)
+                publisher.publish(message)
+        return [first + 1, self._serial]
+
+
+class Subscriber(_RosRole):
+    """Take messages, and note when they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rclpy.executors import SingleThreadedExecutor
+        self._samples: dict[str, list[tuple[int, int, int]]] = {}
+        executor = SingleThreadedExecutor()
+        executor.add_node(self.node)
+        threading.Thread(target=executor.spin, daemon=True).start()
+
+    def open(self, topics: dict[str, str], depth: int = 10) -> None:
+        """Subscribe to topics of the kinds given."""
+        for topic, kind in topics.items():
+            self._samples[topic] = []
+            self.node.create_subscription(
+                self.kinds[kind], topic, self._taker(self._samples[topic], kind), depth)
+
+    def _taker(self, samples: list[tuple[int, int, int]], kind: str) -> Callable[[Any], None]:
+        def take(message: Any) -> None:
+            now = time.time_ns()
+            stamp = message.header.stamp
+            serial = 0
+            if kind == 'fix':
+                serial = round(message.altitude)
+            elif kind == 'controls':
+                serial = round(message.elevator / ELEVATOR_STEP)
+            samples.append((serial, now - stamp.sec * _NS - stamp.nanosec, now))
+
+        return take
+
+    def wait(self, topic: str, timeout: float = 15.0) -> bool:
+        """Wait for a message on a topic; return whether one came."""
+        end = time.monotonic() + timeout
+        while not self._samples[topic] and time.monotonic() < end:
+            time.sleep(0.005)
+        return bool(self._samples[topic])
+
+    def report(self) -> dict[str, list[tuple[int, int, int]]]:
+        """Return by topic, since the last report: (serial, ns since the stamp, arrival in ns)."""
+        report = {topic: samples[:] for topic, samples in self._samples.items()}
+        for topic, samples in self._samples.items():
+            del samples[:len(report[topic])]
+        return report
+
+
+ROLES: dict[str, type[Any]] = {
+    'xpc': XpcPeer, 'publisher': Publisher, 'subscriber': Subscriber}
+
+
+def main() -> None:
+    """Play a role until the standard input ends."""
+    role = ROLES[sys.argv[1]]()
+    for line in sys.stdin:
+        what, arguments = json.loads(line)
+        print(json.dumps(getattr(role, what)(**arguments)), flush=True)
+    # Threads of the middleware need no farewell, and the measuring process waits for this one.
+    os._exit(0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,107 @@
+"""The processes of a benchmark: started, asked, measured and ended from here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import json
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+from types import TracebackType
+from typing import Any
+
+_PEERS = Path(__file__).parent / 'peers.py'
+_PATIENCE = 5.0
+_CLOCK_TICKS = os.sysconf('SC_CLK_TCK')
+_PAGE = os.sysconf('SC_PAGE_SIZE')
+
+
+class Peer:
+    """One role of peers.py in a process of its own; a context manager that ends it."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+        self.process = subprocess.Popen(
+            [sys.executable, str(_PEERS), role], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1)
+
+    def __enter__(self) -> 'Peer':
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # The end of its standard input ends it.
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.close()
+        _end(self.process)
+        self.process.stdout.close()
+
+    def ask(self, what: str, **arguments: Any) -> Any:
+        """Have it do something, and return its answer."""
+        self.tell(what, **arguments)
+        return self.answer()
+
+    def tell(self, what: str, **arguments: Any) -> None:
+        """Have it do something; ``answer`` is to be called for it later."""
+        assert self.process.stdin
+        print(json.dumps([what, arguments]), file=self.process.stdin, flush=True)
+
+    def answer(self) -> Any:
+        """Wait for the answer to the oldest ``tell``."""
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f'{self._role} ended with code {self.process.wait()}')
+        return json.loads(line)
+
+
+@contextmanager
+def executable(
+    name: str, *arguments: str, output: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run an executable of this package as long as the context lasts."""
+    path = shutil.which(name)
+    if path is None:
+        raise FileNotFoundError(
+            f'{name} is not on PATH; build the package and source its install space')
+    process = subprocess.Popen(
+        [path, *arguments], stdin=subprocess.DEVNULL, stdout=output, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        _end(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def parameters(namespace: str, values: dict[str, Any]) -> list[str]:
+    """Return the arguments that give a node its namespace and parameters."""
+    arguments = ['--ros-args', '--log-level', 'warn', '-r', f'__ns:={namespace}']
+    for name, value in values.items():
+        # Flow style YAML understands JSON.
+        arguments += ['-p', f'{name}:={json.dumps(value)}']
+    return arguments
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has used, in user and kernel mode."""
+    # The name, in brackets, may contain anything.
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
+
+
+def memory_mb(pid: int) -> float:
+    """Return the resident memory of a process, shared libraries included, in 10^6 bytes."""
+    return int(Path(f'/proc/{pid}/statm').read_text().split()[1]) * _PAGE / 1e6
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

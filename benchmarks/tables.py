@@ -1,0 +1,33 @@
+"""Tables of figures, and whether they reach their goals."""
+
+from collections.abc import Iterable, Sequence
+
+
+class Goals:
+    """What was to be reached, and how often it was not."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def at_most(self, value: float, limit: float) -> str:
+        """Judge a value that is not to exceed a limit."""
+        return self._judge(value <= limit)
+
+    def at_least(self, value: float, limit: float) -> str:
+        """Judge a value that is to reach a limit."""
+        return self._judge(value >= limit)
+
+    def _judge(self, met: bool) -> str:
+        self.missed += not met
+        return 'met' if met else 'missed'
+
+
+def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table below its title: the first column to the left, the others to the right."""
+    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    print(f'\n{title}')
+    for first, *others in cells:
+        line = [first.ljust(widths[0])]
+        line += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        print('  '.join(line), flush=True)

@@ -1,0 +1,254 @@
+"""The simulated Huginn: the aircraft behind FDMData, as the real program was measured to be."""
+
+from collections.abc import Callable
+import math
+from queue import Empty, SimpleQueue
+import threading
+import time
+from xmlrpc.server import SimpleXMLRPCServer
+
+from xplane_bridge.links.udp import Counters, LinkError
+from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.simulators.aircraft_state import (
+    AILERON_SIGN,
+    AircraftState,
+    ELEVATOR_SIGN,
+    RUDDER_SIGN,
+)
+from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.world import World
+
+RPC_PORT = 10500
+
+# Without a frame for this long the whole program stands still and answers nothing.
+_STOPPED_AFTER = 0.25
+_LONGEST_PAUSE = 0.02
+_JOIN_TIMEOUT = 5.0
+
+
+class Huginn:
+    """
+    One run of Huginn, without sockets.
+
+    What it answers is what the aircraft was at the last ``step``. ``held`` begins as the real
+    program does, with everything standing still until it is resumed.
+    """
+
+    def __init__(self, world: World, held: bool = False) -> None:
+        self.world = world
+        self.poisoned = False
+        if held:
+            world.paused = True
+        self.step()
+
+    def step(self) -> None:
+        """Take the values that are answered from now on."""
+        self._state = self.world.aircraft.state
+
+    def answer(self, data: bytes) -> bytes:
+        """Return the reply to a datagram at the data port; there always is one."""
+        try:
+            command = fdmdata.decode_request(data).command
+        except ProtocolError:
+            return fdmdata.encode(fdmdata.ErrorReply())
+        reply = _SENSORS[command](self._state)
+        if self.poisoned and command is not Command.MAGNETOMETER:
+            reply = type(reply)(*(math.nan for _ in reply.__slots__))
+        return fdmdata.encode(reply)
+
+    def control(self, data: bytes) -> None:
+        """Take a datagram at the controls port; one of another length is dropped silently."""
+        try:
+            controls = fdmdata.decode_controls(data)
+        except ProtocolError:
+            return
+        values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
+        if any(math.isnan(value) for value in values):
+            # It is not clamped and stays in the flight model for good. The other faces of this
+            # aircraft are spared.
+            self.poisoned = True
+            return
+        aileron, elevator, rudder = (min(max(value, -1.0), 1.0) for value in values[:3])
+        self.world.aircraft.set_controls(
+            aileron=AILERON_SIGN * aileron,
+            elevator=ELEVATOR_SIGN * elevator,
+            rudder=RUDDER_SIGN * rudder,
+            throttle=min(max(controls.throttle, 0.0), 1.0),
+        )
+
+    def pause(self) -> bool:
+        """Hold the simulation."""
+        self.world.paused = True
+        return True
+
+    def resume(self) -> bool:
+        """Let the simulation go on."""
+        self.world.paused = False
+        return True
+
+    def reset(self) -> bool:
+        """Go back to the initial conditions; what is held stays held."""
+        self.world.reset_flight()
+        return True
+
+
+def _degrees(state: AircraftState) -> tuple[float, float, float]:
+    return math.degrees(state.phi), math.degrees(state.theta), math.degrees(state.psi) % 360.0
+
+
+_SENSORS: dict[Command, Callable[[AircraftState], fdmdata.SensorReply]] = {
+    Command.GPS: lambda s: fdmdata.Gps(
+        s.lat_geocentric_deg, s.lon_deg, s.altitude_msl, s.tas, _degrees(s)[2]),
+    Command.ACCELEROMETER: lambda s: fdmdata.Accelerometer(s.f_eye_x, s.f_eye_y, s.f_eye_z),
+    Command.GYROSCOPE: lambda s: fdmdata.Gyroscope(
+        math.degrees(s.p), math.degrees(s.q), math.degrees(s.r)),
+    Command.MAGNETOMETER: lambda _: fdmdata.Magnetometer(0.0, 0.0, 0.0),
+    Command.THERMOMETER: lambda s: fdmdata.Thermometer(s.temperature),
+    Command.PITOT_TUBE: lambda s: fdmdata.PitotTube(s.qbar),
+    Command.STATIC_PRESSURE: lambda s: fdmdata.StaticPressure(s.static_pressure),
+    Command.INS: lambda s: fdmdata.Ins(
+        *_degrees(s), s.lat_geocentric_deg, s.lon_deg, s.tas, s.altitude_msl),
+}
+
+
+class FdmdataFace:
+    """
+    Huginn at two UDP endpoints and a TCP port for its XML-RPC.
+
+    ``rpc_address`` is where XML-RPC listens, port 0 for a free one, None for not at all.
+
+    Requests for data are answered at once, not once a frame, by a thread that knows only the
+    values of the last frame. The world is touched in frame() alone.
+    """
+
+    name = 'Huginn (FDMData)'
+
+    def __init__(
+        self, data: Endpoint, controls: Endpoint,
+        rpc_address: tuple[str, int] | None = None, held: bool = False,
+    ) -> None:
+        self.data = data
+        self.controls = controls
+        self.rpc_address = rpc_address
+        self.held = held
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._rpc: SimpleXMLRPCServer | None = None
+        self._calls: SimpleQueue[tuple[Callable[[], bool], SimpleQueue[bool]]] = SimpleQueue()
+        self._framed_at = 0.0
+
+    @property
+    def address(self) -> str:
+        """Return where it listens."""
+        host, port = self.data.address
+        rpc = '' if self.rpc_address is None else f', XML-RPC on port {self.rpc_address[1]}'
+        return f'{host}:{port}, controls on port {self.controls.address[1]}{rpc}'
+
+    @property
+    def counters(self) -> Counters:
+        """Return what has gone in and out."""
+        data, controls = self.data.counters, self.controls.counters
+        return Counters(
+            data.received + controls.received, data.sent + controls.sent,
+            data.strangers + controls.strangers, data.send_errors + controls.send_errors)
+
+    def open(self, world: World, now: float) -> None:
+        """Start Huginn in a world. Raises LinkError if an address cannot be had."""
+        self.huginn = Huginn(world, self.held)
+        self._framed_at = time.monotonic()
+        self._stopping.clear()
+        try:
+            self.data.open()
+            self.controls.open()
+            if self.rpc_address is not None:
+                self._rpc = self._make_rpc(self.rpc_address)
+        except OSError:
+            self.close()
+            raise
+        self._start(self._serve_data)
+        if self._rpc is not None:
+            self._start(self._rpc.serve_forever, _LONGEST_PAUSE)
+
+    def frame(self, now: float) -> None:
+        """Take controls and calls, and the values that are answered until the next frame."""
+        while (received := self.controls.receive(now)) is not None:
+            self.huginn.control(received[0])
+        while True:
+            try:
+                call, result = self._calls.get_nowait()
+            except Empty:
+                break
+            result.put(call())
+        self.huginn.step()
+        self._framed_at = time.monotonic()
+
+    def poll(self, now: float) -> None:
+        """Do nothing: what is due between frames is done in the thread."""
+
+    def next_due(self) -> float | None:
+        """Return None: frames are often enough."""
+        return None
+
+    def close(self) -> None:
+        """Stop Huginn; closing twice is fine."""
+        self._stopping.set()
+        if self._rpc is not None:
+            if self._threads:
+                self._rpc.shutdown()
+            self._rpc.server_close()
+            self._rpc = None
+        for thread in self._threads:
+            thread.join(_JOIN_TIMEOUT)
+        self._threads.clear()
+        self.data.close()
+        self.controls.close()
+
+    def _start(self, function: Callable[..., None], *arguments: float) -> None:
+        thread = threading.Thread(
+            target=function, args=arguments, name='huginn', daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    # These run in threads of their own.
+
+    def _serve_data(self) -> None:
+        while not self._stopping.is_set():
+            now = time.monotonic()
+            if now - self._framed_at > _STOPPED_AFTER:
+                self._stopping.wait(_LONGEST_PAUSE)
+                continue
+            while (received := self.data.receive(now)) is not None:
+                request, sender = received
+                self.data.send(self.huginn.answer(request), sender, now)
+            self.data.flush(now)
+            due = self.data.next_due()
+            self.data.pause(
+                _LONGEST_PAUSE if due is None else min(max(due - now, 0.0), _LONGEST_PAUSE))
+
+    def _make_rpc(self, address: tuple[str, int]) -> SimpleXMLRPCServer:
+        try:
+            server = SimpleXMLRPCServer(address, logRequests=False)
+        except OSError as error:
+            raise LinkError(
+                f'TCP {address[0]}:{address[1]}: {error.strerror}; is another program using it?'
+            ) from error
+        self.rpc_address = (address[0], int(server.server_address[1]))
+        for method in ('pause', 'resume', 'reset'):
+            server.register_function(self._in_frame(method), method)
+        return server
+
+    def _in_frame(self, method: str) -> Callable[[], bool]:
+        """Return a function that has the method done in the next frame, and waits for it."""
+        def call() -> bool:
+            result: SimpleQueue[bool] = SimpleQueue()
+            self._calls.put((getattr(self.huginn, method), result))
+            while not self._stopping.is_set():
+                try:
+                    return result.get(timeout=_LONGEST_PAUSE)
+                except Empty:
+                    pass
+            return False
+
+        return call
