@@ -205,13 +205,15 @@ class Publisher(_RosRole):
         ):
             time.sleep(0.02)
 
-    def publish(self, groups: list[list[str]], rate: float, seconds: float) -> list[int]:
+    def publish(
+        self, groups: list[list[str]], rate: float, seconds: float
+    ) -> list[tuple[int, int]]:
         """
         Publish a group of topics ``rate`` times a second, the groups by turns.
 
-        The stamp is the time just before publishing. Returns the range of serial numbers.
+        The stamp is the time just before publishing. Returns serial numbers with stamps in ns.
         """
-        first = self._serial
+        stamps = []
         begin = time.monotonic()
         for number in range(round(rate * seconds)):
             time.sleep(max(0.0, begin + number / rate - time.monotonic()))
@@ -222,10 +224,12 @@ class Publisher(_RosRole):
                     message.altitude = float(self._serial)
                 elif hasattr(message, 'elevator'):
                     message.elevator = self._serial * ELEVATOR_STEP
+                now = time.time_ns()
                 stamp = message.header.stamp
-                stamp.sec, stamp.nanosec = divmod(time.time_ns(), _NS)
+                stamp.sec, stamp.nanosec = divmod(now, _NS)
                 publisher.publish(message)
-        return [first + 1, self._serial]
+            stamps.append((self._serial, now))
+        return stamps
 
 
 class Subscriber(_RosRole):

@@ -418,12 +418,45 @@ def test_ping_outside_flight_ends_with_the_reason():
 
 
 def test_ping_survives_a_new_handshake_of_the_same_plugin():
-    cable = connect('v2', channels=['altitude'])
+    cable = connect('v2')
     cable.call(cable.plugin.withdraw, 'altitude')
-    cable.run(1.99)
+    cable.spoil['plugin'] = lambda data: data if data[3] != 2 else b''
+    while cable.device.statistics.syns < 2:
+        cable.run(0.001)
+    cable.run(0.9)
     ticket = cable.call(cable.device.ping, b'now')
-    cable.run(0.5)
+    cable.call(cable.device._watch_peer)
+    assert cable.device.receive('serial', SYNACK['aa50'], cable.now) == []
+    cable.run(1.5)
     assert [done.ticket for done in of_kind(cable.events['device'], EchoDone)] == [ticket]
+
+
+def test_echo_of_something_else_is_not_taken_for_the_answer():
+    """Plugins 1.2 to 1.4 may answer with another packet's bytes."""
+    cable = connect('v1')
+    cable.spoil['plugin'] = lambda data: data.replace(b'mine', b'your')
+    cable.call(cable.device.ping, b'mine')
+    cable.run(1.5)
+    (done,) = of_kind(cable.events['device'], EchoDone)
+    assert done.round_trip is None and cable.device.statistics.unexpected == 1
+
+
+def test_echoes_are_signs_of_life_where_no_channel_ticks():
+    cable = connect('v2', channels=['sphere_of_influence'])
+    cable.run(20.0)
+    assert cable.device.statistics.handshakes == 1
+
+
+def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
+    cable = connect('v1')
+    cable.call(cable.plugin.withdraw, 'altitude')
+    cable.spoil['plugin'] = lambda data: data if data[3] else b''
+    cable.run(2.5)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    cable.events['device'].clear()
+    cable.run(5.0)
+    assert cable.device.statistics.handshakes == 1 and cable.device.statistics.syns > 4
+    assert of_kind(cable.events['device'], PeerChanged) == [PeerChanged(PeerState.STREAMING)]
 
 
 def test_a_missing_echo_is_not_death_while_telemetry_flows():

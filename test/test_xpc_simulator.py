@@ -231,7 +231,7 @@ def test_nineteen_tags_are_forwarded(bench, tag):
 def test_what_is_beyond_4096_bytes_is_cut_off(bench, end, speed):
     item = dref((SPEED, (2.0,)))[5:]
     # Items without values: a name of n bytes makes n + 2.
-    sizes = [200] * 18
+    sizes = [200] * 20
     sizes.append(end - 5 - len(item) - sum(sizes))
     bench.ask(dref(*(('x' * (size - 2), ()) for size in sizes)) + item + bytes(3))
     assert bench.one(SPEED) == speed
@@ -464,7 +464,8 @@ def test_an_aircraft_beyond_20_crashes_the_simulator(make, number):
 
 
 @pytest.mark.parametrize(('generation', 'taken'), [
-    ('1.2.1', {34, 35, 40, 45, 46, 47}), ('rc5', {34, 46}), ('rc6', {34, 46}), ('develop', {34, 46})])
+    ('1.2.1', {34, 35, 40, 45, 46, 47}), ('rc5', {34, 46}), ('rc6', {34, 46}),
+    ('develop', {34, 46})])
 def test_lengths_of_posi(generation, taken):
     seen = set()
     for length in (26, 33, 34, 35, 40, 45, 46, 47):
@@ -1044,14 +1045,20 @@ def test_a_late_beacon_makes_none_up(bench):
 
 # Recorded requests of real clients
 
+@pytest.fixture(scope='module')
+def benches():
+    """Return a plugin of each generation."""
+    return {generation: Bench(generation) for generation in GENERATIONS}
+
+
 ANSWERS = {'GETC': b'CTRL', 'GETP': b'POSI', 'GETD': b'RESP', 'CONN': b'CONF', 'GETT': b'TERR',
            'POST': b'TERR'}
 
 
 @pytest.mark.parametrize('vector', VECTORS, ids=lambda vector: vector['name'])
 @pytest.mark.parametrize('generation', GENERATIONS)
-def test_recorded_requests_get_their_kind_of_answer_or_silence(generation, vector):
-    bench = Bench(generation)
+def test_recorded_requests_get_their_kind_of_answer_or_silence(benches, generation, vector):
+    bench = benches[generation]
     replies = bench.frame(bytes.fromhex(vector['hex']))
     tag = vector['fields']['type']
     expected = ANSWERS.get(tag)
@@ -1181,7 +1188,7 @@ def test_the_40_bytes_of_the_1_2_1_client_place_the_aircraft_of_plugin_1_2_1():
 def test_mutated_requests_do_no_other_harm_than_the_known_crashes(generation):
     chance = random.Random(generation)
     bench = Bench(generation)
-    for _ in range(1500):
+    for _ in range(500):
         request = bytearray.fromhex(chance.choice(VECTORS)['hex'])
         for _ in range(chance.randrange(4)):
             request[chance.randrange(4, len(request))] = chance.randrange(256)

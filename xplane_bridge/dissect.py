@@ -22,7 +22,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
 
 from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
-from xplane_bridge.protocols import fdmdata, xpc
+from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -115,8 +115,51 @@ class Fdmdata(Dialect):
         return fdmdata.encode(cast(fdmdata.Message, message))
 
 
+class XplaneUdp(Dialect):
+    """X-Plane's own UDP, whose layout of rows is recognised and remembered."""
+
+    summary = "X-Plane's own UDP, versions 6 to 12"
+    peer_port = xplane_udp.PORT
+    options = {'--version': {
+        'type': int, 'choices': xplane_udp.VERSIONS,
+        'help': 'of X-Plane; it decides what the bytes leave open, and how JSON is encoded (12)'}}
+
+    _REPLIES = (xplane_udp.RrefReply, xplane_udp.RposReply, xplane_udp.RadrReply)
+
+    def __init__(self, arguments: Namespace) -> None:
+        super().__init__(arguments)
+        self._layout: xplane_udp.Layout | None = None
+
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        try:
+            message = self._decode_from(data, sender)
+        except ProtocolError as error:
+            try:
+                message = self._decode_from(data, _other(sender))
+            except ProtocolError:
+                raise error from None
+        if isinstance(message, xplane_udp.Data):
+            self._layout = message.layout
+        return (message,)
+
+    def _decode_from(self, data: bytes, sender: Sender) -> xplane_udp.Message:
+        return xplane_udp.decode(
+            data, sender, self.arguments.version, previous=self._layout)
+
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        every: tuple[Any, ...] = get_args(xplane_udp.Message)
+        replies = {kind.tag: kind for kind in self._REPLIES}
+        requests = {kind.tag: kind for kind in every if kind not in self._REPLIES}
+        return {**requests, **replies} if sender == 'peer' else requests
+
+    def encode(self, message: object) -> bytes:
+        return xplane_udp.encode(
+            cast(xplane_udp.Message, message), self.arguments.version or 12)
+
+
 DIALECTS: dict[str, type[Dialect]] = {
     'xpc': Xpc,
+    'xplane_udp': XplaneUdp,
     'fdmdata': Fdmdata,
 }
 
@@ -200,7 +243,15 @@ def _from_json(hint: Any, value: Any, where: str) -> Any:
     if get_origin(hint) in (Union, UnionType):
         if value is None and NoneType in get_args(hint):
             return None
-        hint, = (kind for kind in get_args(hint) if kind is not NoneType)
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+        for kind in kinds[:-1]:
+            try:
+                return _from_json(kind, value, where)
+            except ValueError:
+                continue
+        hint = kinds[-1]
+    if get_origin(hint) is Literal and value in get_args(hint):
+        return value
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
         return _dataclass_from_json(hint, value, where)
     if get_origin(hint) is tuple and isinstance(value, list):

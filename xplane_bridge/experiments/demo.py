@@ -94,6 +94,9 @@ class Demo:
                 f'nothing arrived on {", ".join(missing)} within {_START_TIMEOUT:.0f} s; '
                 + (self._processes.failed() or 'the log says more'))
         self._view.say(f'telemetry arrives on {", ".join(wanted)}')
+        if not self._engage.wait_for_service(_START_TIMEOUT):
+            raise DemoFailure(
+                self._processes.failed() or 'the autopilot does not offer its service')
         self._pulse()
         self._call_engage()
         self._wait('autopilot holds what is flown', _STEADY)
@@ -123,8 +126,6 @@ class Demo:
                 f'the elevator command pitched the aircraft by {risen:.1f} deg only')
 
     def _call_engage(self) -> None:
-        if not self._engage.wait_for_service(_START_TIMEOUT):
-            raise DemoFailure('the autopilot does not offer its service')
         done = threading.Event()
         future = self._engage.call_async(SetBool.Request(data=True))
         future.add_done_callback(lambda _: done.set())

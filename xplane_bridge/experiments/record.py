@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-import signal
 import sys
 import threading
 import time
@@ -20,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge.experiments.definitions import definition, message_class
+from xplane_bridge.links.signals import call_on_signal
 
 # A kill loses what is in the chunk at hand and no more.
 _CHUNK_SIZE = 32 * 1024
@@ -167,20 +167,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
     parser.add_argument('topics', nargs='*', help='topics to record; all of the namespace if none')
     arguments, ros_arguments = parser.parse_known_args(argv)
-    signals = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     rclpy.init(args=ros_arguments, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('record')
     try:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-
-        def wait() -> None:
-            signal.sigwait(signals)
-            stop.set_result(None)
-
-        threading.Thread(target=wait, daemon=True).start()
+        call_on_signal(lambda: stop.set_result(None))
         with Recorder(
             node, arguments.output, arguments.namespace, arguments.topics
         ) as recorder:

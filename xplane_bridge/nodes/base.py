@@ -6,9 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-import signal
 import sys
-import threading
 import time
 import traceback
 from typing import Any, Generic, TypeVar
@@ -22,7 +20,9 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 
+from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
@@ -308,18 +308,15 @@ def run(make_node: Callable[[], BridgeNode[Any]], args: Sequence[str] | None = N
 
     With ``autostart``, a configuration that fails ends the process with code 1.
     """
-    # The signals are taken by a thread of their own, so that the node can say good-bye to its
-    # peer before ROS goes down. All threads of the middleware inherit this mask.
-    signals = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     node: BridgeNode[Any] | None = None
     try:
         node = make_node()
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        stop = rclpy.task.Future(executor=executor)
-        threading.Thread(target=_wait_for_signal, args=(signals, stop), daemon=True).start()
+        stop = Future(executor=executor)
+        # The node says good-bye to its peer before ROS goes down.
+        call_on_signal(lambda: stop.set_result(None))
         if node.get_parameter('autostart').value:
             if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
                 return 1
@@ -333,10 +330,3 @@ def run(make_node: Callable[[], BridgeNode[Any]], args: Sequence[str] | None = N
             node.destroy_node()
         rclpy.try_shutdown()
         sys.stdout.flush()
-
-
-def _wait_for_signal(signals: set[signal.Signals], stop: rclpy.task.Future) -> None:
-    signal.sigwait(signals)
-    stop.set_result(None)
-    # A second one ends the process at once, in case the first is not enough.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)

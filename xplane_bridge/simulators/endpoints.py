@@ -8,6 +8,7 @@ the simulator takes it; an endpoint that is closed or reset loses it.
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
+import math
 import os
 import select
 import socket
@@ -115,6 +116,7 @@ class UdpEndpoint(Endpoint):
         super().__init__(faults)
         self._address = (resolve(host) if host else '0.0.0.0', port)
         self._socket: UdpSocket | None = None
+        self._latest = -math.inf
 
     @property
     def address(self) -> Address:
@@ -141,7 +143,9 @@ class UdpEndpoint(Endpoint):
         assert self._socket is not None
         while (received := self._socket.receive()) is not None:
             waited = (time.time_ns() - received.stamp_ns) * 1e-9
-            yield now - max(waited, 0.0), received.data, received.sender
+            # The kernel keeps their order; the difference of two clocks must not change it.
+            self._latest = max(self._latest, now - max(waited, 0.0))
+            yield self._latest, received.data, received.sender
 
     def _transmit(self, outgoing: _Outgoing) -> None:
         assert self._socket is not None

@@ -25,6 +25,7 @@ from xplane_bridge.simulators.fdmdata import FdmdataFace, RPC_PORT
 from xplane_bridge.simulators.server import Face, Server, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace
+from xplane_bridge.simulators.xplane_udp import options as xplane_udp
 
 _LOOPBACK = '127.0.0.1'
 _START = Initial()
@@ -86,6 +87,8 @@ def _make_fdmdata(arguments: Namespace, faults: Faults) -> Face:
 
 FACES = {
     'xpc': FaceCommand('X-Plane with the plugin X-Plane Connect', _add_xpc_options, _make_xpc),
+    'xplane': FaceCommand("X-Plane's own UDP, versions 6 to 12",
+                          xplane_udp.add_options, xplane_udp.make_face),
     'fdmdata': FaceCommand('Huginn with FDMData', _add_fdmdata_options, _make_fdmdata),
     'ulyssix': FaceCommand('Altair or DEWESoft that publishes Ulyssix packets',
                            ulyssix.add_options, ulyssix.make_face),
@@ -217,7 +220,7 @@ def _add_fault_options(parser: ArgumentParser) -> None:
     group.add_argument('--restart-for', type=_seconds, default=3.0, metavar='S',
                        help='how long it is gone in a restart (%(default)s)')
     group.add_argument('--seed', type=_seed, default=0, metavar='N',
-                       help='of the faults and of turbulence: same seed, same chance (%(default)s)')
+                       help='of faults and turbulence: same seed, same chance (%(default)s)')
 
 
 def _number(text: str, what: str, fits: Callable[[float], bool]) -> float:

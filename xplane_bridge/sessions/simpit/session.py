@@ -296,8 +296,6 @@ class SimpitSession:
         self._disconnect()
         self._expired += self._echoes.abandon('the conversation began anew')
         if self._open and self._active:
-            for decoder in self._decoders.values():
-                decoder.expire()
             self._syn_at = self._searching_since = now + _DRAIN
 
     def _disconnect(self) -> None:
@@ -313,6 +311,8 @@ class SimpitSession:
         self._profile = self._chosen
         self._confirmed = self._chosen is not None
         self._listening = tuple(self._decoders)
+        for decoder in self._decoders.values():
+            decoder.expire()
 
     def _shake_hands(self, now: float) -> float | None:
         """Send a SYN when it is time; return when the next is."""
@@ -349,9 +349,6 @@ class SimpitSession:
             self._confirmed |= framing == 'cobs'
         profile = self._profile
         assert profile is not None
-        for other in self._listening:
-            if other != framing:
-                self._decoders[other].expire()
         self._listening = (framing,)
         self._counted = framing
         self.game = Game.KSP2 if message.rest[:1] == bytes((simpit.KSP2_ID,)) else Game.KSP1
@@ -401,8 +398,7 @@ class SimpitSession:
         return wanted
 
     def _register(self, ids: Iterable[int]) -> None:
-        # A plugin works through the ids from the last to the first.
-        for part in _slices([*ids][::-1]):
+        for part in _slices([*ids]):
             self._own(Register(part))
 
     def _deregister(self, ids: Iterable[int], copies: int) -> None:

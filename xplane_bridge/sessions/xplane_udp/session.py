@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import math
 from typing import Literal
@@ -90,14 +90,14 @@ class Wire:
     """
     How datagrams look and travel; None finds out, or takes what the version has.
 
-    ``data_target`` is the address and port that X-Plane 9 and later shall send rows to; None
-    leaves that to its settings.
+    ``data_target`` tells, for the peer's address, the address and port that X-Plane 9 and later
+    shall send rows to; None leaves that to its settings.
     """
 
     byte_order: Literal['little', 'big'] | None = None
     trailer: bool | None = None
     pacing: float = 0.01
-    data_target: Address | None = None
+    data_target: Callable[[str], Address] | None = None
 
 
 class XplaneUdpSession:
@@ -572,10 +572,10 @@ class XplaneUdpSession:
         self._outbox.push(DATA_CHANNEL, [dsel])
 
     def _target(self, version: int, use: int) -> bytes:
-        assert self._wire.data_target is not None
+        assert self._wire.data_target is not None and self.peer is not None
         kind = wire.Iset if version <= 9 else wire.Ise4
         return wire.encode(
-            kind(wire.DATA_OUTPUT_TARGET[version], *self._wire.data_target, use), version)
+            kind(wire.DATA_OUTPUT_TARGET[version], *self._wire.data_target(self.peer[0]), use), version)
 
     def _own_layout(self, version: int) -> Layout:
         """Return how what we send is framed: in the order of what came, if anything did."""

@@ -130,8 +130,10 @@ class XpcPlugin:
         """Return the beacon if it is due: each second, also while X-Plane renders no frames."""
         if self.next_beacon is None or now < self.next_beacon:
             return None
-        # A late one does not make the next ones early.
-        self.next_beacon = max(self.next_beacon, now - BEACON_PERIOD) + BEACON_PERIOD
+        self.next_beacon += BEACON_PERIOD
+        if self.next_beacon <= now:
+            # Missed ones are not made up for.
+            self.next_beacon = now + BEACON_PERIOD
         version = _XPLANE_VERSIONS[self.store.xplane_version]
         return xpc.encode(xpc.Beacon(self._port, version))
 

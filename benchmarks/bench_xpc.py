@@ -1,0 +1,496 @@
+"""
+What xpc_node costs and reaches, each figure beside its limit, measured in turn with it.
+
+The peer answers with canned replies of the plugin's form (peers.py), except where states are
+compared in time: that is the package's simulator, in which an aircraft flies. Figures: latency,
+commands, load, throughput, startup, fleet, consistency; all, or those named on the command line.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, ExitStack
+import re
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from tables import Goals, show
+
+from xplane_bridge.conversions import xplane
+from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.udp import UdpSocket
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+
+NAMESPACE = '/bench'
+BARE = '/bench/bare'
+DEPTH = 10
+QOS = f'reliable, keep last {DEPTH}, both ends'
+
+# What is to be reached.
+MEDIAN_RATIO = 1.25
+P99_RATIO = 1.5
+CPU_PERCENT = 15.0
+MEMORY_MB = 120.0
+STARTUP_S = 1.5
+SHARE_OF_FRAMES = 58.0 / 60.0
+
+# Rates in all, and among how many aircraft they are divided: one aircraft is asked again 2 ms
+# after its reply at the earliest, so that the plugin meets no two polls in one frame.
+LATENCIES = ((50, 1), (100, 1), (500, 2), (1000, 4))
+COMMAND_RATES = (50, 100, 500)
+THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
+THROUGHPUT_AIRCRAFT = 8
+FLEETS = ((1, 240.0), (5, 240.0), (20, 240.0), (1, 1200.0), (5, 1200.0), (20, 1200.0))
+FRAME_RATES = (60.0, 30.0)
+
+# What polls a waiting peer may have, by twos (sessions/xpc/flow.py): its share of 20 a frame.
+UPDATES_IN_FLIGHT = 5
+IDLE_RATE = 20.0
+
+TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+STARTS = 5
+
+
+@contextmanager
+def running_node(
+    peer: Peer, aircraft: Sequence[int] = (0,), rate: float = 0.0, budget: float = 100_000.0,
+    **others: Any,
+) -> Iterator[subprocess.Popen[str]]:
+    """Run xpc_node with the peer as its X-Plane."""
+    values = {
+        'port': peer.ask('address'), 'aircraft': list(aircraft), 'rate': rate,
+        'max_datagrams_per_second': budget, 'undulation': 0.0, **others}
+    with executable('xpc_node', *parameters(NAMESPACE, values)) as process:
+        yield process
+
+
+def topic(name: str, aircraft: int = 0, namespace: str = NAMESPACE) -> str:
+    """Return the full name of an aircraft's topic."""
+    prefix = f'aircraft_{aircraft}/' if aircraft else ''
+    return f'{namespace}/{prefix}{name}'
+
+
+def fix_topics(aircraft: int, namespace: str = NAMESPACE) -> list[str]:
+    """Return the topics fix of as many aircraft."""
+    return [topic('fix', number, namespace) for number in range(aircraft)]
+
+
+def wait(subscriber: Peer, *topics: str) -> None:
+    """Wait until messages come on all topics."""
+    for name in topics:
+        if not subscriber.ask('wait', topic=name):
+            raise RuntimeError(f'nothing came on {name}')
+
+
+def latencies_us(samples: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """Return the latencies of samples in microseconds."""
+    return np.array([latency for _, latency, _ in samples]) / 1e3
+
+
+def median_p99(values: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    """Return median and 99th percentile of all values."""
+    median, p99 = np.percentile(np.concatenate(values), (50, 99))
+    return float(median), float(p99)
+
+
+def compared(
+    label: str, bridge: list[NDArray[np.float64]], bare: list[NDArray[np.float64]], goals: Goals
+) -> list[object]:
+    """Return a row: the bridge's latencies, the bare hop's, their ratios, and the judgement."""
+    median, p99 = median_p99(bridge)
+    bare_median, bare_p99 = median_p99(bare)
+    return [
+        label, sum(map(len, bridge)), f'{median:.0f}', f'{bare_median:.0f}',
+        f'{median / bare_median:.2f}', goals.at_most(median / bare_median, MEDIAN_RATIO),
+        f'{p99:.0f}', f'{bare_p99:.0f}',
+        f'{p99 / bare_p99:.2f}', goals.at_most(p99 / bare_p99, P99_RATIO),
+    ]
+
+
+COMPARED = (
+    'samples', 'median us', 'bare us', 'ratio', f'goal {MEDIAN_RATIO}', 'p99 us', 'bare p99 us',
+    'ratio', f'goal {P99_RATIO}')
+
+
+def latency(goals: Goals, rounds: int = 2, seconds: float = 3.0) -> None:
+    """Measure how long after the kernel has received a datagram its fix arrives elsewhere."""
+    rows = []
+    with Peer('xpc') as peer, Peer('publisher') as publisher, ExitStack() as stack:
+        at_work = 0
+        for rate, aircraft in LATENCIES:
+            fixes, bare_fixes = fix_topics(aircraft), fix_topics(aircraft, BARE)
+            if aircraft != at_work:
+                at_work = aircraft
+                stack.close()
+                peer.ask('pace', frame_rate=IDLE_RATE, updates_per_frame=1)
+                stack.enter_context(running_node(peer, range(aircraft)))
+                subscriber = stack.enter_context(Peer('subscriber'))
+                subscriber.ask('open', topics=dict.fromkeys(fixes + bare_fixes, 'fix'))
+                publisher.ask('open', topics=dict.fromkeys(bare_fixes, 'fix'))
+                wait(subscriber, *fixes)
+            bridge, bare = [], []
+            for _ in range(rounds):
+                subscriber.ask('report')
+                publisher.ask(
+                    'publish', groups=[[name] for name in bare_fixes], rate=rate,
+                    seconds=seconds)
+                report = subscriber.ask('report')
+                bare += [latencies_us(report[name]) for name in bare_fixes]
+                peer.ask('pace', frame_rate=rate, updates_per_frame=1)
+                # The first ones are those of a change of pace.
+                time.sleep(0.2)
+                subscriber.ask('report')
+                time.sleep(seconds)
+                report = subscriber.ask('report')
+                bridge += [latencies_us(report[name]) for name in fixes]
+                peer.ask('pace', frame_rate=IDLE_RATE, updates_per_frame=1)
+            among = f' of {aircraft} aircraft' if aircraft > 1 else ''
+            rows.append(compared(f'{rate}/s{among}', bridge, bare, goals))
+    show(
+        'Datagram (kernel receive time) to subscriber of another process: fix, beside a bare '
+        f'rclpy hop of the same message\n({QOS}; in turn, {rounds} x {seconds:g} s each)',
+        ('updates', *COMPARED), rows)
+
+
+def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+    """Measure how long after its publication a command leaves as a datagram."""
+    rows = []
+    command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
+    with (
+        Peer('xpc') as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
+        running_node(peer, rate=50.0, budget=2000.0),
+    ):
+        # A frame may bring at most 6 commands, as slower ones would be merged (sessions/xpc).
+        peer.ask('pace', frame_rate=100.0)
+        subscriber.ask('open', topics={bare_command: 'controls'}, depth=1)
+        publisher.ask(
+            'open', topics={command: 'controls', bare_command: 'controls'}, depth=1)
+        for rate in COMMAND_RATES:
+            bridge, bare = [], []
+            sent = received = 0
+            for _ in range(rounds):
+                subscriber.ask('report')
+                publisher.ask('publish', groups=[[bare_command]], rate=rate, seconds=seconds)
+                report = subscriber.ask('report')
+                bare.append(latencies_us(report[bare_command]))
+                peer.ask('report')
+                stamps = dict(publisher.ask(
+                    'publish', groups=[[command]], rate=rate, seconds=seconds))
+                time.sleep(0.1)
+                arrivals = peer.ask('report')['commands']
+                bridge.append(np.array([
+                    arrival - stamps[serial] for serial, arrival in arrivals]) / 1e3)
+                sent += len(stamps)
+                received += len(arrivals)
+            rows.append([*compared(f'{rate}/s', bridge, bare, goals), sent, sent - received])
+    show(
+        'command/controls (stamp at publish) to CTRL datagram (kernel receive time at the peer), '
+        'beside a bare rclpy hop\nof the same message (reliable, keep last 1, both ends)',
+        ('commands', *COMPARED, 'sent', 'merged or lost'), rows)
+
+
+def load(goals: Goals, seconds: float = 8.0) -> None:
+    """Measure processor time and memory at 50 updates/s, all topics subscribed elsewhere."""
+    extra = ['sim/time/zulu_time_sec', 'sim/cockpit2/gauges/indicators/altitude_ft_pilot']
+    kinds = {topic(name): name for name in (*TOPICS, 'datum', 'datarefs')}
+    bare = {topic(name, namespace=BARE): name for name in TOPICS}
+    rows = []
+    with Peer('xpc') as peer, Peer('subscriber') as subscriber:
+        subscriber.ask('open', topics=kinds | bare)
+        with running_node(peer, rate=50.0, budget=240.0, datarefs=extra) as node:
+            peer.ask('pace', frame_rate=60.0)
+            wait(subscriber, *kinds)
+            subscriber.ask('report')
+            before, begin = cpu_seconds(node.pid), time.monotonic()
+            time.sleep(seconds)
+            cpu = 100.0 * (cpu_seconds(node.pid) - before) / (time.monotonic() - begin)
+            counts = {name: len(samples) for name, samples in subscriber.ask('report').items()}
+            memory = memory_mb(node.pid)
+        updates = counts[topic('fix')] / seconds
+        messages = sum(counts.values()) / seconds
+        rows.append([
+            'xpc_node', f'{updates:.1f}', f'{messages:.0f}', f'{cpu:.1f}',
+            goals.at_most(cpu, CPU_PERCENT), f'{memory:.0f}', goals.at_most(memory, MEMORY_MB)])
+        with Peer('publisher') as publisher:
+            publisher.ask('open', topics=bare)
+            before, begin = cpu_seconds(publisher.process.pid), time.monotonic()
+            publisher.ask('publish', groups=[list(bare)], rate=50.0, seconds=seconds)
+            cpu = cpu_seconds(publisher.process.pid) - before
+            cpu *= 100.0 / (time.monotonic() - begin)
+            memory = memory_mb(publisher.process.pid)
+        messages = sum(map(len, subscriber.ask('report').values())) / seconds
+        rows.append([
+            'bare rclpy publisher', '50.0', f'{messages:.0f}', f'{cpu:.1f}', '',
+            f'{memory:.0f}', ''])
+    show(
+        f'Load at 50 updates/s, {len(kinds)} topics subscribed in another process '
+        '(bare: the same messages from a plain loop)',
+        ('process', 'updates/s', 'messages/s', '% of a core', f'goal {CPU_PERCENT:g}',
+         'RSS MB', f'goal {MEMORY_MB:g}'), rows)
+
+
+def throughput(_: Goals, seconds: float = 2.0) -> None:
+    """Find how many updates a second arrive without loss."""
+    rows = []
+    fixes = fix_topics(THROUGHPUT_AIRCRAFT)
+    bare_fixes = fix_topics(THROUGHPUT_AIRCRAFT, BARE)
+    with (
+        Peer('xpc') as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
+        running_node(peer, range(THROUGHPUT_AIRCRAFT)) as node,
+    ):
+        peer.ask('pace', frame_rate=IDLE_RATE, updates_per_frame=1)
+        subscriber.ask('open', topics=dict.fromkeys(fixes + bare_fixes, 'fix'))
+        publisher.ask('open', topics=dict.fromkeys(bare_fixes, 'fix'))
+        wait(subscriber, *fixes)
+        for rate in THROUGHPUTS:
+            subscriber.ask('report')
+            begin = time.monotonic()
+            bare_sent = len(publisher.ask(
+                'publish', groups=[[name] for name in bare_fixes], rate=rate, seconds=seconds))
+            bare_rate = bare_sent / (time.monotonic() - begin)
+            time.sleep(0.2)
+            report = subscriber.ask('report')
+            bare_lost = bare_sent - sum(len(report[name]) for name in bare_fixes)
+            updates_per_frame = -(-rate // 1000)
+            peer.ask(
+                'pace', frame_rate=rate / updates_per_frame, updates_per_frame=updates_per_frame)
+            time.sleep(0.2)
+            peer.ask('report')
+            before, begin = cpu_seconds(node.pid), time.monotonic()
+            time.sleep(seconds)
+            answered = peer.ask('report')['updates']
+            length = time.monotonic() - begin
+            cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
+            peer.ask('pace', frame_rate=IDLE_RATE, updates_per_frame=1)
+            time.sleep(0.2)
+            report = subscriber.ask('report')
+            arrived = {
+                (aircraft, frame)
+                for aircraft, name in enumerate(fixes) for frame, _, _ in report[name]}
+            lost = sum((aircraft, frame) not in arrived for aircraft, frame in answered)
+            rows.append([
+                f'{rate}/s', f'{len(answered) / length:.0f}', len(answered),
+                len(answered) - lost, lost, f'{cpu:.0f}', f'{bare_rate:.0f}',
+                bare_sent, bare_lost])
+    show(
+        f'Highest rate without loss: fix of {THROUGHPUT_AIRCRAFT} aircraft in turn, from the '
+        f"peer's replies to a subscriber of another process\n({QOS}; the other topics are "
+        'published too; bare: rclpy publishing fix alone)',
+        ('offered', 'updates/s', 'sent', 'received', 'lost', '% of a core', 'bare/s', 'bare sent',
+         'bare lost'), rows)
+
+
+def startup(goals: Goals) -> None:
+    """Measure the time from a process's start to its first message elsewhere."""
+    times, bare_times = [], []
+    fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
+    with Peer('xpc') as peer, Peer('subscriber') as subscriber:
+        subscriber.ask('open', topics={fix: 'fix', bare_fix: 'fix'})
+        for _ in range(STARTS):
+            subscriber.ask('report')
+            begin = time.time_ns()
+            with running_node(peer, rate=50.0, budget=240.0):
+                wait(subscriber, fix)
+                times.append((subscriber.ask('report')[fix][0][2] - begin) / 1e9)
+            begin = time.time_ns()
+            with Peer('publisher') as publisher:
+                publisher.ask('open', topics={bare_fix: 'fix'})
+                publisher.ask('publish', groups=[[bare_fix]], rate=50.0, seconds=0.02)
+                wait(subscriber, bare_fix)
+                bare_times.append((subscriber.ask('report')[bare_fix][0][2] - begin) / 1e9)
+    median = float(np.median(times))
+    show(
+        f'Process start to first message at a waiting subscriber, of {STARTS} starts each',
+        ('process', 'median s', f'goal {STARTUP_S}', 'fastest s', 'slowest s'),
+        (
+            ['xpc_node', f'{median:.2f}', goals.at_most(median, STARTUP_S), f'{min(times):.2f}',
+             f'{max(times):.2f}'],
+            ['bare rclpy publisher', f'{float(np.median(bare_times)):.2f}', '',
+             f'{min(bare_times):.2f}', f'{max(bare_times):.2f}'],
+        ))
+
+
+def fleet(_: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:
+    """Measure how the cost grows with the number of aircraft."""
+    rows = []
+    with Peer('xpc') as peer:
+        peer.ask('pace', frame_rate=frame_rate)
+        for aircraft, budget in FLEETS:
+            fixes = fix_topics(aircraft)
+            with (
+                Peer('subscriber') as subscriber,
+                running_node(peer, range(aircraft), 50.0, budget) as node,
+            ):
+                subscriber.ask('open', topics=dict.fromkeys(fixes, 'fix'))
+                wait(subscriber, *fixes)
+                peer.ask('report')
+                subscriber.ask('report')
+                before, begin = cpu_seconds(node.pid), time.monotonic()
+                time.sleep(seconds)
+                report = subscriber.ask('report')
+                length = time.monotonic() - begin
+                cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
+                memory = memory_mb(node.pid)
+                dropped = peer.ask('report')['dropped']
+            rates = [len(report[name]) / length for name in fixes]
+            limit = min(
+                50.0, budget / 2 / aircraft, UPDATES_IN_FLIGHT * frame_rate / aircraft)
+            rows.append([
+                aircraft, f'{budget:g}', f'{np.mean(rates):.1f}', f'{min(rates):.1f}',
+                f'{limit:.1f}', f'{cpu:.1f}', f'{10 * cpu / sum(rates):.2f}', f'{memory:.0f}',
+                dropped])
+    show(
+        f'Aircraft at rate 50, peer of {frame_rate:g} frames/s (limit: rate, budget, or '
+        f'{UPDATES_IN_FLIGHT} updates a frame, the share of\nthe 20 datagrams that the plugin '
+        'reads)',
+        ('aircraft', 'datagrams/s allowed', 'updates/s each', 'slowest', 'limit', '% of a core',
+         'ms an update', 'RSS MB', 'dropped by peer'), rows)
+
+
+# Consistency: without ROS, for the loop that it is compared with has none.
+
+
+class PolledStates:
+    """The states that our session makes of a peer, for as long as the context lasts."""
+
+    def __init__(self, port: int) -> None:
+        self.updates: list[Telemetry] = []
+        session = XpcSession({0: xplane.OWN_DATAREFS}, rate=0.0, hears_beacons=False)
+        self._link = UdpLoop(
+            session, lambda _: UdpSocket(peer=('127.0.0.1', port), sender='127.0.0.1'),
+            self._take, lambda error: None)
+        self._link.start()
+        self._link.call(session.start)
+
+    def _take(self, event: object, stamp_ns: int) -> None:
+        if isinstance(event, Telemetry):
+            self.updates.append(event)
+
+    def __enter__(self) -> 'PolledStates':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._link.close()
+
+
+def same_frame(update: Telemetry) -> bool:
+    """
+    Tell whether both replies of an update show the same attitude, to the last bit.
+
+    The session compares the places; in flight the attitude changes with each frame as well.
+    """
+    names = [f'sim/flightmodel/position/{name}' for name in ('theta', 'phi', 'psi')]
+    values = tuple(update.values[xplane.OWN_INDEX[name]][0] for name in names)
+    position = update.position
+    return values == (position.pitch, position.roll, position.heading)
+
+
+class BlockingClient:
+    """A client that sends a request, waits for its reply, and only then sends the next."""
+
+    def __init__(self, port: int, calls: int) -> None:
+        where = 'sim/flightmodel/position/'
+        timed = [xplane.TIME, where + 'local_vx', where + 'local_vy', where + 'local_vz']
+        requests: list[xpc.Request] = [
+            xpc.GetDatarefs(tuple(timed)), xpc.GetPosition(), xpc.GetControls(),
+            xpc.GetDatarefs((where + 'P', where + 'Q', where + 'R')),
+            xpc.GetDatarefs((xplane.TIME, 'sim/flightmodel/forces/g_nrml')),
+        ]
+        self._requests = [xpc.encode(message) for message in requests[:calls - 1] + requests[-1:]]
+        self._port = port
+        self.spreads_ms: list[float] = []
+        self.timeouts = 0
+
+    def run(self, seconds: float) -> None:
+        """Ask for whole states, one call after the other, for a while."""
+        end = time.monotonic() + seconds
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+            link.settimeout(0.1)
+            link.connect(('127.0.0.1', self._port))
+            while time.monotonic() < end:
+                try:
+                    first, *_, last = [self._call(link, request) for request in self._requests]
+                except TimeoutError:
+                    self.timeouts += 1
+                    continue
+                assert isinstance(first, xpc.Datarefs) and isinstance(last, xpc.Datarefs)
+                self.spreads_ms.append(1e3 * (last.rows[0][0] - first.rows[0][0]))
+
+    @staticmethod
+    def _call(link: socket.socket, request: bytes) -> xpc.Reply:
+        link.send(request)
+        return xpc.decode_reply(link.recv(4096))
+
+
+def simulator(frame_rate: float, *options: str) -> Any:
+    """Run the package's simulator with an aircraft in flight."""
+    return executable(
+        'simulator', 'xpc', '--port', '0', '--no-beacon', '--frame-rate', f'{frame_rate:g}',
+        *options, output=subprocess.PIPE)
+
+
+def port_of(process: subprocess.Popen[str]) -> int:
+    """Return the port that a simulator says it listens at."""
+    assert process.stdout
+    line = process.stdout.readline()
+    found = re.search(r':(\d+),', line)
+    if found is None:
+        raise RuntimeError(f'the simulator said: {line}')
+    return int(found[1])
+
+
+def consistency(goals: Goals, seconds: float = 3.0) -> None:
+    """Measure how many states a second are complete, and how far apart in time their parts."""
+    rows: list[list[object]] = []
+    for frame_rate in FRAME_RATES:
+        with simulator(frame_rate) as process:
+            port = port_of(process)
+            with PolledStates(port) as states:
+                time.sleep(0.5)
+                first = len(states.updates)
+                time.sleep(seconds)
+                updates = states.updates[first:]
+            rate = len(updates) / seconds
+            whole = sum(map(same_frame, updates))
+            spread = 0.0 if whole == len(updates) else 1e3 / frame_rate
+            met = goals.at_least(min(rate / frame_rate, SHARE_OF_FRAMES + whole - len(updates)),
+                                 SHARE_OF_FRAMES)
+            rows.append([
+                f'{frame_rate:g} frames/s, this session', f'{rate:.1f}', met,
+                f'{spread:.0f}', f'{spread:.0f}', f'{whole} of {len(updates)}', 0])
+            for calls in (4, 5):
+                client = BlockingClient(port, calls)
+                client.run(seconds)
+                spreads = client.spreads_ms
+                rows.append([
+                    f'{frame_rate:g} frames/s, loop of {calls} calls',
+                    f'{len(spreads) / seconds:.1f}', '', f'{np.median(spreads):.0f}',
+                    f'{max(spreads):.0f}', f'{sum(s == 0.0 for s in spreads)} of {len(spreads)}',
+                    client.timeouts])
+    show(
+        'Whole states (one update of all parts) and the simulated time between their parts, '
+        "from the package's simulator",
+        ('peer and client', 'updates/s', f'goal {100 * SHARE_OF_FRAMES:.0f} % of frames, whole',
+         'spread ms', 'worst ms', 'of one frame', 'timeouts'), rows)
+
+
+FIGURES = {
+    figure.__name__: figure
+    for figure in (latency, commands, load, throughput, startup, fleet, consistency)}
+
+
+def main(names: Sequence[str] = tuple(FIGURES)) -> int:
+    """Print the figures; return 1 if a goal was missed."""
+    goals = Goals()
+    for name in names:
+        FIGURES[name](goals)
+    return int(goals.missed > 0)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:] or tuple(FIGURES)))

@@ -1,0 +1,212 @@
+"""Commands and services of xplane_udp_node beside command/controls."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+import math
+from typing import TYPE_CHECKING
+
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool
+
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
+from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
+from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
+
+if TYPE_CHECKING:
+    from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+
+# Commands that may come in a row, each of which counts.
+_DEPTH = 10
+
+# What a value may lose on its way there and back as a float32.
+_READ_BACK_TOLERANCE = 1e-5
+
+_FIRST_WITH_VEHS = 12
+_BY_POSITION = 6
+_SENT = 'sent; X-Plane does not confirm it'
+
+
+class XplaneUdpCommands:
+    """Subscriptions and services of one xplane_udp_node; each checks, converts and sends."""
+
+    def __init__(self, node: XplaneUdpNode, undulation: Undulation) -> None:
+        self._node = node
+        self._undulation = undulation
+        node.make_command(AircraftPose, 'command/pose', self._pose)
+        node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
+        node.make_command(DataRows, 'command/data', self._data, _DEPTH)
+        node.make_service(GetDatarefs, 'get_datarefs', self._get_datarefs)
+        node.make_service(SetDatarefs, 'set_datarefs', self._set_datarefs)
+        node.make_service(RunCommand, 'run_command', self._run_command)
+        node.make_service(SelectRows, 'select_rows', self._select_rows)
+        node.make_service(SetBool, 'pause', self._pause)
+
+    # Topics.
+
+    def _datarefs(self, message: Datarefs) -> None:
+        self._write(_items(message.names, message.sizes, message.values))
+
+    def _write(self, items: Sequence[tuple[str, Sequence[float]]]) -> None:
+        messages = [xplane_udp.Dref(value, name)
+                    for item in items for name, value in _elements(*item)]
+        # All or none: what cannot be sent is found before anything is.
+        for message in messages:
+            xplane_udp.encode(message)
+        for message in messages:
+            self._node.send(message)
+
+    def _data(self, message: DataRows) -> None:
+        count = len(message.rows)
+        if len(message.values) != VALUES_PER_ROW * count:
+            raise ValueError(
+                f'{count} rows need {VALUES_PER_ROW * count} values, got {len(message.values)}')
+        if not count:
+            return
+        values = [None if math.isnan(value) else value for value in message.values]
+        integers = INTEGER_INPUTS.get(self._node.session.version or 0, {})
+        self._node.send(xplane_udp.Data(tuple(
+            xplane_udp.Segment(
+                row, tuple(values[VALUES_PER_ROW * place:VALUES_PER_ROW * (place + 1)]),
+                integers.get(row, ()))
+            for place, row in enumerate(message.rows))))
+
+    def _pose(self, message: AircraftPose) -> None:
+        node = self._node
+        kind = node.parameters.pose_message
+        version = node.session.version
+        if kind == 'auto':
+            kind = 'vehs' if version is not None and version >= _FIRST_WITH_VEHS else 'prel'
+        if kind == 'vehs' and version is not None and version < _FIRST_WITH_VEHS:
+            raise ValueError(f'X-Plane {version} does not know VEHS; take vehx or prel')
+        lat, lon, altitude = self._place(message)
+        roll, pitch, heading = self._attitude(message)
+        if kind == 'prel':
+            node.send(xplane_udp.Prel(
+                _BY_POSITION, lat=lat, lon=lon, ele_m=altitude, psi_true=heading,
+                speed_m_s=self._speed()))
+        else:
+            place = xplane_udp.Vehs if kind == 'vehs' else xplane_udp.Vehx
+            node.send(place(0, lat, lon, altitude, heading, pitch, roll))
+        if not math.isnan(message.gear):
+            node.link.call(node.session.set_controls, {'gear': message.gear})
+
+    # Services.
+
+    async def _get_datarefs(
+        self, request: GetDatarefs.Request, response: GetDatarefs.Response
+    ) -> None:
+        values = await self._node.read(self._node.session.read_datarefs, request.names)
+        response.sizes = array('I', [value is not None for value in values])
+        response.values = array('f', [value for value in values if value is not None])
+        unknown = [name for name, value in zip(request.names, values, strict=True)
+                   if value is None]
+        response.success = True
+        response.message = f'no answer: {", ".join(unknown)}' if unknown else ''
+
+    async def _set_datarefs(
+        self, request: SetDatarefs.Request, response: SetDatarefs.Response
+    ) -> None:
+        items = _items(request.names, request.sizes, request.values)
+        self._write(items)
+        elements = [element for item in items for element in _elements(*item)]
+        values = await self._node.read(
+            self._node.session.read_datarefs, [name for name, _ in elements])
+        wrong = []
+        for (name, wanted), got in zip(elements, values, strict=True):
+            if got is None:
+                wrong.append(f'{name} gives no answer')
+            elif not math.isclose(wanted, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6):
+                wrong.append(f'{name} reads back as {got:.6g}')
+        response.success = not wrong
+        response.message = '; '.join(wrong)
+
+    def _run_command(
+        self, request: RunCommand.Request, response: RunCommand.Response
+    ) -> None:
+        if request.action != RunCommand.Request.ONCE:
+            raise ValueError("X-Plane's own UDP runs a command once; it cannot hold one")
+        self._node.send(xplane_udp.Cmnd(request.name))
+        response.success = True
+        response.message = _SENT
+
+    def _select_rows(
+        self, request: SelectRows.Request, response: SelectRows.Response
+    ) -> None:
+        # The parameter is the one place that says which rows are chosen.
+        result, = self._node.set_parameters([Parameter(
+            'data_rows', Parameter.Type.INTEGER_ARRAY, list(request.rows))])
+        response.success = result.successful
+        response.message = result.reason
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        self._node.link.call(self._node.session.pause, request.data)
+        response.success = True
+        response.message = _SENT
+
+    # Where to place: a NaN stays what it is.
+
+    def _place(self, message: AircraftPose) -> tuple[float, float, float]:
+        """Return latitude and longitude in degrees and the altitude above mean sea level."""
+        state = self._node.last_state
+        if state is None:
+            if any(map(math.isnan, (message.latitude, message.longitude, message.altitude))):
+                raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
+            lat, lon = message.latitude, message.longitude
+        else:
+            lat = _given(message.latitude, state.latitude_deg)
+            lon = _given(message.longitude, state.longitude_deg)
+            if math.isnan(message.altitude):
+                return lat, lon, state.altitude_msl
+        return lat, lon, ellipsoid_to_msl(message.altitude, self._undulation.height_m(lat, lon))
+
+    def _attitude(self, message: AircraftPose) -> tuple[float, float, float]:
+        """Return roll, pitch and heading in degrees."""
+        asked = (message.roll, message.pitch, message.heading)
+        state = self._node.last_state
+        if state is None or state.orientation is None:
+            if any(map(math.isnan, asked)):
+                raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
+            roll, pitch, heading = asked
+        else:
+            now = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
+            roll, pitch, heading = map(_given, asked, now)
+        return roll / DEGREE, pitch / DEGREE, heading / DEGREE % 360.0
+
+    def _speed(self) -> float:
+        """Return the speed to start a flight with: the present one through the air."""
+        state = self._node.last_state
+        speed = None if state is None or state.air is None else state.air.true_airspeed
+        return 0.0 if speed is None else max(speed, 0.0)
+
+
+def _given(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value
+
+
+def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:
+    """Return what to write one by one: a list is the first elements of an array."""
+    if len(values) == 1:
+        return [(name, values[0])]
+    return [(f'{name}[{number}]', value) for number, value in enumerate(values)]
+
+
+def _items(
+    names: Sequence[str], sizes: Sequence[int], values: Sequence[float]
+) -> list[tuple[str, Sequence[float]]]:
+    """Return names with their values; ValueError if the numbers do not add up."""
+    if len(names) != len(sizes) or sum(sizes) != len(values):
+        raise ValueError(
+            f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
+            f'{len(values)} values do not belong together')
+    items = []
+    start = 0
+    for name, size in zip(names, sizes, strict=True):
+        items.append((name, values[start:start + size]))
+        start += size
+    return items
