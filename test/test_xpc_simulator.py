@@ -9,26 +9,20 @@ import json
 import math
 from pathlib import Path
 import random
-import select
-import socket
 import struct
-import threading
-import time
 from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols import xpc
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
-from xplane_bridge.simulators.endpoints import MemoryEndpoint, UdpEndpoint
+from xplane_bridge.simulators.endpoints import MemoryEndpoint
 from xplane_bridge.simulators.faults import SimulatorCrash
-from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace, XpcPlugin
 
@@ -1199,166 +1193,3 @@ def test_mutated_requests_do_no_other_harm_than_the_known_crashes(generation):
             bench = Bench(generation)
         bench.world.advance(0.01)
     assert all(map(math.isfinite, expected_place(bench)))
-
-
-# Over real sockets
-
-DEADLINE = 5.0
-
-
-@pytest.fixture
-def client():
-    """Return a UDP socket as NASA's clients have it, but patient."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.bind(('127.0.0.1', 0))
-        client.settimeout(DEADLINE)
-        yield client
-
-
-def udp_face(generation='rc6', **options):
-    """Return a face at a free port."""
-    return XpcFace(UdpEndpoint(), generation, **options)
-
-
-def test_a_lock_step_client_is_answered_frame_by_frame(client):
-    face = udp_face()
-    with running(face) as server:
-        client.connect(face.endpoint.address)
-        client.send(ctrl(elevator=0.25))
-        first = server.simulation.frames
-        for _ in range(15):
-            client.send(GETC)
-            assert client.recv(4096) == b'CTRL\0' + struct.pack(
-                '<4fbfBf', 0.25, 0.0, 0.0, server.state().engines[0].throttle, 1, 0.0, 0, 0.0)
-        assert server.simulation.frames - first >= 2
-
-
-def test_answers_come_at_frame_boundaries(client):
-    frames = []
-    face = udp_face()
-    chance = random.Random(1)
-    latencies = []
-    with running(face, on_frame=lambda now, state: frames.append(now)) as server:
-        client.connect(face.endpoint.address)
-        for _ in range(40):
-            # At random times, that is: not just after a frame.
-            server.wait(chance.uniform(0.0, 0.03))
-            sent = time.monotonic()
-            client.send(GETP)
-            client.recv(4096)
-            received = time.monotonic()
-            latencies.append(received - sent)
-            boundary = server.call(lambda _: frames[-1])
-            # A frame began between request and answer, or was just at work.
-            assert sent - 0.005 <= boundary <= received
-    mean = sum(latencies) / len(latencies)
-    # Half a frame is 8.3 ms. The real one: 9.6 ms in the mean.
-    assert 0.002 < mean < 0.025
-
-
-def test_both_requests_of_one_frame_are_answered_with_the_same_state(client):
-    states = []
-    face = udp_face()
-    with running(face, frame_rate=30.0, on_frame=lambda now, state: states.append(state)):
-        client.connect(face.endpoint.address)
-        for _ in range(5):
-            client.send(GETP)
-            client.send(names(b'GETD', POSITION + 'latitude', POSITION + 'longitude'))
-            position, resp = client.recv(4096), client.recv(4096)
-            lat, lon = struct.unpack_from('<2d', position, 6)
-            assert rows_of(resp) == [struct.unpack('<f', struct.pack('<f', v)) for v in (lat, lon)]
-    assert (lat, lon) in [(state.lat_deg, state.lon_deg) for state in states]
-
-
-def test_a_backlog_behind_a_freeze(client):
-    face = udp_face()
-    with running(face) as server:
-        for backlog, answers in ((4, 4), (25, 20)):
-            server.freeze()
-            for _ in range(backlog):
-                client.sendto(GETP, face.endpoint.address)
-            assert not select.select([client], [], [], 0.1)[0]
-            server.resume()
-            for _ in range(answers):
-                client.recv(4096)
-            assert not select.select([client], [], [], 0.1)[0]
-
-
-def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
-    face = udp_face()
-    with running(face) as server:
-        address = face.endpoint.address
-        client.connect(address)
-        client.send(b'SIMU\0\1')
-        client.send(conn(client.getsockname()[1]))
-        assert client.recv(4096) == b'CONF\0\0'
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-            other.settimeout(DEADLINE)
-            other.bind(('127.0.0.1', 0))
-            other.connect(address)
-            other.send(conn(other.getsockname()[1]))
-            assert other.recv(4096) == b'CONF\0\1'
-        assert server.call(lambda world: world.frozen(0))
-        server.switch_off()
-        client.send(GETP)
-        with pytest.raises(ConnectionRefusedError):
-            client.recv(4096)
-        server.switch_on()
-        assert face.endpoint.address == address
-        assert not server.call(lambda world: world.frozen(0))
-        client.send(conn(client.getsockname()[1]))
-        assert client.recv(4096) == b'CONF\0\0'
-
-
-def test_a_request_that_crashes_ends_the_server(client):
-    face = udp_face()
-    with pytest.raises(SimulatorCrash, match='5111 bytes'), running(face) as server:
-        client.connect(face.endpoint.address)
-        client.send(names(b'GETD', *[LONG_TEXT] * 5))
-        assert len(client.recv(65536)) == 5111
-        assert server.wait(DEADLINE)
-        client.send(GETP)
-        with pytest.raises(ConnectionRefusedError):
-            client.recv(4096)
-
-
-def test_the_beacon_is_heard_on_this_machine():
-    face = udp_face(beacon_interfaces=('127.0.0.1',))
-    listener = UdpSocket(('', 49710), group='239.255.1.1')
-    try:
-        with running(face) as server:
-            server.freeze()     # it goes on while nothing is answered
-            port = face.endpoint.address[1]
-            expected = b'BECN\0' + struct.pack('<HI', port, 12100) + b'1.3-rc.1' + bytes(8)
-            begin = time.monotonic()
-            heard = None
-            while heard is None and time.monotonic() - begin < DEADLINE:
-                select.select([listener], [], [], 0.1)
-                while (received := listener.receive()) is not None:
-                    # Others on this machine may have a simulator too.
-                    if received.data == expected:
-                        heard = received
-            assert heard is not None and heard.sender == ('127.0.0.1', port)
-            assert time.monotonic() - begin > 0.5
-    finally:
-        listener.close()
-
-
-def test_frames_keep_time_and_cost_little():
-    times = []
-    enough = threading.Event()
-
-    def on_frame(now, state):
-        times.append((now, state.time))
-        if len(times) == 61:
-            enough.set()
-
-    before = time.process_time()
-    with running(udp_face(), on_frame=on_frame):
-        assert enough.wait(DEADLINE)
-    cpu = time.process_time() - before
-    seconds = times[60][0] - times[0][0]
-    assert 0.95 < seconds < 1.5
-    # The model's time goes with the real one, in its steps of 1/120 s.
-    assert times[60][1] - times[0][1] == pytest.approx(seconds, abs=0.06)
-    assert cpu < 0.6

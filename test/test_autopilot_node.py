@@ -1,0 +1,135 @@
+"""The autopilot's node, through real topics against the simulated X-Plane."""
+
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from sensor_msgs.msg import Imu, NavSatFix
+from std_srvs.srv import SetBool
+
+from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
+from xplane_bridge.nodes.autopilot import AutopilotNode
+from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.xpc import XpcNode
+
+
+@pytest.fixture
+def flight(ros, simulator):
+    """Bring up simulator, bridge and autopilot."""
+    port = simulator('xpc')
+    ros.subscribe(FlightControls, '/command/controls')
+    ros.subscribe(Imu, '/imu/data')
+    ros.subscribe(NavSatFix, '/fix')
+    ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+    ros.start(XpcNode, port=port, rate=50.0)
+    ros.next('/fix')
+    return ros
+
+
+def engage(ros, on=True):
+    return ros.call(SetBool, '/autopilot/engage', SetBool.Request(data=on))
+
+
+def test_it_commands_nothing_until_engaged_and_nothing_after(flight):
+    flight.start(AutopilotNode)
+    flight.wait_for(lambda: engage(flight).success, 'telemetry at the autopilot')
+    first = flight.next('/command/controls')
+    assert first.elevator == pytest.approx(0.0, abs=0.05)
+    assert 0.3 < first.throttle < 1.0
+    assert math.isnan(first.gear)
+    assert math.isnan(first.flaps)
+    assert engage(flight, False).success
+    count = len(flight.messages['/command/controls'])
+    flight.next('/imu/data', 20)
+    assert len(flight.messages['/command/controls']) - count <= 1
+
+
+def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):
+    flight.start(AutopilotNode, engage=True)
+    held = flight.next('/autopilot/active_target')
+    targets = flight.publisher(AutopilotTarget, '/autopilot/target')
+    targets.publish(AutopilotTarget(
+        altitude=math.nan, heading=held.heading + 1.0, airspeed=math.nan))
+    target = flight.next('/autopilot/active_target')
+    assert target.altitude == held.altitude
+    assert target.heading == pytest.approx(held.heading + 1.0)
+
+    def bank(message):
+        # Body FLU to ENU: the left axis points up by sin(bank) when the right wing is down.
+        q = message.orientation
+        return 2.0 * (q.y * q.z + q.w * q.x)
+
+    flight.next('/imu/data', where=lambda message: bank(message) > math.sin(math.radians(15.0)))
+
+
+def test_targets_may_come_as_parameters(flight):
+    flight.start(AutopilotNode, engage=True, altitude=1600.0, heading_deg=45.0, airspeed=48.0)
+    target = flight.next('/autopilot/active_target')
+    assert target.altitude == 1600.0
+    assert target.heading == pytest.approx(math.radians(45.0))
+    assert target.airspeed == 48.0
+
+
+def test_engaging_without_telemetry_is_refused_with_a_sentence(ros):
+    ros.start(AutopilotNode)
+    response = engage(ros)
+    assert not response.success
+    assert 'telemetry' in response.message
+
+
+def test_old_telemetry_is_not_flown_by(ros):
+    ros.subscribe(FlightControls, '/command/controls')
+    ros.start(AutopilotNode, engage=True)
+    imu, fix, air = (
+        ros.publisher(kind, topic) for kind, topic in
+        ((Imu, '/imu/data'), (NavSatFix, '/fix'), (AirData, '/air_data')))
+    level = Imu()
+    level.orientation.w = 1.0
+
+    def publish(all_of_it):
+        level.header.stamp.nanosec += 20_000_000
+        if all_of_it:
+            fix.publish(NavSatFix(altitude=1000.0))
+            air.publish(AirData(indicated_airspeed=50.0))
+        imu.publish(level)
+
+    def commanded(count):
+        publish(True)
+        return len(ros.messages['/command/controls']) > count
+
+    ros.wait_for(lambda: commanded(3), 'commands')
+
+    def silent():
+        # The attitude goes on coming, altitude and airspeed do not.
+        publish(False)
+        silent.calls += 1
+        before, silent.count = silent.count, len(ros.messages['/command/controls'])
+        silent.quiet = silent.quiet + 1 if before == silent.count else 0
+        level.header.stamp.nanosec %= 900_000_000
+        return silent.quiet >= 10
+
+    silent.calls = silent.quiet = silent.count = 0
+    ros.wait_for(silent, 'the autopilot to stop')
+
+
+def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
+    ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+    ros.start(AutopilotNode, engage=True)
+    imu, fix, air = (
+        ros.publisher(kind, topic) for kind, topic in
+        ((Imu, '/imu/data'), (NavSatFix, '/fix'), (AirData, '/air_data')))
+    level = Imu()
+    level.orientation.w = 1.0
+
+    def engaged():
+        fix.publish(NavSatFix(altitude=1000.0))
+        air.publish(AirData(indicated_airspeed=math.nan, true_airspeed=61.0))
+        imu.publish(level)
+        return ros.messages['/autopilot/active_target']
+
+    ros.wait_for(engaged, 'the autopilot to engage')
+    assert ros.messages['/autopilot/active_target'][-1].airspeed == 61.0

@@ -1,0 +1,122 @@
+"""
+The autopilot flies a simulated aircraft through a whole protocol, free of any clock.
+
+Simulator, datagrams, session and conversions are the real ones; only sockets and time are not.
+"""
+
+import math
+
+import pytest
+
+from xplane_bridge.autopilot import Autopilot, Measurement, Target
+from xplane_bridge.conversions import frames, xplane
+from xplane_bridge.experiments.demo import STEPS
+from xplane_bridge.experiments.response import step_response
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+
+pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
+
+FRAME = 1.0 / 60.0
+BRIDGE = ('127.0.0.1', 50000)
+
+
+class XpcLoop:
+    """XpcSession and simulated plugin, frame by frame, with 50 updates a second."""
+
+    def __init__(self):
+        from xplane_bridge.simulators.aircraft import Aircraft
+        from xplane_bridge.simulators.endpoints import MemoryEndpoint
+        from xplane_bridge.simulators.world import World
+        from xplane_bridge.simulators.xpc import XpcFace
+        self.world = World(Aircraft())
+        self.endpoint = MemoryEndpoint()
+        self.face = XpcFace(self.endpoint)
+        self.face.open(self.world, 0.0)
+        self.session = XpcSession({0: xplane.OWN_DATAREFS}, rate=50.0)
+        self.session.start(0.0)
+        self.channels = {}
+        self.now = 0.0
+
+    def frame(self):
+        """Let one frame pass; return the states that arrived."""
+        for channel, data in self.session.poll(self.now):
+            if data is not None:
+                port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
+                self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
+        self.now += FRAME
+        self.world.advance(FRAME)
+        self.face.frame(self.now)
+        names = {port: channel for channel, port in self.channels.items()}
+        states = []
+        for data, (_, port) in self.endpoint.collect():
+            for event in self.session.receive(names[port], data, self.now):
+                if isinstance(event, Telemetry):
+                    place = event.position
+                    states.append(xplane.own_state(
+                        (place.lat, place.lon, place.alt),
+                        (place.heading, place.pitch, place.roll), event.values))
+        return states
+
+    def command(self, controls):
+        self.session.set_controls(xpc.Controls(
+            elevator=controls.elevator, aileron=controls.aileron, rudder=controls.rudder,
+            throttle=controls.throttle), self.now)
+
+
+def measure(state):
+    """Return what the autopilot's node makes of the common topics of a state."""
+    roll, pitch, yaw = frames.quaternion_to_euler(state.orientation)
+    roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd(state.angular_velocity)
+    return Measurement(
+        roll=roll, pitch=-pitch, heading=frames.yaw_to_heading(yaw), roll_rate=roll_rate,
+        pitch_rate=pitch_rate, yaw_rate=yaw_rate, altitude=state.altitude_msl,
+        airspeed=state.air.indicated_airspeed)
+
+
+def fly(loop, law, seconds, log):
+    """Fly on; append (time, measurement) to the log."""
+    end = loop.now + seconds
+    while loop.now < end:
+        for state in loop.frame():
+            now = measure(state)
+            if not log:
+                law.engage(now, state.controls)
+            log.append((state.time, now))
+            dt = log[-1][0] - log[-2][0] if len(log) > 1 else 0.0
+            loop.command(law.update(now, dt))
+
+
+@pytest.mark.parametrize('step', STEPS, ids=lambda step: step.quantity)
+def test_autopilot_flies_x_plane_connect_within_the_criteria_of_the_demo(step):
+    loop, law, log = XpcLoop(), Autopilot(), []
+    fly(loop, law, 3.0, log)
+    start = getattr(law.target, step.quantity)
+    values = {name: getattr(law.target, name) for name in ('altitude', 'heading', 'airspeed')}
+    values[step.quantity] += step.change
+    law.target = Target(**values)
+    begun = len(log)
+    fly(loop, law, step.duration, log)
+    response = step_response(
+        [time for time, _ in log[begun:]],
+        [getattr(now, step.quantity) for _, now in log[begun:]],
+        start, start + step.change, step.band)
+    assert response.settling <= step.settling
+    assert response.overshoot <= step.overshoot
+    assert loop.session.statistics.lost == 0
+
+
+def test_what_the_autopilot_sees_is_what_the_aircraft_does():
+    loop, law, log = XpcLoop(), Autopilot(), []
+    fly(loop, law, 3.0, log)
+    law.target = Target(law.target.altitude, law.target.heading + 1.0, law.target.airspeed)
+    fly(loop, law, 4.0, log)
+    value = loop.world.aircraft.property_value
+    now = log[-1][1]
+    # The last update is of the last frame or of the one before.
+    assert now.roll == pytest.approx(value('attitude/phi-rad'), abs=0.02)
+    assert now.roll > math.radians(15.0)
+    assert now.heading == pytest.approx(value('attitude/psi-rad'), abs=0.01)
+    assert now.yaw_rate == pytest.approx(value('velocities/r-rad_sec'), abs=0.02)
+    assert now.airspeed == pytest.approx(value('velocities/vc-kts') * 0.514444, abs=0.1)
+    assert now.altitude == pytest.approx(value('position/h-sl-ft') * 0.3048, abs=0.2)

@@ -1,0 +1,164 @@
+"""The command ``simulator`` as a process: its lines, its signals, its exit status."""
+
+from contextlib import contextmanager
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from xplane_bridge.simulators.main import main
+
+DEADLINE = 15.0
+MODULE = [sys.executable, '-m', 'xplane_bridge.simulators.main']
+
+
+@contextmanager
+def simulator(*arguments, command=None):
+    """Start the command at a free port; give the process, and its first line once it is there."""
+    process = subprocess.Popen(
+        [*(command or MODULE), 'xpc', '--port', '0', *arguments], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+    # Without a line in time readline() would wait forever.
+    timer = threading.Timer(DEADLINE, process.kill)
+    timer.start()
+    try:
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+        timer.cancel()
+
+
+def ask(line, request):
+    """Send a request to where a line says that it listens; return the reply."""
+    host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(DEADLINE)
+        client.connect((host, int(port)))
+        client.send(request)
+        return client.recv(4096)
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_it_says_where_it_listens_answers_and_ends_on_a_signal(number):
+    with simulator('--frame-rate', '100', '--no-beacon') as (process, line):
+        assert re.fullmatch(
+            r'X-Plane Connect \(rc6\) of a c172p on 127\.0\.0\.1:\d+, 100 frames/s\n', line)
+        reply = ask(line, b'GETP\0\0')
+        assert reply[:5] == b'POSI\0' and len(reply) == 46
+        process.send_signal(number)
+        rest, errors = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 0
+        assert re.fullmatch(r'stopped after [0-9.]+ s: \d+ frames, 1 datagrams received, 1 sent\n',
+                            rest)
+        assert errors == ''
+
+
+def test_options_reach_the_simulation():
+    with simulator('--plugin', '1.2.1', '--xplane-version', '10', '--latitude', '-33.9',
+                   '--longitude', '151.2', '--altitude', '2000', '--heading', '0', '--airspeed',
+                   '90', '--host', '127.0.0.2', '--frame-rate', '30') as (_, line):
+        assert re.fullmatch(
+            r'X-Plane Connect \(1\.2\.1\) of a c172p on 127\.0\.0\.2:\d+, 30 frames/s\n', line)
+        reply = ask(line, b'GETP\0\0')
+        assert len(reply) == 34
+        lat, lon, alt = struct.unpack_from('<3f', reply, 6)
+        assert (lat, lon, alt) == pytest.approx((-33.9, 151.2, 2000.0), abs=0.5)
+        name = b'sim/weather/aircraft/qnh_pas'      # new in X-Plane 12
+        assert ask(line, b'GETD\0\1' + bytes((len(name),)) + name) == b'RESP\0\1\0'
+
+
+def test_parked():
+    with simulator('--parked') as (_, line):
+        name = b'sim/flightmodel/failures/onground_all'
+        reply = ask(line, b'GETD\0\1' + bytes((len(name),)) + name)
+        assert reply == b'RESP\0\1\1' + struct.pack('<f', 1.0)
+
+
+def test_it_ends_after_its_duration_and_ignores_what_ros_appends():
+    done = subprocess.run(
+        [*MODULE, 'xpc', '--port', '0', '--duration', '0.3', '--ros-args', '-r', '__node:=x',
+         '--params-file', 'y'], capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert [line.split(' ')[0] for line in done.stdout.splitlines()] == ['X-Plane', 'stopped']
+
+
+def test_a_port_in_use_is_said(capsys):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(('127.0.0.1', 0))
+        port = other.getsockname()[1]
+        assert main(['xpc', '--port', str(port)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ''
+    assert re.fullmatch(rf'simulator: UDP 127\.0\.0\.1:{port}: .*another program using it\?\n',
+                        err)
+
+
+def test_without_jsbsim_it_says_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'jsbsim', None)
+    assert main(['xpc', '--port', '0']) == 1
+    assert capsys.readouterr().err == (
+        'simulator: the simulated aircraft needs JSBSim: pip install jsbsim\n')
+
+
+@pytest.mark.parametrize(('options', 'said'), [
+    (['--model', 'nosuch'], "JSBSim has no aircraft 'nosuch'"),
+    (['--altitude', '100'], 'altitude is 100.0 m, must be above the ground'),
+    (['--host', 'no.such.host.invalid'], 'no IPv4 address found'),
+])
+def test_what_cannot_be_simulated_is_said(capsys, options, said):
+    assert main(['xpc', '--port', '0', *options]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('options', 'said'), [
+    (['xpc', '--loss', '2'], "'2' is not a probability"),
+    (['xpc', '--delay', '-1'], "'-1' is not a time in seconds"),
+    (['xpc', '--frame-rate', '0'], "'0' is not a number above 0"),
+    (['xpc', '--frame-rate', 'nan'], "'nan' is not a number above 0"),
+    (['xpc', '--port', '70000'], "'70000' is not a port"),
+    (['xpc', '--plugin', 'rc7'], 'rc7'),
+    (['nosuch'], 'nosuch'),
+    ([], 'FACE'),
+])
+def test_options_out_of_range_are_refused(capsys, options, said):
+    with pytest.raises(SystemExit) as end:
+        main(options)
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_main_gives_the_signals_back():
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    assert main(['xpc', '--port', '0', '--duration', '0.05', '--no-beacon']) == 0
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_a_crash_is_said_and_its_status_is_not_0():
+    with simulator() as (process, line):
+        host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.sendto(b'GETP\0\25', (host, int(port)))
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 1
+        assert errors.startswith('simulator: X-Plane has crashed: aircraft 21 ')
+
+
+def test_faults_by_options():
+    with simulator('--loss', '1') as (process, line):
+        with pytest.raises(TimeoutError):
+            host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.settimeout(0.2)
+                client.sendto(b'GETP\0\0', (host, int(port)))
+                client.recv(4096)
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=DEADLINE)
+        assert ' 1 datagrams received, 0 sent' in rest

@@ -1,0 +1,393 @@
+"""The simulated computer: first in passed-in time, then in real time over real sockets."""
+
+import random
+import select
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from xplane_bridge.links.udp import LinkError, UdpSocket
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.endpoints import MemoryEndpoint, UdpEndpoint
+from xplane_bridge.simulators.faults import Faults, SimulatorCrash
+from xplane_bridge.simulators.server import running, Simulation
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc import XpcFace
+
+DEADLINE = 5.0
+CLIENT = ('127.0.0.1', 50000)
+
+# Requests, byte by byte.
+GETC = b'GETC\0\0'
+GETP = b'GETP\0\0'
+FREEZE_ALL = b'SIMU\0\1'
+ELEVATOR_A_QUARTER = b'CTRL\0' + struct.pack(
+    '<4fbfBf', 0.25, -998.0, -998.0, -998.0, -1, -998.0, 0, -998.0)
+
+
+def getd(*names):
+    """Return a GETD."""
+    return b'GETD\0' + bytes((len(names),)) + b''.join(
+        bytes((len(name),)) + name.encode() for name in names)
+
+
+def conn(port):
+    """Return a CONN."""
+    return b'CONN\0' + struct.pack('<H', port)
+
+
+# In passed-in time
+
+
+class Run:
+    """A simulation in passed-in time, at 50 frames a second."""
+
+    def __init__(self, faults=None, **options):
+        self.endpoint = MemoryEndpoint(faults)
+        self.face = XpcFace(self.endpoint, beacon_interfaces=('127.0.0.1',), **options)
+        self.simulation = Simulation(
+            [self.face], lambda: World(Aircraft()), 50.0, faults)
+        self.now = 0.0
+        self.simulation.open(self.now)
+
+    def frame(self, *requests):
+        """Deliver requests, let a frame pass; return the replies by their tags."""
+        for request in requests:
+            self.endpoint.deliver(request, CLIENT, self.now)
+        self.now += 0.02
+        self.simulation.frame(self.now)
+        self.simulation.poll(self.now)
+        return [data[:4] for data, _ in self.endpoint.collect()]
+
+
+def test_what_comes_during_a_freeze_is_answered_after_it():
+    run = Run()
+    assert run.frame(GETP) == [b'POSI']
+    before = run.simulation.world.total_running_time
+    run.simulation.frozen = True
+    assert [run.frame(GETP) for _ in range(4)] == [[]] * 4
+    assert run.simulation.world.total_running_time == before
+    run.simulation.frozen = False
+    assert run.frame() == [b'POSI'] * 4
+
+
+def test_the_beacon_goes_on_during_a_freeze_and_not_while_it_is_gone():
+    run = Run()
+    run.simulation.frozen = True
+    assert sum((run.frame() for _ in range(105)), []) == [b'BECN'] * 2
+    run.simulation.switched_off = True
+    assert sum((run.frame() for _ in range(105)), []) == []
+    run.simulation.switched_off = run.simulation.frozen = False
+    # The first one a second after the start.
+    assert sum((run.frame() for _ in range(48)), []) == []
+    assert sum((run.frame() for _ in range(7)), []) == [b'BECN']
+
+
+def test_a_restart_loses_what_waits_and_forgets_all():
+    run = Run()
+    request = conn(50001)
+    run.frame(FREEZE_ALL, b'WYPT\0\1\1' + bytes(12), request, request)
+    world = run.simulation.world
+    assert world.frozen(0) and run.face.plugin.screen.waypoints
+    run.simulation.switched_off = True
+    assert run.frame(GETP) == run.frame(GETP) == []
+    run.simulation.switched_off = False
+    assert run.frame() == []
+    assert run.simulation.world is not world and not run.simulation.world.frozen(0)
+    assert run.face.plugin.screen.waypoints == []
+    run.endpoint.deliver(request, CLIENT, run.now)
+    run.now += 0.02
+    run.simulation.frame(run.now)
+    assert run.endpoint.collect() == [(b'CONF\0\0', ('127.0.0.1', 50001))]
+
+
+def test_a_delayed_request_is_answered_in_the_first_frame_after_its_arrival():
+    run = Run(Faults(delay=0.05))
+    run.frame()
+    seen = [run.frame(GETP), *(run.frame() for _ in range(8))]
+    # Sent at 0.02, there at 0.07, answered at 0.08, back at 0.13.
+    assert [n for n, replies in enumerate(seen) if replies] == [5]
+
+
+def test_a_reset_of_the_socket_spares_what_is_still_under_way():
+    run = Run(Faults(delay=0.03))
+    run.frame(*[GETP] * 25)
+    run.frame(GETC)
+    replies = [reply for _ in range(8) for reply in run.frame()]
+    assert replies == [b'POSI'] * 20 + [b'CTRL']
+
+
+def test_freezes_and_restarts_by_schedule():
+    faults = Faults(freeze_every=4.0, freeze_for=0.5, restart_every=9.0, restart_for=1.0, seed=2)
+    runs = [Run(faults), Run(faults)]
+    histories = [[tuple(run.frame(GETP)) for _ in range(3000)] for run in runs]
+    assert histories[0] == histories[1]
+    silent = sum(b'POSI' not in replies for replies in histories[0])
+    # In 60 s: some 13 freezes of 25 frames and 6 restarts of 50.
+    assert 350 < silent < 950
+    # What waited comes at once, at most the 20 of a frame.
+    assert max(map(len, histories[0])) in (20, 21)
+
+
+def test_a_crash_gets_its_last_reply_out():
+    run = Run()
+    run.endpoint.deliver(getd(*['sim/aircraft/view/acf_descrip'] * 5), CLIENT, 0.0)
+    with pytest.raises(SimulatorCrash):
+        run.simulation.frame(0.02)
+    (reply, to), = run.endpoint.collect()
+    assert (len(reply), to) == (5111, CLIENT)
+
+
+def test_each_frame_is_as_long_as_the_rate_says():
+    run = Run()
+    for _ in range(100):
+        run.frame()
+    assert run.simulation.world.total_running_time == pytest.approx(2.0)
+    assert run.simulation.world.aircraft.time == pytest.approx(2.0)
+    assert run.simulation.frames == 100
+
+
+# In real time
+
+
+@pytest.fixture
+def client():
+    """Return a UDP socket as NASA's clients have it, but patient."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.bind(('127.0.0.1', 0))
+        client.settimeout(DEADLINE)
+        yield client
+
+
+def udp_face(generation='rc6', **options):
+    """Return a face at a free port."""
+    return XpcFace(UdpEndpoint(), generation, **options)
+
+
+def test_a_lock_step_client_is_answered_frame_by_frame(client):
+    face = udp_face()
+    with running(face) as server:
+        client.connect(face.endpoint.address)
+        client.send(ELEVATOR_A_QUARTER)
+        first = server.simulation.frames
+        for _ in range(15):
+            client.send(GETC)
+            assert client.recv(4096) == b'CTRL\0' + struct.pack(
+                '<4fbfBf', 0.25, 0.0, 0.0, server.state().engines[0].throttle, 1, 0.0, 0, 0.0)
+        assert server.simulation.frames - first >= 2
+
+
+def test_answers_come_at_frame_boundaries(client):
+    frames = []
+    face = udp_face()
+    chance = random.Random(1)
+    latencies = []
+    with running(face, on_frame=lambda now, state: frames.append(now)) as server:
+        client.connect(face.endpoint.address)
+        for _ in range(40):
+            # At random times, that is: not just after a frame.
+            server.wait(chance.uniform(0.0, 0.03))
+            sent = time.monotonic()
+            client.send(GETP)
+            client.recv(4096)
+            received = time.monotonic()
+            latencies.append(received - sent)
+            begun = server.call(lambda _: list(frames))
+            # A frame began in between, or was just at work.
+            assert any(sent - 0.02 <= frame <= received for frame in begun)
+    # Half a frame is 8.3 ms. The real one: 9.6 ms in the mean.
+    assert 0.002 < sorted(latencies)[20] < 0.02
+
+
+def test_both_requests_of_one_frame_are_answered_with_the_same_state(client):
+    states = []
+    face = udp_face()
+    with running(face, on_frame=lambda now, state: states.append(state)) as server:
+        client.connect(face.endpoint.address)
+        for _ in range(5):
+            server.freeze()
+            client.send(GETP)
+            client.send(getd('sim/flightmodel/position/latitude',
+                             'sim/flightmodel/position/longitude'))
+            server.resume()
+            position, resp = client.recv(4096), client.recv(4096)
+            lat, lon = struct.unpack_from('<2d', position, 6)
+            assert resp == b'RESP\0\2' + struct.pack('<BfBf', 1, lat, 1, lon)
+    assert (lat, lon) in [(state.lat_deg, state.lon_deg) for state in states]
+
+
+def test_a_backlog_behind_a_freeze(client):
+    face = udp_face()
+    with running(face) as server:
+        for backlog, answers in ((4, 4), (25, 20)):
+            server.freeze()
+            for _ in range(backlog):
+                client.sendto(GETP, face.endpoint.address)
+            assert not select.select([client], [], [], 0.1)[0]
+            server.resume()
+            for _ in range(answers):
+                client.recv(4096)
+            assert not select.select([client], [], [], 0.1)[0]
+
+
+def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
+    face = udp_face()
+    with running(face) as server:
+        address = face.endpoint.address
+        client.connect(address)
+        client.send(FREEZE_ALL)
+        client.send(conn(client.getsockname()[1]))
+        assert client.recv(4096) == b'CONF\0\0'
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.settimeout(DEADLINE)
+            other.bind(('127.0.0.1', 0))
+            other.connect(address)
+            other.send(conn(other.getsockname()[1]))
+            assert other.recv(4096) == b'CONF\0\1'
+        assert server.call(lambda world: world.frozen(0))
+        server.switch_off()
+        client.send(GETP)
+        with pytest.raises(ConnectionRefusedError):
+            client.recv(4096)
+        server.switch_on()
+        assert face.endpoint.address == address
+        assert not server.call(lambda world: world.frozen(0))
+        client.send(conn(client.getsockname()[1]))
+        assert client.recv(4096) == b'CONF\0\0'
+
+
+def test_a_request_that_crashes_ends_the_server(client):
+    face = udp_face()
+    with pytest.raises(SimulatorCrash, match='5111 bytes'), running(face) as server:
+        client.connect(face.endpoint.address)
+        client.send(getd(*['sim/aircraft/view/acf_descrip'] * 5))
+        assert len(client.recv(65536)) == 5111
+        assert server.wait(DEADLINE)
+        client.send(GETP)
+        with pytest.raises(ConnectionRefusedError):
+            client.recv(4096)
+
+
+def test_the_beacon_is_heard_on_this_machine():
+    face = udp_face(beacon_interfaces=('127.0.0.1',))
+    listener = UdpSocket(('', 49710), group='239.255.1.1')
+    try:
+        with running(face) as server:
+            server.freeze()     # it goes on while nothing is answered
+            port = face.endpoint.address[1]
+            expected = b'BECN\0' + struct.pack('<HI', port, 12100) + b'1.3-rc.1' + bytes(8)
+            begin = time.monotonic()
+            heard = None
+            while heard is None and time.monotonic() - begin < DEADLINE:
+                select.select([listener], [], [], 0.1)
+                while (received := listener.receive()) is not None:
+                    # Others on this machine may have a simulator too.
+                    if received.data == expected:
+                        heard = received
+            assert heard is not None and heard.sender == ('127.0.0.1', port)
+            assert time.monotonic() - begin > 0.5
+    finally:
+        listener.close()
+
+
+def test_frames_keep_time_and_cost_little():
+    times = []
+    enough = threading.Event()
+
+    def on_frame(now, state):
+        times.append((now, state.time))
+        if len(times) == 61:
+            enough.set()
+
+    before = time.process_time()
+    with running(udp_face(), on_frame=on_frame):
+        assert enough.wait(DEADLINE)
+    cpu = time.process_time() - before
+    seconds = times[60][0] - times[0][0]
+    assert 0.95 < seconds < 1.5
+    # The model's time goes with the real one; it lags if the machine stalls, and never leads.
+    assert seconds - 0.3 < times[60][1] - times[0][1] < seconds + 0.02
+    assert cpu < 0.6
+
+
+def test_missed_frames_are_skipped_and_the_next_one_is_longer():
+    blocked, done = threading.Event(), threading.Event()
+    times = []
+
+    def on_frame(now, state):
+        times.append(now)
+        if len(times) == 3:
+            blocked.wait(DEADLINE)
+        if len(times) == 10:
+            done.set()
+
+    with running(udp_face(), on_frame=on_frame) as server:
+        while len(times) < 3:
+            assert not server.wait(0.01)
+        server.wait(0.2)
+        blocked.set()
+        assert done.wait(DEADLINE)
+    # About twelve frames were missed: they come neither late nor all at once.
+    assert times[3] - times[2] > 0.2
+    assert times[9] - times[3] > 0.08
+
+
+def test_a_port_in_use_is_said_and_leaves_nothing_behind():
+    with running(udp_face()) as server:
+        taken = server.simulation.faces[0].endpoint.address
+        free = UdpEndpoint()
+        with pytest.raises(LinkError, match=f'{taken[1]}.*another program'), running(
+                XpcFace(free), XpcFace(UdpEndpoint(*taken))):
+            pass
+        # The face that could be opened is closed again.
+        UdpSocket(free.address).close()
+
+
+def test_stopping_twice_is_fine():
+    with running(udp_face()) as server:
+        server.stop()
+        assert server.wait(DEADLINE)
+        server.stop()
+
+
+def test_delay_and_duplicates_over_a_real_socket(client):
+    faults = Faults(delay=0.03, jitter=0.02, duplicate=1.0)
+    face = XpcFace(UdpEndpoint(faults=faults))
+    with running(face):
+        client.connect(face.endpoint.address)
+        sent = time.monotonic()
+        for _ in range(4):
+            client.send(GETP)
+        client.recv(4096)
+        # 30 ms to there, 30 ms back.
+        assert time.monotonic() - sent > 0.06
+        # Each request twice, and each answer to it twice.
+        for _ in range(4 * 4 - 1):
+            client.recv(4096)
+        assert not select.select([client], [], [], 0.15)[0]
+    assert (face.counters.received, face.counters.sent) == (4, 16)
+
+
+def test_loss_over_a_real_socket(client):
+    face = XpcFace(UdpEndpoint(faults=Faults(loss=0.5)))
+    answers = 0
+    with running(face):
+        client.connect(face.endpoint.address)
+        for _ in range(15):
+            client.send(GETP)
+        while select.select([client], [], [], 0.2)[0]:
+            client.recv(4096)
+            answers += 1
+    # In the mean 3.75.
+    assert 0 < answers < 12
+
+
+@pytest.mark.parametrize('rate', [0.0, -1.0, float('nan'), float('inf')])
+def test_bad_frame_rates_are_refused(rate):
+    with pytest.raises(ValueError, match='frame_rate'):
+        Simulation([], lambda: None, rate)
