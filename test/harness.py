@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -21,13 +22,16 @@ class Harness:
     """
     Spin an observer node, and the nodes under test, each in an executor thread of its own.
 
-    Whatever is waited for has a deadline; a miss is a failure that says what was waited for.
+    Whatever is waited for has a deadline; a miss is a failure that says what was waited for. What
+    an executor thread raises fails the test at its end.
     """
 
     def __init__(self):
         self.context = Context()
         self.changed = threading.Condition()
         self.messages = defaultdict(list)
+        self.failures = []
+        self._executors = {}
         self._stack = []
 
     def __enter__(self):
@@ -40,10 +44,12 @@ class Harness:
         for close in reversed(self._stack):
             close()
         rclpy.shutdown(context=self.context)
+        assert not self.failures, f'an executor was ended by {self.failures}'
 
     def _spin(self, node):
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(node)
+        self._executors[node] = executor
         thread = threading.Thread(target=self._run, args=(executor,), daemon=True)
         thread.start()
 
@@ -56,13 +62,20 @@ class Harness:
 
         self._stack.append(close)
 
-    @staticmethod
-    def _run(executor):
-        with suppress(rclpy.executors.ExternalShutdownException):
-            executor.spin()
+    def _run(self, executor):
+        try:
+            with suppress(rclpy.executors.ExternalShutdownException):
+                executor.spin()
+        except Exception as error:
+            self.failures.append(error)
+            raise
 
     def start(self, make_node, activate=True, configure=True, namespace=None, **parameters):
-        """Make a node of this package with parameters, bring it up and spin it."""
+        """
+        Make a node of this package with parameters, bring it up and spin it.
+
+        A double underscore in a parameter's name stands for a dot.
+        """
         overrides = [Parameter(name.replace('__', '.'), value=value)
                      for name, value in parameters.items()]
         node = make_node(
@@ -74,8 +87,14 @@ class Harness:
                 node.trigger_activate()
         return node
 
+    def run_in(self, node, function, *arguments):
+        """Return what ``function(*arguments)`` gives in the executor that spins ``node``."""
+        future = self._executors[node].create_task(function, *arguments)
+        return self.wait_for(
+            lambda: [future.result()] if future.done() else None, function.__name__)[0]
+
     def subscribe(self, kind, topic, qos=10):
-        """Collect a topic's messages in self.messages[topic]; wait until it is connected."""
+        """Collect a topic's messages in self.messages[topic]."""
         def collect(message):
             with self.changed:
                 self.messages[topic].append(message)
@@ -121,6 +140,19 @@ class Harness:
                 lambda: [future.result()] if future.done() else None, service, timeout)[0]
         finally:
             self.observer.destroy_client(client)
+
+    def diagnosed(self, name, where=lambda level, message, values: True):
+        """Wait for a status of that name, from now on, for which ``where(...)`` is true."""
+        if '/diagnostics' not in self.messages:
+            self.subscribe(DiagnosticArray, '/diagnostics')
+        with self.changed:
+            since = len(self.messages['/diagnostics'])
+
+        def found():
+            status = self.diagnostics(name, since)
+            return status if status and where(*status) else None
+
+        return self.wait_for(found, f'diagnostics of {name}')
 
     def diagnostics(self, name, since=0):
         """Return the newest status whose name ends in ``name``, as (level, message, values)."""

@@ -307,7 +307,7 @@ def test_x_plane_9_is_told_by_iset_and_6_not_at_all():
     (Wire(trailer=False), b'DSEL\0' + b'0' + struct.pack('<2i', 17, 18)),
 ])
 def test_layout_of_6_can_be_chosen(wire, expected):
-    run = Run(version=6, wire_format=wire).start()
+    run = Run(version=6, wire_format=wire, lose=lambda channel, data: True).start()
     run.transmit()
     assert run.sent[0][2] == expected
 

@@ -229,6 +229,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='demo', description=__doc__)
     parser.add_argument('--bag', default='demo.mcap', help='recording to write')
     parser.add_argument('--picture', default='demo.png', help='picture to draw')
+    parser.add_argument(
+        '--join', action='store_true',
+        help=f'fly what runs below {_NAMESPACE} already, as demo.launch.py does')
     parser.add_argument('--log', default='demo.log', help='output of the processes')
     arguments, _ = parser.parse_known_args(argv)
     # SIGTERM, as launch and CI send it, ends the demo as Ctrl-C does.
@@ -245,16 +248,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with Processes(arguments.log) as processes:
             view = View(monitor)
-            line = processes.start_and_wait('simulator', ['xpc', '--port', '0'])
-            view.say(line)
-            port = re.search(r':(\d+)', line)
-            if port is None:
-                raise DemoFailure(f'the simulator does not say its port: {line}')
-            scope = ['--ros-args', '-r', f'__ns:={_NAMESPACE}']
-            processes.start('xpc_node', [*scope, '-p', f'port:={port[1]}'])
-            processes.start('autopilot_node', scope)
-            processes.start_and_wait(
-                'record', ['--output', arguments.bag, '--namespace', _NAMESPACE])
+            if not arguments.join:
+                _start(processes, view, arguments.bag)
             demo = Demo(node, monitor, view, processes)
             with view:
                 demo.fly()
@@ -276,6 +271,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     node.destroy_node()
     rclpy.try_shutdown()
     return code
+
+
+def _start(processes: Processes, view: View, bag: str) -> None:
+    """Start simulator, bridge, autopilot and recorder."""
+    line = processes.start_and_wait('simulator', ['xpc', '--port', '0'])
+    view.say(line)
+    port = re.search(r':(\d+)', line)
+    if port is None:
+        raise DemoFailure(f'the simulator does not say its port: {line}')
+    scope = ['--ros-args', '-r', f'__ns:={_NAMESPACE}']
+    processes.start('xpc_node', [*scope, '-p', f'port:={port[1]}'])
+    processes.start('autopilot_node', scope)
+    processes.start_and_wait('record', ['--output', bag, '--namespace', _NAMESPACE])
 
 
 def _spin(executor: SingleThreadedExecutor) -> None:

@@ -266,7 +266,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             return UdpSocket((given.bind_address, given.data_port), peer=peer, sender=host)
         except LinkError as error:
             raise LinkError(
-                f'{error} Rows need a port of their own: set data_port, or bind_address') from error
+                f'{error} Rows come to the port data_port; set that or bind_address'
+            ) from error
 
     def _open_beacon(self, host: str | None) -> BeaconSocket | None:
         """Listen to X-Plane's beacon, where the network has multicast."""

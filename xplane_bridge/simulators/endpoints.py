@@ -123,6 +123,11 @@ class UdpEndpoint(Endpoint):
         """Return where peers send to; known once it has been open."""
         return self._address
 
+    def pause(self, seconds: float) -> None:
+        """Wait for some seconds, or until a datagram comes."""
+        assert self._socket is not None
+        select.select([self._socket], [], [], seconds)
+
     def _listen(self) -> None:
         self._socket = UdpSocket(self._address, receive_buffer=_RECEIVE_BUFFER)
         self._address = self._socket.local
@@ -133,11 +138,6 @@ class UdpEndpoint(Endpoint):
             self.counters.send_errors += self._socket.counters.send_errors
             self._socket.close()
             self._socket = None
-
-    def pause(self, seconds: float) -> None:
-        """Wait for some seconds, or until a datagram comes."""
-        assert self._socket is not None
-        select.select([self._socket], [], [], seconds)
 
     def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
         assert self._socket is not None
@@ -182,15 +182,15 @@ class MemoryEndpoint(Endpoint):
         collected, self.outbox = self.outbox, []
         return collected
 
+    def pause(self, seconds: float) -> None:
+        """Do nothing: no time passes here."""
+
     def _listen(self) -> None:
         self._open = True
 
     def _stop_listening(self) -> None:
         self._open = False
         self._inbox.clear()
-
-    def pause(self, seconds: float) -> None:
-        """Do nothing: no time passes here."""
 
     def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
         while self._inbox:

@@ -574,8 +574,9 @@ class XplaneUdpSession:
     def _target(self, version: int, use: int) -> bytes:
         assert self._wire.data_target is not None and self.peer is not None
         kind = wire.Iset if version <= 9 else wire.Ise4
+        address, port = self._wire.data_target(self.peer[0])
         return wire.encode(
-            kind(wire.DATA_OUTPUT_TARGET[version], *self._wire.data_target(self.peer[0]), use), version)
+            kind(wire.DATA_OUTPUT_TARGET[version], address, port, use), version)
 
     def _own_layout(self, version: int) -> Layout:
         """Return how what we send is framed: in the order of what came, if anything did."""

@@ -1,0 +1,419 @@
+"""The simulated X-Plane with its own UDP: recorded bytes in, what the real one does out."""
+
+import json
+import math
+from pathlib import Path
+import struct
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='JSBSim is not installed')
+
+from xplane_bridge.simulators.aircraft import Aircraft  # noqa: E402
+from xplane_bridge.simulators.endpoints import MemoryEndpoint  # noqa: E402
+from xplane_bridge.simulators.main import main  # noqa: E402
+from xplane_bridge.simulators.world import World  # noqa: E402
+from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace  # noqa: E402
+
+VECTORS = {
+    vector['name']: bytes.fromhex(vector['hex'])
+    for vector in json.loads((Path(__file__).parent / 'vectors' / 'xplane_udp.json').read_text())}
+CLIENT = ('10.0.0.1', 40001)
+OTHER = ('10.0.0.1', 40002)
+TARGET = ('10.0.0.1', 49003)
+KNOT = 1852 / 3600
+
+
+@pytest.fixture(scope='module')
+def aircraft():
+    return Aircraft()
+
+
+@pytest.fixture
+def world(aircraft):
+    aircraft.reset()
+    return World(aircraft)
+
+
+def seconds(xplane, duration=1.0, start=100.0, rate=60):
+    """Return what is sent in a time of so many frames a second."""
+    sent = []
+    for frame in range(round(duration * rate)):
+        sent += xplane.frame(start + frame / rate)
+    return sent
+
+
+def rref(freq, index, name):
+    return b'RREF\0' + struct.pack('<ii', freq, index) + name.encode().ljust(400, b'\0')
+
+
+def dref(value, name):
+    return b'DREF\0' + struct.pack('<f', value) + (name.encode() + b'\0').ljust(500)
+
+
+def values(datagram):
+    return dict(struct.iter_unpack('<if', datagram[5:]))
+
+
+def property_of(world, name):
+    return world.aircraft.property_value(name)
+
+
+# RREF
+
+@pytest.mark.parametrize('name', [
+    'RREF_subscribe', 'measured_pyxpudpserver_rref_subscribe'])
+def test_recorded_subscription_is_served(world, name):
+    xplane = XPlane(world, 12)
+    xplane.handle(VECTORS[name], CLIENT)
+    sent = seconds(xplane)
+    assert len(sent) == pytest.approx(30, abs=1)
+    assert {to for _, to in sent} == {CLIENT}
+    index, = struct.unpack_from('<i', VECTORS[name], 9)
+    got = values(sent[0][0])
+    assert list(got) == [index]
+    assert got[index] == pytest.approx(property_of(world, 'position/lat-geod-deg'), rel=1e-7)
+
+
+def test_each_client_has_its_own_rate(world):
+    xplane = XPlane(world, 12)
+    xplane.handle(rref(10, 1, 'sim/time/paused'), CLIENT)
+    xplane.handle(rref(20, 1, 'sim/time/paused'), OTHER)
+    sent = seconds(xplane, 2.0)
+    assert sum(to == CLIENT for _, to in sent) == pytest.approx(20, abs=1)
+    assert sum(to == OTHER for _, to in sent) == pytest.approx(40, abs=1)
+
+
+def test_array_element_and_whole_array(world):
+    xplane = XPlane(world, 12)
+    world.set_throttle_handles([0.25, 0.75])
+    xplane.handle(rref(60, 1, 'sim/flightmodel/engine/ENGN_thro[1]'), CLIENT)
+    xplane.handle(rref(60, 2, 'sim/flightmodel/engine/ENGN_thro'), CLIENT)
+    got = values(seconds(xplane)[0][0])
+    assert got[2] == world.throttle_handles[0]
+    assert got[1] == world.throttle_handles[1]
+
+
+@pytest.mark.parametrize('name', ['sim/no/such', 'sim/time/paused[1]', 'ENGN_thro[', ''])
+def test_unknown_dataref_is_met_with_silence(world, name):
+    xplane = XPlane(world, 12)
+    xplane.handle(rref(60, 1, name), CLIENT)
+    assert seconds(xplane) == []
+
+
+def test_frequency_0_ends_a_subscription(world):
+    xplane = XPlane(world, 12)
+    xplane.handle(rref(60, 1, 'sim/time/paused'), CLIENT)
+    xplane.handle(rref(60, 2, 'sim/time/sim_speed'), CLIENT)
+    xplane.handle(rref(0, 1, 'sim/time/paused'), CLIENT)
+    assert list(values(seconds(xplane)[0][0])) == [2]
+
+
+def test_at_most_183_values_in_a_datagram(world):
+    xplane = XPlane(world, 12)
+    for n in range(200):
+        xplane.handle(rref(60, n, 'sim/time/sim_speed'), CLIENT)
+    first, second = (data for data, _ in xplane.frame(100.0))
+    assert (len(first), len(second)) == (1469, 5 + 17 * 8)
+    assert first[:5] == b'RREF,'
+
+
+def test_datarefs_are_those_of_the_version(world):
+    for version, known in ((11, False), (12, True)):
+        xplane = XPlane(world, version)
+        xplane.handle(rref(60, 1, 'sim/weather/aircraft/barometer_current_pas'), CLIENT)
+        assert bool(seconds(xplane)) is known
+
+
+@pytest.mark.parametrize('version', [6, 7, 8, 9])
+def test_old_versions_know_no_rref(world, version):
+    xplane = XPlane(world, version)
+    xplane.handle(VECTORS['RREF_subscribe'], CLIENT)
+    assert seconds(xplane) == []
+    assert xplane.beacon(1e9) is None
+
+
+# RPOS
+
+def test_pose_has_the_longitude_first(world):
+    xplane = XPlane(world, 12)
+    xplane.handle(b'RPOS\x0020\0', CLIENT)
+    sent = seconds(xplane)
+    assert len(sent) == pytest.approx(20, abs=1)
+    data = sent[0][0]
+    assert len(data) == 69
+    lon, lat, ele, agl, theta, psi, phi, east, up, south, p, q, r = struct.unpack(
+        '<3d10f', data[5:])
+    assert lon == property_of(world, 'position/long-gc-deg')
+    assert lat == property_of(world, 'position/lat-geod-deg')
+    assert ele == pytest.approx(property_of(world, 'position/h-sl-ft') * 0.3048, abs=1e-6)
+    assert agl == pytest.approx(property_of(world, 'position/h-agl-ft') * 0.3048, abs=1e-3)
+    assert theta == pytest.approx(property_of(world, 'attitude/theta-deg'), abs=1e-4)
+    assert psi == pytest.approx(property_of(world, 'attitude/psi-deg'), abs=1e-4)
+    assert phi == pytest.approx(property_of(world, 'attitude/phi-deg'), abs=1e-4)
+    # Some kilometres from the local origin its axes are not quite east and south.
+    assert east == pytest.approx(property_of(world, 'velocities/v-east-fps') * 0.3048, abs=0.5)
+    assert south == pytest.approx(-property_of(world, 'velocities/v-north-fps') * 0.3048, abs=0.5)
+    assert up == pytest.approx(-property_of(world, 'velocities/v-down-fps') * 0.3048, abs=0.5)
+    for got, name in ((p, 'p'), (q, 'q'), (r, 'r')):
+        assert got == pytest.approx(property_of(world, f'velocities/{name}-rad_sec'), abs=1e-6)
+
+
+def test_recorded_pose_requests(world):
+    xplane = XPlane(world, 11)
+    xplane.handle(VECTORS['RPOS_request_padded10'], CLIENT)
+    assert len(seconds(xplane)) == pytest.approx(60, abs=1)
+    xplane.handle(VECTORS['RPOS_stop'], CLIENT)
+    assert seconds(xplane, start=200.0) == []
+    old = XPlane(world, 10)
+    old.handle(VECTORS['RPOS_request_v10_int'], CLIENT)
+    assert len(seconds(old, 5.0)) == 5
+
+
+# Writing
+
+def test_dref_of_12_must_have_509_bytes(world):
+    data = dref(1.0, 'sim/cockpit/electrical/beacon_lights_on')
+    for version, length, done in ((12, 509, 1), (12, 508, 0), (11, 508, 1), (11, 509, 1)):
+        world.lights['beacon'] = 0
+        XPlane(world, version).handle(data[:length], CLIENT)
+        assert world.lights['beacon'] == done, (version, length)
+
+
+def test_dref_writes_elements(world):
+    xplane = XPlane(world, 12)
+    xplane.handle(dref(0.625, 'sim/flightmodel/engine/ENGN_thro[0]'), CLIENT)
+    assert property_of(world, 'fcs/throttle-cmd-norm') == 0.625
+
+
+def test_recorded_command_runs(world):
+    world.aircraft.set_controls(flaps=1.0)
+    XPlane(world, 12).handle(VECTORS['CMND_flaps_up'], CLIENT)
+    assert property_of(world, 'fcs/flap-cmd-norm') == pytest.approx(2 / 3)
+
+
+def test_vehs_moves_once_and_vehx_stops_the_flight_model(world):
+    XPlane(world, 12).handle(VECTORS['VEHS'], CLIENT)
+    assert property_of(world, 'position/lat-geod-deg') == pytest.approx(37.926488, abs=1e-6)
+    assert property_of(world, 'position/long-gc-deg') == pytest.approx(23.93183, abs=1e-6)
+    assert property_of(world, 'position/h-sl-ft') * 0.3048 == pytest.approx(609.6, abs=0.1)
+    assert property_of(world, 'attitude/psi-deg') == pytest.approx(45.0, abs=1e-3)
+    assert property_of(world, 'attitude/theta-deg') == pytest.approx(1.5, abs=1e-3)
+    assert property_of(world, 'attitude/phi-deg') == pytest.approx(-2.5, abs=1e-3)
+    assert not world.frozen(0)
+    world.advance(1.0)
+    assert property_of(world, 'position/lat-geod-deg') > 37.92650
+    XPlane(world, 12).handle(VECTORS['VEHX'], CLIENT)
+    world.advance(1.0)
+    assert world.frozen(0)
+    assert property_of(world, 'position/lat-geod-deg') == pytest.approx(37.926488, abs=1e-6)
+
+
+def test_11_does_not_know_vehs(world):
+    before = world.aircraft.state.lat_deg
+    XPlane(world, 11).handle(VECTORS['VEHS'], CLIENT)
+    assert world.aircraft.state.lat_deg == before
+
+
+def test_recorded_start_of_a_flight(world):
+    world.freeze(0, True)
+    XPlane(world, 11).handle(VECTORS['PREL_specify_lle'], CLIENT)
+    assert not world.frozen(0)
+    assert property_of(world, 'position/lat-geod-deg') == pytest.approx(37.926488, abs=1e-6)
+    assert property_of(world, 'velocities/vt-fps') * 0.3048 == pytest.approx(46.3, abs=0.1)
+    assert property_of(world, 'attitude/phi-deg') == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize('name', [
+    'ACPR', 'ALRT', 'FAIL_145', 'QUIT', 'NREC', 'LSND', 'RADR_request_10'])
+def test_what_is_not_modelled_does_nothing(world, name):
+    xplane = XPlane(world, 12)
+    xplane.handle(VECTORS[name], CLIENT)
+    assert seconds(xplane) == []
+
+
+def test_repairing_all_restarts_engines(world):
+    world.aircraft.fail_engine()
+    XPlane(world, 12).handle(VECTORS['RESE'], CLIENT)
+    assert not world.aircraft.failed_engines
+
+
+# Rows
+
+def rows_of(data, start, end=None, code='<'):
+    return {row: numbers for row, *numbers in struct.iter_unpack(
+        code + 'i8f', data[start:end])}
+
+
+def test_v6_rows_in_their_frame(world):
+    xplane = XPlane(world, 6, data_target=TARGET, data_rate=20.0)
+    xplane.handle(b'DSEL\0' + b'0' + struct.pack('<5i', 16, 17, 18, 19, 33) + b'0', CLIENT)
+    sent = seconds(xplane)
+    assert len(sent) == pytest.approx(20, abs=1)
+    assert {to for _, to in sent} == {TARGET}
+    data = sent[0][0]
+    assert data[:6] == b'DATA\0' + b'0' and data[-1:] == b'0'
+    rows = rows_of(data, 6, -1)
+    assert list(rows) == [16, 17, 18, 19, 33]
+    expected = [property_of(world, f'attitude/{name}-deg') for name in ('theta', 'phi', 'psi')]
+    assert rows[17][:3] == pytest.approx(expected, abs=1e-4)
+    assert rows[18][0] == pytest.approx(property_of(world, 'position/lat-geod-deg'), rel=1e-7)
+    assert rows[18][2] == pytest.approx(property_of(world, 'position/h-sl-ft'), rel=1e-6)
+    assert rows[33][0] == pytest.approx(property_of(world, 'propulsion/engine/engine-rpm'))
+    assert rows[33][1:] == [-999.0] * 7
+    assert rows[16][:3] == pytest.approx([
+        property_of(world, f'velocities/{name}-rad_sec') for name in 'qpr'], abs=1e-6)
+
+
+def test_mac_of_6_is_big_endian(world):
+    xplane = XPlane(world, 6, byte_order='big', data_target=TARGET)
+    xplane.handle(b'DSEL\0' + b'1' + struct.pack('>i', 17) + b'1', CLIENT)
+    data = seconds(xplane)[0][0]
+    assert data[:6] == b'DATA\0' + b'1' and data[-1:] == b'1'
+    assert rows_of(data, 6, -1, '>')[17][2] == pytest.approx(90.0, abs=1.0)
+
+
+@pytest.mark.parametrize(('name', 'left'), [
+    ('v6_usel_16_17_18_mac', {33}), ('v6_usel_16_17_18_no_trailer_mac', {33})])
+def test_recorded_deselection_of_6(world, name, left):
+    xplane = XPlane(world, 6, byte_order='big')
+    xplane.selected = {16, 17, 18, 33}
+    xplane.handle(VECTORS[name], CLIENT)
+    assert xplane.selected == left
+
+
+@pytest.mark.parametrize(('version', 'fifth'), [(9, b'@'), (10, b'@'), (11, b'*'), (12, b'*')])
+def test_rows_go_where_x_plane_is_told(world, version, fifth):
+    xplane = XPlane(world, version)
+    xplane.handle(b'DSEL\0' + struct.pack('<2i', 3, 20), CLIENT)
+    assert seconds(xplane) == []
+    if version == 9:
+        target = b'ISET\0' + struct.pack('<i', 60) + b'10.0.0.1'.ljust(16, b'\0') + (
+            b'49003\0\0\0' + struct.pack('<i', 1))
+    else:
+        target = b'ISE4\0' + struct.pack('<i', 64) + b'10.0.0.1'.ljust(16, b'\0') + (
+            b'49003\0\0\0' + struct.pack('<i', 1))
+    xplane.handle(target, CLIENT)
+    sent = seconds(xplane, start=200.0)
+    assert {to for _, to in sent} == {TARGET}
+    data = sent[0][0]
+    assert data[:5] == b'DATA' + fifth
+    rows = rows_of(data, 5)
+    assert list(rows) == [3, 20]
+    assert rows[3][0] == pytest.approx(property_of(world, 'velocities/vc-kts'), rel=1e-5)
+    assert rows[3][2] == pytest.approx(
+        property_of(world, 'velocities/vt-fps') * 0.3048 / KNOT, rel=1e-5)
+
+
+def test_recorded_target_and_deselection(world):
+    xplane = XPlane(world, 12)
+    xplane.selected = {3, 17, 20, 37}
+    xplane.handle(VECTORS['ISE4_data_output'], CLIENT)
+    assert xplane.data_target == ('127.0.0.1', 49010)
+    xplane.handle(VECTORS['USEL_3_17_20'], CLIENT)
+    assert xplane.selected == {37}
+
+
+@pytest.mark.parametrize(('version', 'row', 'expected'), [
+    (9, 17, ('q', 'p', 'r', 1.0)), (11, 16, ('q', 'p', 'r', 1.0)),
+    (12, 16, ('p', 'q', 'r', 180 / math.pi))])
+def test_order_and_unit_of_rates_by_version(world, version, row, expected):
+    world.aircraft.set_controls(aileron=0.5, elevator=-0.3)
+    world.advance(0.5)
+    xplane = XPlane(world, version, data_target=TARGET)
+    xplane.selected = {row}
+    *names, unit = expected
+    assert rows_of(seconds(xplane)[0][0], 5)[row][:3] == pytest.approx([
+        property_of(world, f'velocities/{name}-rad_sec') * unit for name in names], rel=1e-5)
+
+
+@pytest.mark.parametrize(('name', 'version', 'order'), [
+    ('v6_send_flight_controls_with_trailer_pc', 6, 'little'),
+    ('v6_send_flight_controls_no_trailer_pc', 6, 'little'),
+    ('v6_send_flight_controls_no_trailer_mac', 6, 'big')])
+def test_recorded_controls_of_6(world, name, version, order):
+    world.aircraft.set_controls(rudder=0.75)
+    XPlane(world, version, byte_order=order).handle(VECTORS[name], CLIENT)
+    # JSBSim's elevator and rudder are positive nose down and nose left.
+    assert property_of(world, 'fcs/elevator-cmd-norm') == -0.25
+    assert property_of(world, 'fcs/aileron-cmd-norm') == -0.5
+    assert property_of(world, 'fcs/rudder-cmd-norm') == -0.75, '-999 leaves it alone'
+
+
+def test_recorded_trim_and_throttle_of_6(world):
+    XPlane(world, 6).handle(VECTORS['v6_send_trim_and_throttle_combined_pc'], CLIENT)
+    assert property_of(world, 'fcs/pitch-trim-cmd-norm') == pytest.approx(-0.1)
+    assert property_of(world, 'fcs/throttle-cmd-norm') == 0.75
+
+
+@pytest.mark.parametrize('name', [
+    'v6_bad_trailer_mismatch', 'v6_truncated_segment'])
+def test_malformed_rows_are_dropped(world, name):
+    xplane = XPlane(world, 6)
+    xplane.handle(VECTORS[name], CLIENT)
+    assert xplane.counters.malformed == 1
+
+
+def test_nan_does_not_get_into_the_aircraft(world):
+    xplane = XPlane(world, 12)
+    xplane.handle(b'DATA\0' + struct.pack('<i8f', 8, *[math.nan] * 8), CLIENT)
+    xplane.handle(b'DATA\0' + struct.pack('<i8f', 25, *[math.inf] * 8), CLIENT)
+    xplane.handle(dref(math.nan, 'sim/joystick/yoke_pitch_ratio'), CLIENT)
+    xplane.handle(b'VEHS\0' + struct.pack('<i3d3f', 0, *[math.nan] * 6), CLIENT)
+    world.advance(0.1)
+    assert math.isfinite(world.aircraft.state.lat_deg)
+
+
+def test_four_datagrams_back_to_back_to_6_lose_two(world):
+    endpoint = MemoryEndpoint()
+    face = XplaneUdpFace(endpoint, 6, data_target=TARGET)
+    face.open(world, 100.0)
+    for row in (16, 17, 18, 19):
+        endpoint.deliver(b'DSEL\0' + b'0' + struct.pack('<i', row) + b'0', CLIENT, 100.0)
+    face.frame(100.0)
+    assert face.xplane.selected == {16, 17}
+    assert face.xplane.counters.lost == 2
+
+
+# The face, the beacon, the command line
+
+def test_answers_come_from_another_port_and_beacons_on_their_interfaces(world):
+    endpoint, sender = MemoryEndpoint(), MemoryEndpoint()
+    face = XplaneUdpFace(endpoint, 12, sender=sender, beacon_interfaces=('127.0.0.1',))
+    face.open(world, 100.0)
+    endpoint.deliver(rref(60, 1, 'sim/time/paused'), CLIENT, 100.0)
+    face.frame(100.1)
+    face.poll(101.1)
+    (data, to), (beacon, group) = sender.collect()
+    assert (data[:5], to) == (b'RREF,', CLIENT)
+    assert group == ('239.255.1.1', 49707)
+    assert struct.unpack_from('<4sxBBiiIH', beacon) == (
+        b'BECN', 1, 2, 1, 121001, 1, endpoint.address[1])
+    assert endpoint.collect() == []
+
+
+def test_restarted_x_plane_has_forgotten(world):
+    endpoint = MemoryEndpoint()
+    face = XplaneUdpFace(endpoint, 12)
+    face.open(world, 100.0)
+    endpoint.deliver(rref(60, 1, 'sim/time/paused'), CLIENT, 100.0)
+    face.frame(100.1)
+    assert endpoint.collect()
+    face.close()
+    face.open(world, 101.0)
+    face.frame(101.1)
+    assert endpoint.collect() == []
+
+
+@pytest.mark.parametrize('version', ['6', '12'])
+def test_command_line(version, capsys):
+    assert main(['xplane', '--version', version, '--port', '0', '--duration', '0.1']) == 0
+    assert f'X-Plane {version} of a c172p on 127.0.0.1:' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('options', [
+    ('--version', '5'), ('--port', '65535'), ('--data-target', 'nowhere'), ('--data-rate', '0')])
+def test_bad_options_are_refused(options, capsys):
+    with pytest.raises(SystemExit):
+        main(['xplane', *options])
+    assert 'error' in capsys.readouterr().err
