@@ -71,3 +71,14 @@ def simulator():
 
         start.children = []
         yield start
+
+
+@pytest.fixture
+def x_plane():
+    """Return a function that lets a simulated X-Plane with the plugin fly in this process."""
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from contextlib import ExitStack
+
+    from xpc_peer import flying
+    with ExitStack() as stack:
+        yield lambda *arguments, **options: stack.enter_context(flying(*arguments, **options))

@@ -93,6 +93,11 @@ class Harness:
         return self.wait_for(
             lambda: [future.result()] if future.done() else None, function.__name__)[0]
 
+    def change(self, node, **values):
+        """Change live parameters of a node, all or none; return what it says to that."""
+        return self.run_in(node, node.set_parameters_atomically, [
+            Parameter(name, value=value) for name, value in values.items()])
+
     def subscribe(self, kind, topic, qos=10):
         """Collect a topic's messages in self.messages[topic]."""
         def collect(message):
@@ -115,6 +120,7 @@ class Harness:
             while not (value := predicate()):
                 left = end - time.monotonic()
                 assert left > 0, f'waited {timeout} s for {what}'
+                assert not self.failures, f'an executor was ended by {self.failures}'
                 # Not everything that is waited for comes as a message.
                 self.changed.wait(min(left, 0.02))
             return value

@@ -125,6 +125,7 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     (['xpc', '--frame-rate', 'nan'], "'nan' is not a number above 0"),
     (['xpc', '--port', '70000'], "'70000' is not a port"),
     (['xpc', '--plugin', 'rc7'], 'rc7'),
+    (['xpc', '--beacon-interface', 'eth0'], "'eth0' is not an IPv4 address"),
     (['nosuch'], 'nosuch'),
     ([], 'FACE'),
 ])

@@ -348,6 +348,13 @@ def test_a_port_in_use_is_said_and_leaves_nothing_behind():
         UdpSocket(free.address).close()
 
 
+def test_an_interface_that_is_not_there_is_counted_and_ends_nothing():
+    face = udp_face(beacon_interfaces=('198.51.100.1',))
+    with running(face) as server:
+        server.call(lambda _: face.poll(time.monotonic() + 1.0))
+        assert (face.counters.sent, face.counters.send_errors) == (0, 1)
+
+
 def test_stopping_twice_is_fine():
     with running(udp_face()) as server:
         server.stop()

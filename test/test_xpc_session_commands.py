@@ -10,6 +10,8 @@ from xplane_bridge.sessions.xpc import Generation, XpcSession
 JOYSTICK = b'DREF\0\x28sim/operation/override/override_joystick\x01'
 TAKE_JOYSTICK = JOYSTICK + bytes.fromhex('0000803f')
 GIVE_JOYSTICK = JOYSTICK + bytes.fromhex('00000000')
+CENTRE = bytes.fromhex(
+    '4354524c00' '00000000' '00000000' '00000000' '008079c4' 'ff' '008079c4' '00' '008079c4')
 GIVE_THROTTLE = (
     b'DREF\0\x29sim/flightmodel/engine/ENGN_thro_override\x01' + bytes.fromhex('000000c0'))
 CLEAR_TEXT = bytes.fromhex('5445585400 00000000 00000000 00')
@@ -133,7 +135,9 @@ def test_refused_command_takes_nothing_and_sends_nothing():
 
 @pytest.mark.parametrize(('messages', 'taken', 'given'), [
     ([xpc.Controls(throttle=0.5)], {'throttle'}, [GIVE_THROTTLE]),
-    ([xpc.Controls(elevator=0.5), xpc.Controls(throttle=0.5, aircraft=1)], set(), []),
+    ([xpc.Controls(elevator=0.5), xpc.Controls(throttle=0.5, aircraft=1)], {'surfaces'},
+     [CENTRE]),
+    ([xpc.Controls(elevator=0.0), xpc.Controls(elevator=0.5, aircraft=1)], set(), []),
     ([xpc.Text(10, 20, 'hello')], {'text'}, [CLEAR_TEXT]),
     ([xpc.Text(10, 20, 'hello'), xpc.Text(10, 20, '')], set(), []),
     ([xpc.Simulation(1)], {'pause'}, [RUN_ALL]),

@@ -25,6 +25,9 @@ _WEATHER = 'sim/weather/'
 _WEATHER_12 = 'sim/weather/aircraft/'
 _YOKE = 'sim/cockpit2/controls/yoke_'
 
+_VELOCITY = tuple(_POSITION + f'local_v{axis}' for axis in 'xyz')
+_ACCELERATION = tuple(_POSITION + f'local_a{axis}' for axis in 'xyz')
+
 LATITUDE = _POSITION + 'latitude'
 LONGITUDE = _POSITION + 'longitude'
 ELEVATION = _POSITION + 'elevation'
@@ -136,7 +139,7 @@ def own_state(
         or attitude_deg
     )
     rates = values.vector(_POSITION + 'Prad', _POSITION + 'Qrad', _POSITION + 'Rrad')
-    velocity = _local_to_enu(values, position, 'local_vx', 'local_vy', 'local_vz')
+    velocity = _local_to_enu(values, position, *_VELOCITY)
     return VehicleState(
         latitude_deg=position[0],
         longitude_deg=position[1],
@@ -207,11 +210,11 @@ def _orientation(attitude_deg: Vector) -> Quaternion | None:
 
 def _local_to_enu(values: Values, position: Vector, *names: str) -> Vector | None:
     """
-    Return a vector along X-Plane's local axes in ENU at the aircraft.
+    Return a vector along X-Plane's local axes, by the datarefs' names, in ENU at the aircraft.
 
     The local axes are parallel to east, up and south only at their origin (1.8, 6.7).
     """
-    local = values.vector(*(_POSITION + name for name in names))
+    local = values.vector(*names)
     if local is None:
         return None
     enu = frames.opengl_to_enu(local)
@@ -231,7 +234,7 @@ def _specific_force(
     if on_ground and speed is not None and speed < _PARKED_SPEED and orientation is not None:
         return frames.rest_specific_force(orientation)
     if by_acceleration:
-        acceleration = _local_to_enu(values, position, 'local_ax', 'local_ay', 'local_az')
+        acceleration = _local_to_enu(values, position, *_ACCELERATION)
         if acceleration is None or orientation is None:
             return None
         return frames.acceleration_to_specific_force(acceleration, orientation)
@@ -268,7 +271,7 @@ def _air(
     if pressure is None:
         inches = values[_WEATHER + 'barometer_current_inhg']
         pressure = None if inches is None else inches * INCH_OF_MERCURY
-    wind = _wind(values)
+    wind = _wind(values, position)
     temperature = None if celsius is None else celsius_to_kelvin(celsius)
     sideslip = None
     if wind is not None and velocity is not None and orientation is not None:
@@ -294,10 +297,11 @@ def _air(
     )
 
 
-def _wind(values: Values) -> Vector | None:
+def _wind(values: Values, position: Vector) -> Vector | None:
     """Return the velocity of the air in ENU (2.21 to 2.23)."""
     for prefix in (_WEATHER_12, _WEATHER):
-        local = values.vector(*(f'{prefix}wind_now_{axis}_msc' for axis in 'xyz'))
-        if local is not None:
-            return frames.opengl_to_enu(local)
+        wind = _local_to_enu(
+            values, position, *(f'{prefix}wind_now_{axis}_msc' for axis in 'xyz'))
+        if wind is not None:
+            return wind
     return None

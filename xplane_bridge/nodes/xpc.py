@@ -343,6 +343,7 @@ class XpcNode(BridgeNode[XpcParameters]):
                 ('lost', str(statistics.lost)),
                 ('late or unexpected', str(statistics.unexpected)),
                 ('replies of two frames', str(statistics.split)),
+                ('frames answered twice', str(statistics.repeated)),
                 ('taken from the user', ', '.join(sorted(taken)) or 'nothing'),
             )),
             Status(

@@ -134,8 +134,6 @@ class UdpEndpoint(Endpoint):
 
     def _stop_listening(self) -> None:
         if self._socket is not None:
-            self.counters.sent += self._socket.counters.sent
-            self.counters.send_errors += self._socket.counters.send_errors
             self._socket.close()
             self._socket = None
 
@@ -149,13 +147,26 @@ class UdpEndpoint(Endpoint):
 
     def _transmit(self, outgoing: _Outgoing) -> None:
         assert self._socket is not None
-        if outgoing.interface is not None:
-            # Options belong to the socket, not to the descriptor, so a copy of that will do.
-            with socket.socket(fileno=os.dup(self._socket.fileno())) as same:
-                same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
+        if self._choose_interface(outgoing.interface) and self._socket.send(
+                outgoing.data, outgoing.to):
+            self.counters.sent += 1
+        else:
+            self.counters.send_errors += 1
+
+    def _choose_interface(self, interface: str | None) -> bool:
+        """Multicast on an interface from now on; tell whether there is such a one."""
+        assert self._socket is not None
+        if interface is None:
+            return True
+        # Options belong to the socket, not to the descriptor, so a copy of that will do.
+        with socket.socket(fileno=os.dup(self._socket.fileno())) as same:
+            same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
+            try:
                 same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
-                                socket.inet_aton(outgoing.interface))
-        self._socket.send(outgoing.data, outgoing.to)
+                                socket.inet_aton(interface))
+            except OSError:
+                return False
+        return True
 
 
 class MemoryEndpoint(Endpoint):

@@ -9,6 +9,7 @@ received what the real simulator dies of.
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+import ipaddress
 import math
 import signal
 import sys
@@ -49,7 +50,7 @@ def _add_xpc_options(parser: ArgumentParser) -> None:
                         help='generation of the plugin (%(default)s)')
     parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
                         help='whose datarefs there are (%(default)s)')
-    parser.add_argument('--beacon-interface', action='append', metavar='ADDRESS',
+    parser.add_argument('--beacon-interface', type=_ipv4, action='append', metavar='ADDRESS',
                         help='address of an interface to multicast the beacon on; may be given '
                         'more than once (default: that of --host, and loopback)')
     parser.add_argument('--no-beacon', action='store_true', help='send no beacon')
@@ -248,6 +249,13 @@ def _positive(text: str) -> float:
 def _port(text: str) -> int:
     return int(_number(text, 'a port, 0..65535',
                        lambda value: value.is_integer() and 0 <= value <= 65535))
+
+
+def _ipv4(text: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(text))
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r} is not an IPv4 address') from None
 
 
 def _seed(text: str) -> int:

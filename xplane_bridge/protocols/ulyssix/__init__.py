@@ -17,6 +17,7 @@ from xplane_bridge.protocols.ulyssix.packet import (
     PacketFlag,
     SkippedPacket,
 )
+from xplane_bridge.protocols.ulyssix.readable import from_readable, ReadablePacket, to_readable
 from xplane_bridge.protocols.ulyssix.time import (
     bcd_to_micros,
     decode_bcd,
@@ -42,6 +43,7 @@ __all__ = [
     'Packet',
     'PacketFlag',
     'PacketTime',
+    'ReadablePacket',
     'SkippedPacket',
     'WordOrder',
     'bcd_to_micros',
@@ -50,5 +52,7 @@ __all__ = [
     'decode_bcd',
     'encode',
     'encode_bcd',
+    'from_readable',
     'micros_since_jan1',
+    'to_readable',
 ]

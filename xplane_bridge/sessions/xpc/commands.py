@@ -15,6 +15,7 @@ JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
 
 # Dataref notes, 4.14: CTRL leaves the throttle override behind, and only -2 ends it.
 _THROTTLE_RELEASE = xpc.SetDatarefs(((_THROTTLE, (-2.0,)),))
+_CENTRED = xpc.Controls(elevator=0.0, aileron=0.0, rudder=0.0)
 _JOYSTICK_RELEASE = xpc.SetDatarefs(((_JOYSTICK, (0.0,)),))
 
 # One SIMU an aircraft, up to as many; the plugin drops what exceeds 20 datagrams in a frame.
@@ -67,7 +68,8 @@ class Taken:
     """
     What commands have taken from the user of the simulator.
 
-    ``what`` holds 'throttle', 'joystick', 'text', 'pause' (all aircraft) and 'pause 3' (one).
+    ``what`` holds 'surfaces', 'throttle', 'joystick', 'text', 'pause' (all aircraft) and 'pause 3'
+    (one).
     """
 
     def __init__(self) -> None:
@@ -76,8 +78,11 @@ class Taken:
     def note(self, message: xpc.Request) -> None:
         """Remember what a command takes, and forget what it gives back by itself."""
         if isinstance(message, xpc.Controls):
-            if message.aircraft == 0 and message.throttle is not None:
-                self.what.add('throttle')
+            if message.aircraft == 0:
+                if message.throttle is not None:
+                    self.what.add('throttle')
+                if any((message.elevator, message.aileron, message.rudder)):
+                    self.what.add('surfaces')
         elif isinstance(message, xpc.SetDatarefs):
             if message == JOYSTICK_OVERRIDE:
                 self.what.add('joystick')
@@ -93,6 +98,10 @@ class Taken:
         if 'pause' in pauses or len(pauses) > _PAUSES_UNDONE_SINGLY:
             self.what -= pauses
             self.what.add('pause')
+        if 'surfaces' in self.what:
+            # Before the joystick is given back: what no joystick moves would stay deflected.
+            self.what.remove('surfaces')
+            messages.append(_CENTRED)
         for what in sorted(self.what):
             if what == 'throttle':
                 messages.append(_THROTTLE_RELEASE)

@@ -80,6 +80,7 @@ class Statistics:
     replies: int = 0
     lost: int = 0
     split: int = 0
+    repeated: int = 0
     unexpected: int = 0
     held_back: int = 0
     malformed: Counter[str] = field(default_factory=Counter)

@@ -120,7 +120,10 @@ class Reads:
         if read.repeatable and read.tries < 2:
             return None
         self._queue.popleft()
-        return ReadDone(read.ticket, (), f'no answer from X-Plane within {_TIMEOUT} s')
+        reason = f'no answer from X-Plane within {_TIMEOUT} s'
+        if not isinstance(read.requests[len(read.replies)], xpc.GetDatarefs):
+            reason += '; it gives none where there is no terrain'
+        return ReadDone(read.ticket, (), reason)
 
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""

@@ -186,7 +186,7 @@ class XpcSession:
 
     def release(self, now: float) -> None:
         """
-        Give back what was taken: throttle override, joystick, pause, text.
+        Give back what was taken: surfaces, throttle override, joystick, pause, text.
 
         Commands that still wait are dropped, for they could take it again.
         """

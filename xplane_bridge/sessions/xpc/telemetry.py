@@ -18,6 +18,16 @@ _LONGEST_TIMEOUT = 0.5
 # X-Plane's two ways to say a position differ, so agreement is no longer asked for.
 _DISAGREEMENTS = 60
 
+# Plugins up to rc5 wait for further datagrams for some milliseconds in each frame, and a busy
+# rc6 may take as long: a request after FRAME_GAP can then meet the same frame. The gap adapts.
+_WIDEST_GAP = 0.012
+_GAP_DECAY = 0.999
+# As often in a row it is not one frame answered again, but a simulator whose time stands still.
+_STANDING = 3
+
+_RUNNING_TIME = 'sim/time/total_running_time_sec'
+_PAUSED = 'sim/time/paused'
+
 _FLOAT = struct.Struct('<f')
 
 
@@ -26,8 +36,9 @@ class AircraftPoll:
     Poll one aircraft by a GETP and a GETD, each on its own channel, both sent together.
 
     ``names`` are the datarefs, the first three of them latitude, longitude and elevation: the
-    plugin answers both requests in one frame or in two, and these tell. ``period`` is in seconds,
-    0 for once a frame. One request a channel is outstanding.
+    plugin answers both requests in one frame or in two, and these tell. If X-Plane's running time
+    is among them, a frame that is answered twice is told from the next one. ``period`` is in
+    seconds, 0 for once a frame. One request a channel is outstanding.
     """
 
     # Datagrams that start() returns.
@@ -56,6 +67,11 @@ class AircraftPoll:
         self._smoothed: float | None = None
         self._deviation = 0.0
         self._disagreements = 0
+        self._gap = FRAME_GAP
+        self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
+        self._paused_row = names.index(_PAUSED) if _PAUSED in names else None
+        self._last: tuple[xpc.PositionReply, float] | None = None
+        self._standing = 0
 
     @property
     def waiting(self) -> bool:
@@ -104,6 +120,8 @@ class AircraftPoll:
         self._backoff = 0
         self._smoothed = None
         self._disagreements = 0
+        self._last = None
+        self._gap = FRAME_GAP
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
         """Take one reply; return the aircraft's telemetry if it is complete now."""
@@ -129,11 +147,34 @@ class AircraftPoll:
         if self._position is None or self._values is None:
             return None
         self._finish(now)
-        if self._of_one_frame(self._position, self._values):
-            return Telemetry(self.aircraft, self._position, self._values)
-        self._statistics.split += 1
-        self.due = now + FRAME_GAP
-        return None
+        if not self._of_one_frame(self._position, self._values):
+            self._statistics.split += 1
+            self.due = now + self._gap
+            return None
+        if self._is_answered_again(self._position, self._values):
+            self._statistics.repeated += 1
+            self.due = now + self._gap
+            return None
+        return Telemetry(self.aircraft, self._position, self._values)
+
+    def _is_answered_again(
+        self, position: xpc.PositionReply, values: tuple[tuple[float, ...], ...]
+    ) -> bool:
+        """Tell whether this frame is the last one again; if the request caused that, wait more."""
+        time = values[self._time_row] if self._time_row is not None else ()
+        if not time:
+            return False
+        last, self._last = self._last, (position, time[0])
+        if last != self._last:
+            self._standing = 0
+            self._gap = max(FRAME_GAP, self._gap * _GAP_DECAY)
+            return False
+        self._standing += 1
+        if self._standing > _STANDING:
+            return False
+        if self._paused_row is None or values[self._paused_row][:1] != (1.0,):
+            self._gap = min(_WIDEST_GAP, 2.0 * self._gap)
+        return True
 
     def _learn(self, sample: float) -> None:
         """
@@ -152,7 +193,7 @@ class AircraftPoll:
     def _finish(self, now: float) -> None:
         self._sent_at = None
         self._repeated = False
-        self.due = max(self.due, now + FRAME_GAP)
+        self.due = max(self.due, now + self._gap)
 
     def _of_one_frame(
         self, position: xpc.PositionReply, values: tuple[tuple[float, ...], ...]

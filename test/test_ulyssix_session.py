@@ -1,0 +1,579 @@
+"""
+Following a Ulyssix publisher: counting, names, and its times in UTC.
+
+Datagrams are packed by struct here, and expectations are worked out by hand from the calendar.
+"""
+
+from datetime import datetime, timezone
+import json
+from pathlib import Path
+import struct
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from xplane_bridge.conversions.topics import topic_names
+from xplane_bridge.protocols import ulyssix
+from xplane_bridge.protocols.ulyssix import WordOrder
+from xplane_bridge.sessions.ulyssix import (
+    CHANNEL,
+    NamesChanged,
+    PacketReceived,
+    PublisherChanged,
+    PublisherRestarted,
+    PublisherState,
+    Statistics,
+    Timeline,
+    UlyssixSession,
+)
+
+VECTORS = {
+    vector['name']: vector
+    for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
+}
+SECOND = 1_000_000_000
+DAY = 86_400 * SECOND
+START = bytes(range(8))
+DAY_45 = bytes.fromhex('3412450012907856')  # day 45, 12:34:56.789012, date first
+SINCE_JAN1 = 3846896.789012  # the same by 1 January being day 0
+INTEGER, TAGGED, NAMES = 4, 1, 2
+
+
+def utc(*date, ns=0):
+    return int(datetime(*date, tzinfo=timezone.utc).timestamp()) * SECOND + ns
+
+
+def bcd(day, hour, minute, second, micros=0, order='first_word_high'):
+    date = bytes.fromhex(f'{day:04d}{hour:02d}{minute:02d}')[::-1]
+    clock = bytes.fromhex(f'{second:02d}{micros:06d}')[::-1]
+    return date + clock if order == 'first_word_high' else clock + date
+
+
+def datagram(counter=0, total=1, data=None, samples=1, control=0, names=None, time=DAY_45):
+    """Return a packet; by default one parameter with one sample, 1.5."""
+    data = struct.pack('<If', 1, 1.5) if data is None else data
+    head = struct.pack('<IB', counter, control)
+    if names is not None:
+        head += struct.pack('<H', len(names)) + names
+    size = struct.pack('<IIIQ', 28 + len(data), 0, samples, total)
+    return head + START + size + time + data + START[::-1]
+
+
+def tagged(*samples, time, layout='<fd', control=TAGGED, **options):
+    """Return a packet of one parameter with (value, time) samples."""
+    data = struct.pack('<I', len(samples)) + b''.join(struct.pack(layout, *s) for s in samples)
+    return datagram(data=data, samples=len(samples), control=control, time=time, **options)
+
+
+def session(**options):
+    made = UlyssixSession(Timeline(), **options)
+    made.start(0.0)
+    return made
+
+
+def receive(made, *datagrams):
+    return [event for each in datagrams for event in made.receive(CHANNEL, each, 1.0)]
+
+
+def packets(events):
+    return [event.packet.counter for event in events if isinstance(event, PacketReceived)]
+
+
+def place(timeline, data, received):
+    return timeline.place(ulyssix.decode(data), received)
+
+
+# Counting
+
+
+def count(*numbers, total_step=1):
+    """Return a session that has received packets of these numbers, one sample each."""
+    made = session()
+    events = receive(made, *(
+        datagram(number % 2**32, 100 + number * total_step) for number in numbers))
+    return made.statistics, events
+
+
+def test_consecutive_packets_are_all_delivered_and_none_is_lost():
+    statistics, events = count(7, 8, 9)
+    assert packets(events) == [7, 8, 9]
+    assert (statistics.packets, statistics.samples) == (3, 3)
+    assert (statistics.missing, statistics.restarts, statistics.total_mismatches) == (0, 0, 0)
+
+
+def test_a_gap_is_a_loss_of_packets_and_of_samples_by_the_total():
+    statistics, _ = count(0, 1, 5)
+    assert (statistics.missing, statistics.late, statistics.missing_samples) == (3, 0, 3)
+
+
+def test_the_counter_wraps():
+    statistics, events = count(2**32 - 2, 2**32 - 1, 2**32, 2**32 + 2)
+    assert packets(events) == [2**32 - 2, 2**32 - 1, 0, 2]
+    assert (statistics.missing, statistics.restarts) == (1, 0)
+
+
+def test_a_duplicate_is_dropped():
+    statistics, events = count(0, 1, 1, 2, 0)
+    assert packets(events) == [0, 1, 2]
+    assert (statistics.duplicates, statistics.missing, statistics.restarts) == (2, 0, 0)
+
+
+def test_packets_in_another_order_are_delivered_and_not_lost():
+    statistics, events = count(0, 3, 2, 1, 4)
+    assert packets(events) == [0, 3, 2, 1, 4]
+    assert (statistics.missing, statistics.late, statistics.restarts) == (2, 2, 0)
+
+
+@pytest.mark.parametrize('before', [3, 40, 500, 2**31 + 5])
+def test_a_restart_is_no_loss_however_few_packets_there_were(before):
+    made = session()
+    receive(made, *(datagram(number, 1 + number) for number in range(before - 3, before)))
+    # The new measurement has the same numbers and totals at another time.
+    later = bcd(45, 12, 40, 0)
+    events = receive(made, datagram(0, 1, time=later), datagram(1, 2, time=later))
+    assert [type(event) for event in events] == [
+        PublisherRestarted, PacketReceived, PacketReceived]
+    assert (made.statistics.restarts, made.statistics.missing) == (1, 0)
+
+
+def test_a_restart_seen_late_is_told_by_the_falling_total():
+    made = session()
+    events = receive(made, datagram(10, 1000), datagram(500, 900))
+    assert isinstance(events[-2], PublisherRestarted)
+    assert made.statistics.missing == 0
+
+
+@pytest.mark.parametrize('includes_itself', [True, False])
+def test_totals_fit_whether_or_not_they_include_their_own_packet(includes_itself):
+    made = session()
+    total = 0
+    for counter, samples in enumerate((2, 5, 1, 4)):
+        data = struct.pack(f'<I{samples}f', samples, *range(samples))
+        stated = total + samples if includes_itself else total
+        receive(made, datagram(counter, stated, data, samples))
+        total += samples
+    assert made.statistics.total_mismatches == 0
+    receive(made, datagram(4, total + 1000))
+    assert made.statistics.total_mismatches == 1
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=5, max_size=60), st.data())
+def test_missing_less_late_is_what_never_came(first, arrives, data):
+    arrives = [True, *arrives, True]
+    numbers = [number for number, comes in enumerate(arrives) if comes]
+    middle = data.draw(st.permutations(numbers[1:-1]))
+    made = session()
+    order = [numbers[0], *middle, numbers[-1]]
+    events = receive(made, *(
+        datagram((first + number) % 2**32, number) for number in order))
+    assert packets(events) == [(first + number) % 2**32 for number in order]
+    statistics = made.statistics
+    assert statistics.missing - statistics.late == arrives.count(False)
+    assert (statistics.restarts, statistics.duplicates) == (0, 0)
+
+
+# What else comes
+
+
+@pytest.mark.parametrize(('data', 'kind'), [
+    (b'', 'header'),
+    (b'GETC\0', 'payload header'),
+    (datagram()[:-1], 'end string'),
+    (datagram().replace(START, bytes(8)), 'start string'),
+    (datagram(control=NAMES, names=b'')[:6], 'names length'),
+    (datagram(data=struct.pack('<If', 9, 1.5)), 'parameter'),
+    (datagram(data=bytes(2)), 'parameter'),
+    (datagram(data=struct.pack('<Iq', 2, 3), samples=3, control=INTEGER), 'integer values'),
+])
+def test_malformed_datagrams_are_counted_by_kind_and_end_nothing(data, kind):
+    made = session()
+    assert receive(made, data) == []
+    assert dict(made.statistics.malformed) == {kind: 1}
+    assert made.statistics.last_error
+    assert packets(receive(made, datagram())) == [0]
+
+
+def test_other_packet_types_are_skipped_and_counted():
+    made = session()
+    other = bytes.fromhex(VECTORS['packet_type_1']['hex'])
+    assert packets(receive(made, other)) == []
+    assert dict(made.statistics.skipped) == {1: 1}
+
+
+@pytest.mark.parametrize('name', [n for n, v in VECTORS.items() if v['valid']])
+def test_every_valid_vector_passes(name):
+    made = session()
+    events = receive(made, bytes.fromhex(VECTORS[name]['hex']))
+    for event in events:
+        if isinstance(event, PacketReceived):
+            placed = made.timeline.place(event.packet, utc(2026, 2, 14))
+            assert placed.times is None or len(placed.times) == len(event.packet.values)
+    assert not made.statistics.malformed
+
+
+def test_an_empty_packet_is_counted_and_not_delivered():
+    made = session()
+    assert packets(receive(made, datagram(data=struct.pack('<I', 0), samples=0))) == []
+    assert made.statistics.packets == 1
+
+
+def test_nothing_counts_before_start_and_after_stop():
+    made = UlyssixSession(Timeline())
+    assert receive(made, datagram(0)) == []
+    made.start(0.0)
+    assert packets(receive(made, datagram(1))) == [1]
+    made.stop(1.0)
+    assert receive(made, datagram(2)) == []
+    made.start(2.0)
+    assert packets(receive(made, datagram(90, 90))) == [90]
+    assert made.statistics.missing == 0
+
+
+def test_silence_and_return_are_told_once_each():
+    made = session()
+    assert made.next_deadline() == 2.0
+    made.poll(1.9)
+    assert made.expired() == []
+    made.poll(2.0)
+    assert made.expired() == [PublisherChanged(PublisherState.SILENT)]
+    assert (made.expired(), made.next_deadline()) == ([], None)
+    assert made.receive(CHANNEL, datagram(0), 5.0)[0] == PublisherChanged(PublisherState.SENDING)
+    assert packets(made.receive(CHANNEL, datagram(1), 5.1)) == [1]
+    assert made.next_deadline() == 7.1
+
+
+# The width of integers
+
+
+def test_the_width_of_integers_is_kept_and_found_out_anew():
+    made = session()
+    # One sample with a high word of 0 reads as 8 or as 4 bytes and an empty parameter.
+    both = datagram(0, 1, struct.pack('<Iq', 1, 5), control=INTEGER)
+    narrow = datagram(1, 3, struct.pack('<Iii', 2, -1, -2), 2, INTEGER)
+    wide = datagram(2, 5, struct.pack('<Iqq', 2, -1, -2), 2, INTEGER)
+    receive(made, both)
+    assert made.integer_width is None
+    for data, width in ((narrow, 4), (wide, 8)):
+        event = receive(made, data)[-1]
+        assert event.packet.values.tolist() == [-1, -2]
+        assert made.integer_width == width
+    again = datagram(3, 6, struct.pack('<Iq', 1, 5), control=INTEGER)
+    assert receive(made, again)[-1].packet.counts.tolist() == [1]
+
+
+def test_a_fixed_width_is_not_doubted():
+    made = session(integer_width=4)
+    event = receive(made, datagram(0, 1, struct.pack('<Iq', 1, 5), control=INTEGER))[-1]
+    assert (event.packet.counts.tolist(), event.packet.values.tolist()) == ([1, 0], [5])
+    receive(made, datagram(1, 3, struct.pack('<Iqq', 2, -1, -2), 2, INTEGER))
+    assert made.statistics.malformed['parameter'] == 1
+
+
+# Names
+
+
+def two(counter, names=None):
+    data = struct.pack('<IfIff', 1, 1.5, 2, 2.5, 3.5)
+    control = 0 if names is None else NAMES
+    return datagram(counter, 3 * counter, data, 3, control, names)
+
+
+def test_names_are_told_when_they_come_and_when_they_change():
+    made = session()
+    events = receive(made, two(0, b'A\x1fB'), two(1, b'A\x1fB'), two(2), two(3, b'A\x1fC'))
+    assert [event.names for event in events if isinstance(event, NamesChanged)] == [
+        ('A', 'B'), ('A', 'C')]
+    assert [event.names for event in events if isinstance(event, PacketReceived)] == [
+        ('A', 'B'), ('A', 'B'), ('A', 'B'), ('A', 'C')]
+
+
+def test_given_names_serve_packets_without_names():
+    made = session(names=('X', 'Y'))
+    events = receive(made, two(0))
+    assert NamesChanged(('X', 'Y')) in events
+    assert events[-1].names == ('X', 'Y')
+
+
+def test_given_names_that_are_too_many_are_not_used():
+    made = session(names=('X', 'Y', 'Z'))
+    assert receive(made, two(0))[-1].names == ()
+    assert (made.names, made.statistics.unnamed) == ((), 1)
+
+
+def test_topic_names_are_legal_and_never_collide():
+    names = ['Eng 1/RPM (%)', 'Eng_1_RPM', 'Eng 1 RPM_2', 'Höhe', '1st', '', '温度', 'a__b',
+             'x' * 300, 'x' * 301, 'p', '_hidden', 'A', 'a']
+    topics = topic_names(names)
+    assert topics[:8] == [
+        'Eng_1_RPM', 'Eng_1_RPM_2', 'Eng_1_RPM_2_2', 'Hohe', 'p_1st', 'p', 'p_2', 'a_b']
+    assert topics[10:] == ['p_3', 'hidden', 'A', 'a']
+    assert len(set(topics)) == len(names)
+    assert max(map(len, topics)) <= 110
+
+
+@given(st.lists(st.text(max_size=20), max_size=20))
+def test_topic_names_of_any_text_are_legal(names):
+    topics = topic_names(names)
+    assert len(set(topics)) == len(names)
+    for topic in topics:
+        assert topic.isascii() and topic.replace('_', 'a').isalnum()
+        assert topic[0].isalpha() and '__' not in topic and topic[-1] != '_'
+
+
+# Times: what the document leaves open
+
+
+def test_tagged_samples_and_packet_time_are_utc():
+    timeline = Timeline()
+    data = tagged((1.0, SINCE_JAN1), (2.0, SINCE_JAN1 + 0.5), time=DAY_45)
+    placed = place(timeline, data, utc(2026, 2, 14, 12, 35))
+    first = utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
+    assert placed.first_ns == first
+    assert placed.times.dtype == np.int64
+    assert abs(placed.times - [first, first + SECOND // 2]).max() <= 1  # a double's rounding
+    assert (timeline.word_order, timeline.day_base) == (WordOrder.FIRST_WORD_HIGH, 1)
+    assert (timeline.sample_days, timeline.year) == (0, 2026)
+    assert timeline.latency_ns == 3_210_988_000
+
+
+def test_integer_times_are_exact():
+    micros = 3846896789012
+    data = tagged((-7, micros), (8, micros + 1), time=DAY_45, layout='<qQ',
+                  control=INTEGER | TAGGED)
+    placed = place(Timeline(), data, utc(2026, 2, 14))
+    first = utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
+    assert placed.times.tolist() == [first, first + 1000]
+
+
+def test_untagged_samples_have_the_packets_time_only():
+    timeline = Timeline()
+    placed = place(timeline, datagram(), utc(2026, 2, 14))
+    assert (placed.first_ns, placed.times) == (
+        utc(2026, 2, 14, 12, 34, 56, ns=789_012_000), None)
+    assert timeline.day_base is None
+
+
+def test_untagged_samples_are_spaced_where_the_rate_is_known():
+    made = session(rates=(('Slow', 10.0), ('Acc*', 1000.0), ('Acc*', 5.0)))
+    data = struct.pack('<IffIfffIf', 2, 1, 2, 3, 3, 4, 5, 1, 6)
+    packet = receive(made, datagram(
+        0, 6, data, 6, NAMES, b'Slow\x1fAcc[1]\x1fOther'))[-1].packet
+    placed = made.timeline.place(packet, utc(2026, 2, 14))
+    t = placed.first_ns
+    assert (placed.times - t).tolist() == [0, 100_000_000, 0, 1_000_000, 2_000_000, 0]
+
+
+@pytest.mark.parametrize('order', ['first_word_high', 'true_u64'])
+def test_the_word_order_is_settled_by_the_first_clear_time(order):
+    timeline = Timeline()
+    expected = utc(2026, 7, 19, 12, 0, 4)
+    placed = place(timeline, datagram(time=bcd(200, 12, 0, 4, order=order)), expected)
+    assert placed.first_ns == expected
+    assert timeline.word_order is WordOrder(order)
+    # Day 200 12:00:03.000000 one way, day 300 00:00:02.001200 the other: what is settled counts.
+    unclear = bytes.fromhex('0012000200000003')
+    date = (7, 19, 12, 0, 3) if order == 'first_word_high' else (10, 27, 0, 0, 2)
+    ns = 0 if order == 'first_word_high' else 1_200_000
+    placed = place(timeline, datagram(time=unclear), expected)
+    assert placed.first_ns == utc(2026, *date, ns=ns)
+    assert timeline.statistics.times_guessed == 0
+
+
+def test_an_unclear_time_that_comes_first_is_read_as_the_samples_say():
+    unclear = bytes.fromhex('0012000200000003')
+    for since, date in ((199 * 86400.0 + 43203, (7, 19, 12, 0, 3)),
+                        (299 * 86400.0 + 2.0012, (10, 27, 0, 0, 2))):
+        timeline = Timeline()
+        # Received at a date that would say the other one.
+        placed = place(timeline, tagged((1.0, since), time=unclear), utc(2026, 9, 6))
+        assert placed.first_ns // SECOND * SECOND == utc(2026, *date)
+        assert timeline.word_order is None
+        assert timeline.statistics.times_guessed == 1
+
+
+def test_an_unclear_time_without_samples_is_the_one_nearer_to_its_reception():
+    unclear = datagram(time=bytes.fromhex('0012000200000003'))
+    assert place(Timeline(), unclear, utc(2026, 7, 20)).first_ns == utc(2026, 7, 19, 12, 0, 3)
+    assert place(Timeline(), unclear, utc(2026, 10, 26)).first_ns // SECOND * SECOND == utc(
+        2026, 10, 27, 0, 0, 2)
+
+
+def test_a_word_order_that_is_given_is_not_doubted():
+    timeline = Timeline(word_order=WordOrder.TRUE_U64)
+    received = utc(2026, 2, 14, 1, 2, 3)
+    assert place(timeline, datagram(), received).first_ns == received
+    assert timeline.statistics.times_unreadable == 1
+    swapped = DAY_45[4:] + DAY_45[:4]
+    assert place(timeline, datagram(time=swapped), received).first_ns == utc(
+        2026, 2, 14, 12, 34, 56, ns=789_012_000)
+
+
+def test_a_time_that_cannot_be_read_is_replaced_by_the_samples():
+    data = tagged((1.0, SINCE_JAN1 + 1), (1.0, SINCE_JAN1), time=b'\xff' * 8)
+    placed = place(Timeline(), data, utc(2026, 2, 14))
+    assert abs(placed.first_ns - utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)) <= 1
+    assert placed.times[1] == placed.first_ns
+
+
+# Day base: the samples are a day ahead of the packet's day when that is counted from 1.
+
+AHEAD = tagged((1.0, SINCE_JAN1 + 86400), time=DAY_45)
+
+
+def test_samples_a_day_ahead_tell_that_days_count_from_0():
+    timeline = Timeline()
+    # A recording, so that the time of reception says nothing.
+    placed = place(timeline, AHEAD, utc(2026, 6, 1))
+    assert placed.first_ns == utc(2026, 2, 15, 12, 34, 56, ns=789_012_000)
+    assert abs(placed.times[0] - placed.first_ns) <= 1
+    assert (timeline.day_base, timeline.sample_days) == (0, 0)
+
+
+def test_samples_a_day_ahead_are_moved_when_the_packet_is_of_now():
+    timeline = Timeline()
+    placed = place(timeline, AHEAD, utc(2026, 2, 14, 12, 34, 57))
+    assert placed.first_ns == utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
+    assert abs(placed.times[0] - placed.first_ns) <= 1
+    assert (timeline.day_base, timeline.sample_days) == (1, 1)
+
+
+@pytest.mark.parametrize(('base', 'day'), [(1, 14), (0, 15)])
+def test_a_day_base_that_is_given_rules_samples_too(base, day):
+    for samples in (AHEAD, tagged((1.0, SINCE_JAN1), time=DAY_45)):
+        placed = place(Timeline(day_base=base), samples, utc(2026, 6, 1))
+        assert placed.first_ns == utc(2026, 2, day, 12, 34, 56, ns=789_012_000)
+        assert abs(placed.times[0] - placed.first_ns) <= 1
+
+
+def test_day_base_0_without_samples():
+    placed = place(Timeline(day_base=0), datagram(), utc(2026, 2, 15))
+    assert placed.first_ns == utc(2026, 2, 15, 12, 34, 56, ns=789_012_000)
+
+
+def test_what_was_settled_is_kept_and_forgotten_at_a_restart():
+    timeline = Timeline()
+    place(timeline, AHEAD, utc(2026, 6, 1))
+    place(timeline, tagged((1.0, SINCE_JAN1), time=DAY_45), utc(2026, 6, 1))
+    assert (timeline.day_base, timeline.statistics.times_disagreeing) == (0, 1)
+    timeline.restart()
+    assert (timeline.day_base, timeline.word_order) == (None, None)
+    place(timeline, tagged((1.0, SINCE_JAN1), time=DAY_45), utc(2026, 6, 1))
+    assert timeline.day_base == 1
+
+
+def test_times_with_the_appendix_factors_are_trusted_and_counted():
+    # Row 4: days * 8640000000, hours * 360000000 give 395216789012 us for the same moment.
+    timeline = Timeline()
+    data = tagged((1, 395216789012), time=DAY_45, layout='<qQ', control=INTEGER | TAGGED)
+    placed = place(timeline, data, utc(2026, 2, 14))
+    assert placed.first_ns == utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
+    assert placed.times.tolist() == [utc(2026, 1, 1) + 395216789012000]
+    assert timeline.statistics.times_disagreeing == 1
+
+
+# Year and zone
+
+
+def test_the_year_is_the_one_nearest_to_the_reception():
+    last, first = datagram(time=bcd(365, 23, 59, 59)), datagram(time=bcd(1, 0, 0, 0))
+    assert place(Timeline(), last, utc(2026, 1, 1)).first_ns == utc(2025, 12, 31, 23, 59, 59)
+    assert place(Timeline(), first, utc(2025, 12, 31, 23, 59)).first_ns == utc(2026, 1, 1)
+    assert place(Timeline(), last, utc(2025, 12, 31, 23)).first_ns == utc(
+        2025, 12, 31, 23, 59, 59)
+    leap = datagram(time=bcd(366, 12, 0, 0))
+    assert place(Timeline(), leap, utc(2025, 1, 1)).first_ns == utc(2024, 12, 31, 12)
+
+
+def test_a_second_60_is_the_next_minute():
+    leap = datagram(time=bcd(181, 23, 59, 60, 5))
+    assert place(Timeline(), leap, utc(2026, 6, 30)).first_ns == utc(2026, 7, 1, ns=5000)
+
+
+@pytest.mark.parametrize('year', [2024, 2025])
+@pytest.mark.parametrize('given_year', [False, True])
+def test_time_goes_on_across_new_year(year, given_year):
+    timeline = Timeline(year=year if given_year else None)
+    days = 366 if year == 2024 else 365
+    end = days * 86400.0
+    steps = (
+        ((days, 23, 59, 59, 980_000), [end - 0.02, end - 0.01]),
+        # The first sample is of the old year and the others of the new one; counted on, or anew.
+        ((days, 23, 59, 59, 995_000), [end - 0.005, 0.005, 0.015]),
+        ((1, 0, 0, 0, 20_000), [0.02, 0.03]),
+        ((1, 0, 0, 0, 40_000), [0.04]),
+    )
+    new_year = utc(year + 1, 1, 1)
+    times = []
+    for number, (moment, samples) in enumerate(steps):
+        # A recording is read years later.
+        received = utc(2031, 5, 5) if given_year else new_year + number * SECOND // 100
+        placed = place(timeline, tagged(*((1.0, s) for s in samples), time=bcd(*moment)), received)
+        assert abs(placed.first_ns - placed.times[0]) < 10
+        times.extend(np.round((placed.times - new_year) / 1e6).astype(int).tolist())
+    assert times == [-20, -10, -5, 5, 15, 20, 30, 40]
+    assert timeline.statistics.times_disagreeing == 0
+
+
+def test_samples_may_be_counted_on_across_new_year():
+    end = 365 * 86400.0
+    placed = place(Timeline(), tagged(
+        (1.0, end - 0.5), (1.0, end + 0.5), time=bcd(365, 23, 59, 59, 500_000)), utc(2026, 1, 1))
+    assert np.round((placed.times - utc(2026, 1, 1)) / 1e8).tolist() == [-5, 5]
+
+
+def test_a_packet_time_of_the_new_year_may_come_with_a_sample_of_the_old_one():
+    end = 365 * 86400.0
+    placed = place(Timeline(), tagged(
+        (1.0, end - 0.5), (1.0, 0.0), time=bcd(1, 0, 0, 0)), utc(2026, 1, 1))
+    assert np.round((placed.times - utc(2026, 1, 1)) / 1e8).tolist() == [-5, 0]
+
+
+def test_the_zone_is_taken_off():
+    timeline = Timeline(utc_offset_hours=-5.0)
+    data = tagged((1.0, SINCE_JAN1), time=DAY_45)
+    placed = place(timeline, data, utc(2026, 2, 14, 17, 34, 57))
+    assert placed.first_ns == utc(2026, 2, 14, 17, 34, 56, ns=789_012_000)
+    assert abs(placed.times[0] - placed.first_ns) <= 1
+    assert timeline.latency_ns == 210_988_000
+    # On New Year's Eve in that zone it is January in UTC.
+    placed = place(Timeline(utc_offset_hours=-5.0), datagram(time=bcd(365, 20, 0, 0)),
+                   utc(2026, 1, 1, 1))
+    assert placed.first_ns == utc(2026, 1, 1, 1)
+
+
+# Nonsense
+
+
+@pytest.mark.parametrize('bad', [float('nan'), float('inf'), -1.0, 1e300, 4e7])
+@pytest.mark.filterwarnings('error')
+def test_sample_times_out_of_range_become_the_first_good_one(bad):
+    timeline = Timeline()
+    data = tagged((1.0, bad), (2.0, SINCE_JAN1 + 1), (3.0, SINCE_JAN1), time=DAY_45)
+    placed = place(timeline, data, utc(2026, 2, 14))
+    assert placed.times[0] == placed.times[2]
+    assert timeline.statistics.times_out_of_range == 1
+    only_bad = place(Timeline(), tagged((1.0, bad), time=DAY_45), utc(2026, 2, 14))
+    assert only_bad.times is None
+    assert only_bad.first_ns == utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
+
+
+@settings(max_examples=150)
+@given(
+    st.binary(min_size=8, max_size=8) | st.just(DAY_45) | st.just(bcd(1, 0, 0, 0)),
+    st.lists(st.floats(), max_size=4) | st.lists(st.floats(0, 3.2e7), max_size=4),
+    st.integers(0, 2**33 * SECOND),
+    st.sampled_from([None, 0, 1]),
+    st.none() | st.integers(1970, 2200),
+)
+@pytest.mark.filterwarnings('error')
+def test_any_times_are_placed_without_complaint(time, samples, received, base, year):
+    timeline = Timeline(day_base=base, year=year, statistics=Statistics())
+    for _ in range(2):
+        data = tagged(*((1.0, sample) for sample in samples), time=time)
+        placed = place(timeline, data, received)
+        assert isinstance(placed.first_ns, int)
+        if placed.times is not None:
+            assert abs(placed.times - placed.first_ns).max() < 370 * DAY

@@ -1,0 +1,73 @@
+"""A frame of the simulator that is answered twice is published once."""
+
+import pytest
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc.events import Statistics
+from xplane_bridge.sessions.xpc.flow import FRAME_GAP
+from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+
+NAMES = ('lat', 'lon', 'el', 'sim/time/total_running_time_sec', 'sim/time/paused')
+
+
+def make():
+    return AircraftPoll(0, NAMES, 0.0, Statistics())
+
+
+def answer(poll, now, time, latitude=47.5, paused=0.0):
+    """Poll, and answer after 10 ms; return the telemetry and how long the poll then waits."""
+    poll.start(now)
+    now += 0.010
+    place = xpc.PositionReply(1, latitude, 8.0, 1500.0, 0.0, 0.0, 90.0, 1.0)
+    assert poll.receive(poll.position_channel, place, now) is None
+    rows = ((latitude,), (8.0,), (1500.0,), (time,), (paused,))
+    telemetry = poll.receive(poll.state_channel, xpc.Datarefs(rows), now)
+    return telemetry, poll.due - now
+
+
+def test_a_frame_answered_twice_is_dropped_and_the_gap_widens():
+    poll = make()
+    telemetry, gap = answer(poll, 1.0, 10.0)
+    assert telemetry is not None
+    assert gap == pytest.approx(FRAME_GAP)
+    telemetry, gap = answer(poll, 1.1, 10.0)
+    assert telemetry is None
+    assert gap == pytest.approx(2 * FRAME_GAP)
+    telemetry, gap = answer(poll, 1.2, 10.017, 47.75)
+    assert telemetry is not None
+    assert FRAME_GAP < gap <= 2 * FRAME_GAP
+
+
+def test_the_gap_stays_below_a_frame_and_comes_back():
+    poll = make()
+    for n in range(20):
+        answer(poll, 1.0 + n, 10.0 + n // 2, 47.5 + n // 2)
+    _, widest = answer(poll, 30.0, 50.0)
+    assert widest <= 0.012
+    for n in range(3000):
+        _, gap = answer(poll, 40.0 + n, 60.0 + n)
+    assert gap == pytest.approx(FRAME_GAP)
+
+
+def test_a_simulator_whose_time_stands_still_goes_on_being_published():
+    poll = make()
+    published = [answer(poll, 1.0 + n, 10.0, paused=1.0)[0] is not None for n in range(10)]
+    assert published == [True] + [False] * 3 + [True] * 6
+    _, gap = answer(poll, 20.0, 10.0, paused=1.0)
+    assert gap == pytest.approx(FRAME_GAP)
+
+
+def test_an_aircraft_that_moves_while_the_time_seems_to_stand_is_published():
+    # After many hours a float32 of seconds has steps longer than a frame.
+    poll = make()
+    assert all(answer(poll, 1.0 + n, 300000.0, 47.5 + n / 8)[0] for n in range(10))
+
+
+def test_without_the_running_time_every_answer_is_taken():
+    poll = AircraftPoll(0, NAMES[:3], 0.0, Statistics())
+    for n in range(3):
+        poll.start(n)
+        place = xpc.PositionReply(1, 47.5, 8.0, 1500.0, 0.0, 0.0, 90.0, 1.0)
+        poll.receive(poll.position_channel, place, n + 0.01)
+        rows = ((47.5,), (8.0,), (1500.0,))
+        assert poll.receive(poll.state_channel, xpc.Datarefs(rows), n + 0.01) is not None

@@ -1,0 +1,657 @@
+"""xplane_udp_node against the simulated X-Plane through real sockets, versions 6 to 12."""
+
+from contextlib import contextmanager
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='JSBSim is not installed')
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from geometry_msgs.msg import TwistStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import Imu, NavSatFix  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
+from xplane_bridge.msg import (  # noqa: E402
+    AirData,
+    AircraftPose,
+    Datarefs,
+    DataRows,
+    FlightControls,
+)
+from xplane_bridge.nodes.xpc import XpcNode  # noqa: E402
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode  # noqa: E402
+from xplane_bridge.simulators.endpoints import UdpEndpoint  # noqa: E402
+from xplane_bridge.simulators.server import running  # noqa: E402
+from xplane_bridge.simulators.xpc import XpcFace  # noqa: E402
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFace  # noqa: E402
+from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs  # noqa: E402
+
+FOOT = 0.3048
+TOPICS = {'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
+          'air_data': AirData, 'controls': FlightControls}
+NAN = math.nan
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def make_face(version, data_port, **options):
+    return XplaneUdpFace(
+        UdpEndpoint(), version, sender=UdpEndpoint() if version >= 7 else None,
+        data_target=('127.0.0.1', data_port) if version < 9 else None, **options)
+
+
+@contextmanager
+def flying(version, *others, on_frame=None, **options):
+    """Run the simulated X-Plane; its ``parameters`` are what a node needs to find it."""
+    data_port = free_port()
+    face = make_face(version, data_port, **options)
+    with running(face, *others, on_frame=on_frame) as server:
+        server.parameters = {'port': face.endpoint.address[1], 'data_port': data_port}
+        yield server
+
+
+def hold(server):
+    """Stand still in an attitude that no two errors of sign or axis can make up for."""
+    def still(world):
+        world.aircraft.teleport(
+            47.25, 8.5, 1500.0, 10.0, 30.0, 90.0, speed=60.0, rates=(0.1, -0.2, 0.3))
+        world.aircraft.set_controls(
+            elevator=0.25, aileron=-0.5, rudder=0.125, throttle=0.75, flaps=0.5,
+            speedbrake=0.25)
+        world.paused = True
+        return world
+
+    return server.call(still)
+
+
+def value(server, name):
+    return server.call(lambda world: world.aircraft.property_value(name))
+
+
+def command(**values):
+    return FlightControls(**{
+        name: values.get(name, NAN) for name in (
+            'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')})
+
+
+def wait_for_value(ros, server, name, expected, tolerance=1e-6):
+    ros.wait_for(
+        lambda: abs(value(server, name) - expected) < tolerance,
+        f'{name} to be {expected}, it is {value(server, name)}')
+
+
+# Telemetry
+
+@pytest.mark.parametrize('version', [6, 7, 8, 9, 10, 11, 12])
+def test_topics_say_what_jsbsim_says(ros, version):
+    with flying(version) as server:
+        hold(server)
+        for topic, kind in TOPICS.items():
+            ros.subscribe(kind, topic)
+        ros.start(XplaneUdpNode, version=str(version), undulation=0.0, **server.parameters)
+        controls = ros.next('controls', 2)
+        exact = version >= 10
+        fix = ros.messages['fix'][-1]
+        # A row is float32: half a step at 47 degrees.
+        assert fix.latitude == pytest.approx(
+            value(server, 'position/lat-geod-deg'), abs=1e-12 if exact else 2e-6)
+        assert fix.longitude == pytest.approx(
+            value(server, 'position/long-gc-deg'), abs=1e-12 if exact else 5e-7)
+        assert fix.altitude == pytest.approx(
+            value(server, 'position/h-sl-ft') * FOOT, abs=1e-3)
+        # 30 degrees of right bank, nose 10 up, heading east, from FLU to ENU: by hand.
+        imu = ros.messages['imu/data'][-1]
+        c15, s15, c5, s5 = (
+            f(math.radians(angle)) for angle in (15, 5) for f in (math.cos, math.sin))
+        assert [imu.orientation.w, imu.orientation.x, imu.orientation.y, imu.orientation.z] == (
+            pytest.approx([c15 * c5, s15 * c5, -c15 * s5, s15 * s5], abs=1e-5))
+        rates = imu.angular_velocity
+        assert (rates.x, rates.y, rates.z) == pytest.approx((0.1, 0.2, -0.3), abs=1e-5)
+        velocity = ros.messages['fix_velocity'][-1].twist.linear
+        # Rows do not tell where the local axes are exact (half a degree away at most).
+        tolerance = 1e-3 if exact else 0.5
+        assert (velocity.x, velocity.y, velocity.z) == pytest.approx((
+            value(server, 'velocities/v-east-fps') * FOOT,
+            value(server, 'velocities/v-north-fps') * FOOT,
+            -value(server, 'velocities/v-down-fps') * FOOT), abs=tolerance)
+        assert (controls.elevator, controls.aileron, controls.rudder, controls.throttle,
+                controls.flaps, controls.speedbrake) == pytest.approx(
+                    (0.25, -0.5, 0.125, 0.75, 0.5, 0.25), abs=1e-6)
+        air = ros.messages['air_data'][-1]
+        assert air.true_airspeed == pytest.approx(
+            value(server, 'velocities/vt-fps') * FOOT, abs=1e-3)
+        if version >= 8:
+            assert air.indicated_airspeed == pytest.approx(
+                value(server, 'velocities/vc-fps') * FOOT, abs=1e-3)
+            assert air.angle_of_attack == pytest.approx(
+                value(server, 'aero/alpha-rad'), abs=1e-5)
+            assert air.static_pressure == pytest.approx(
+                value(server, 'atmosphere/P-psf') * 47.880259, rel=1e-5)
+            assert air.temperature == pytest.approx(
+                value(server, 'atmosphere/T-R') * 5 / 9, abs=1e-3)
+            assert (air.wind.x, air.wind.y) == pytest.approx((0.0, 0.0), abs=1e-5)
+        else:
+            assert math.isnan(air.indicated_airspeed)
+        force = imu.linear_acceleration
+        if exact:
+            mass = value(server, 'inertia/mass-slugs')
+            assert (force.x, force.y, force.z) == pytest.approx((
+                value(server, 'forces/fbx-total-lbs') / mass * FOOT,
+                -value(server, 'forces/fby-total-lbs') / mass * FOOT,
+                -value(server, 'forces/fbz-total-lbs') / mass * FOOT), abs=1e-3)
+        else:
+            assert imu.linear_acceleration_covariance[0] == -1.0
+
+
+@pytest.mark.parametrize(('telemetry', 'limits'), [
+    ('auto', {'fix': 1e-12, 'altitude': 1e-9, 'imu': 1e-9, 'velocity': 1e-9, 'air': 1e-6}),
+    ('rows', {'fix': 2e-6, 'altitude': 1e-3, 'imu': 1e-6, 'velocity': 0.5, 'air': 2e-3}),
+])
+def test_agrees_with_the_plugin_on_one_aircraft(ros, telemetry, limits):
+    plugin = XpcFace(UdpEndpoint())
+    with flying(12, plugin) as server:
+        hold(server)
+        for name in ('one', 'two'):
+            for topic, kind in TOPICS.items():
+                ros.subscribe(kind, f'{name}/{topic}')
+        ros.start(XpcNode, namespace='one', port=plugin.endpoint.address[1])
+        ros.start(XplaneUdpNode, namespace='two', telemetry=telemetry, **server.parameters)
+        ros.next('one/controls')
+        ros.next('two/controls')
+
+        def both(topic):
+            return ros.messages[f'one/{topic}'][-1], ros.messages[f'two/{topic}'][-1]
+
+        one, two = both('fix')
+        assert two.latitude == pytest.approx(one.latitude, abs=limits['fix'])
+        assert two.longitude == pytest.approx(one.longitude, abs=limits['fix'])
+        assert two.altitude == pytest.approx(one.altitude, abs=limits['altitude'])
+        one, two = both('imu/data')
+        for part, axes in (('orientation', 'wxyz'), ('angular_velocity', 'xyz')):
+            for axis in axes:
+                assert getattr(getattr(two, part), axis) == pytest.approx(
+                    getattr(getattr(one, part), axis), abs=limits['imu'])
+        one, two = both('fix_velocity')
+        for axis in 'xyz':
+            assert getattr(two.twist.linear, axis) == pytest.approx(
+                getattr(one.twist.linear, axis), abs=limits['velocity'])
+        one, two = both('air_data')
+        for name in ('indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'temperature',
+                     'density', 'static_pressure', 'dynamic_pressure'):
+            assert getattr(two, name) == pytest.approx(
+                getattr(one, name), rel=1e-5, abs=limits['air']), name
+        one, two = both('controls')
+        for name in ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake'):
+            assert getattr(two, name) == getattr(one, name)
+
+
+@pytest.mark.parametrize('version', [6, 12])
+def test_parts_of_a_message_belong_to_one_frame(ros, version):
+    frames = {}
+
+    def note(now, state):
+        frames[state.lon_deg if version == 12 else struct_float(state.lon_deg)] = state
+
+    with flying(version, on_frame=note) as server:
+        server.call(lambda world: world.aircraft.set_controls(aileron=1.0, throttle=1.0))
+        ros.subscribe(NavSatFix, 'fix', 100)
+        ros.subscribe(Imu, 'imu/data', 100)
+        ros.subscribe(AirData, 'air_data', 100)
+        ros.start(XplaneUdpNode, version=str(version), **server.parameters)
+        ros.next('air_data', 60)
+        checked = 0
+        imus = {(m.header.stamp.sec, m.header.stamp.nanosec): m
+                for m in ros.messages['imu/data']}
+        airs = {(m.header.stamp.sec, m.header.stamp.nanosec): m
+                for m in ros.messages['air_data']}
+        for fix in ros.messages['fix']:
+            stamp = (fix.header.stamp.sec, fix.header.stamp.nanosec)
+            if stamp not in imus or stamp not in airs:
+                continue
+            state = frames[fix.longitude]
+            checked += 1
+            assert imus[stamp].angular_velocity.x == pytest.approx(state.p, abs=1e-5)
+            assert airs[stamp].true_airspeed == pytest.approx(state.tas, abs=1e-4)
+        assert checked > 30
+
+
+def struct_float(number):
+    import struct
+    return struct.unpack('<f', struct.pack('<f', number))[0]
+
+
+@pytest.mark.parametrize('version', [6, 9, 11, 12])
+def test_version_is_found(ros, version):
+    with flying(version) as server:
+        if version < 10:
+            # The user has ticked a row, and set where it goes.
+            def tick(world):
+                xplane = server.simulation.faces[0].xplane
+                xplane.selected.add(0)
+                xplane.data_target = ('127.0.0.1', server.parameters['data_port'])
+
+            server.call(tick)
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, **server.parameters)
+        ros.next('fix')
+        assert node.session.version == version
+
+
+def test_acceleration_as_specific_force(ros):
+    with flying(12) as server:
+        server.call(lambda world: world.aircraft.set_controls(throttle=1.0))
+        ros.subscribe(Imu, 'imu/data')
+        ros.start(XplaneUdpNode, version='12', specific_force='acceleration',
+                  **server.parameters)
+        up = ros.next('imu/data', 5).linear_acceleration.z
+        assert up == pytest.approx(9.81, abs=1.0)
+
+
+def test_simulator_time_stands_still_in_a_pause(ros):
+    with flying(12) as server:
+        ros.subscribe(Clock, '/clock')
+        ros.subscribe(NavSatFix, 'fix')
+        ros.start(XplaneUdpNode, version='12', stamp='simulator', **server.parameters)
+        ros.wait_for(lambda: ros.messages['/clock'] and
+                     ros.messages['/clock'][-1].clock.nanosec > 0, 'time to pass')
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+        ros.wait_for(lambda: server.call(lambda world: world.paused), 'the pause')
+        stamps = {(m.header.stamp.sec, m.header.stamp.nanosec)
+                  for m in (ros.next('fix', 10), ros.next('fix', 5))}
+        assert len(stamps) == 1
+
+
+# Commands
+
+def test_controls_fly_12_and_are_given_back(ros):
+    with flying(12) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version='12', command_timeout=0.0, **server.parameters)
+        ros.next('fix')
+        ros.publisher(FlightControls, 'command/controls').publish(command(
+            elevator=0.25, aileron=-0.5, rudder=0.125, throttle=0.75, flaps=0.5))
+        # JSBSim's elevator and rudder are positive nose down and nose left.
+        for name, expected in (('elevator', -0.25), ('aileron', -0.5), ('rudder', -0.125),
+                               ('throttle', 0.75), ('flap', 0.5)):
+            wait_for_value(ros, server, f'fcs/{name}-cmd-norm', expected)
+        assert server.call(lambda world: world.overrides['override_joystick']) == 1
+        ros.subscribe(DiagnosticArray, '/diagnostics')
+        ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
+                     found[2]['taken from the user'] == 'joystick', 'diagnostics of the override')
+        node.trigger_deactivate()
+        wait_for_value(ros, server, 'fcs/elevator-cmd-norm', 0.0)
+        ros.wait_for(lambda: server.call(
+            lambda world: world.overrides['override_joystick']) == 0, 'the release')
+        assert value(server, 'fcs/throttle-cmd-norm') == 0.75
+        xplane = server.simulation.faces[0].xplane
+        ros.wait_for(lambda: not xplane._subscriptions and not xplane._positions,
+                     'all subscriptions to end')
+
+
+def test_shutting_down_ends_subscriptions(ros):
+    with flying(12) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version='12', **server.parameters)
+        ros.next('fix')
+        node.shut_down()
+        xplane = server.simulation.faces[0].xplane
+        ros.wait_for(lambda: not xplane._subscriptions and not xplane._positions,
+                     'all subscriptions to end')
+
+
+def test_without_the_override(ros):
+    with flying(11) as server:
+        ros.start(XplaneUdpNode, version='11', override_joystick=False, **server.parameters)
+        ros.publisher(FlightControls, 'command/controls').publish(command(elevator=0.25))
+        wait_for_value(ros, server, 'fcs/elevator-cmd-norm', -0.25)
+        assert server.call(lambda world: world.overrides['override_joystick']) == 0
+
+
+@pytest.mark.parametrize(('version', 'rows', 'moved', 'still'), [
+    (6, 'trim', 'fcs/pitch-trim-cmd-norm', 'fcs/elevator-cmd-norm'),
+    (6, 'joystick', 'fcs/elevator-cmd-norm', 'fcs/pitch-trim-cmd-norm'),
+    (9, 'joystick', 'fcs/elevator-cmd-norm', 'fcs/pitch-trim-cmd-norm'),
+])
+def test_controls_move_rows_before_10(ros, version, rows, moved, still):
+    with flying(version) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version=str(version), command_rows=rows,
+                         **server.parameters)
+        ros.next('fix')
+        start = value(server, moved)
+        before = value(server, still)
+        ros.publisher(FlightControls, 'command/controls').publish(
+            command(elevator=0.25, throttle=0.75))
+        wait_for_value(ros, server, moved, -0.25)
+        wait_for_value(ros, server, 'fcs/throttle-cmd-norm', 0.75)
+        assert value(server, still) == before
+        node.trigger_deactivate()
+        # Joysticks are centred, trims go back to where the user had them.
+        wait_for_value(ros, server, moved, start, 1e-4)
+        xplane = server.simulation.faces[0].xplane
+        ros.wait_for(lambda: not xplane.selected, 'the rows to be let go')
+
+
+COMMANDER = """
+import rclpy
+from xplane_bridge.msg import FlightControls
+rclpy.init()
+node = rclpy.create_node('commander')
+publisher = node.create_publisher(FlightControls, 'command/controls', 1)
+nan = float('nan')
+message = FlightControls(elevator=0.25, aileron=0.5, rudder=nan, throttle=0.5, flaps=nan,
+                         gear=nan, speedbrake=nan)
+node.create_timer(0.05, lambda: publisher.publish(message))
+rclpy.spin(node)
+"""
+
+
+@pytest.mark.parametrize(('version', 'rows'), [(12, 'trim'), (6, 'joystick')])
+def test_controls_are_centred_when_the_commander_is_killed(ros, version, rows):
+    with flying(version) as server:
+        ros.start(XplaneUdpNode, version=str(version), command_rows=rows, command_timeout=0.3,
+                  **server.parameters)
+        commander = subprocess.Popen([sys.executable, '-c', COMMANDER], env=os.environ.copy())
+        try:
+            wait_for_value(ros, server, 'fcs/aileron-cmd-norm', 0.5)
+        finally:
+            commander.send_signal(signal.SIGKILL)
+            commander.wait()
+        wait_for_value(ros, server, 'fcs/aileron-cmd-norm', 0.0)
+        wait_for_value(ros, server, 'fcs/elevator-cmd-norm', 0.0)
+        assert value(server, 'fcs/throttle-cmd-norm') == 0.5
+
+
+def test_release_when_commands_stop(ros):
+    with flying(12) as server:
+        ros.start(XplaneUdpNode, version='12', command_timeout=0.2,
+                  on_command_timeout='release', **server.parameters)
+        ros.publisher(FlightControls, 'command/controls').publish(command(elevator=0.25))
+        wait_for_value(ros, server, 'fcs/elevator-cmd-norm', -0.25)
+        ros.wait_for(lambda: server.call(
+            lambda world: world.overrides['override_joystick']) == 0, 'the release')
+
+
+def test_rows_as_a_command(ros):
+    with flying(12) as server:
+        ros.start(XplaneUdpNode, version='12', **server.parameters)
+        publisher = ros.publisher(DataRows, 'command/data')
+        publisher.publish(DataRows(
+            rows=[13, 25], values=[0.125, NAN, NAN, 0.5, NAN, NAN, NAN, NAN, *[0.625] * 8]))
+        wait_for_value(ros, server, 'fcs/pitch-trim-cmd-norm', -0.125)
+        wait_for_value(ros, server, 'fcs/flap-cmd-norm', 0.5)
+        wait_for_value(ros, server, 'fcs/throttle-cmd-norm', 0.625)
+
+
+@pytest.mark.parametrize(('topic', 'message'), [
+    ('command/data', DataRows(rows=[1], values=[1.0])),
+    ('command/datarefs', Datarefs(names=['a'], sizes=[2], values=[1.0])),
+    ('command/datarefs', Datarefs(names=['a b'], sizes=[1], values=[1.0])),
+    ('command/datarefs', Datarefs(names=['a'], sizes=[1], values=[math.inf])),
+    ('command/pose', AircraftPose(latitude=NAN)),
+    ('command/controls', command(elevator=1.5)),
+])
+def test_bad_commands_are_refused_and_counted(ros, topic, message):
+    node = ros.start(XplaneUdpNode, version='12', port=free_port())
+    ros.publisher(type(message), topic).publish(message)
+    ros.wait_for(lambda: node.refused[topic] == 1, 'the refusal')
+
+
+def test_datarefs_as_a_command(ros):
+    with flying(12) as server:
+        ros.start(XplaneUdpNode, version='12', **server.parameters)
+        ros.publisher(Datarefs, 'command/datarefs').publish(Datarefs(
+            names=['sim/flightmodel/engine/ENGN_thro', 'sim/flightmodel/controls/flaprqst'],
+            sizes=[2, 1], values=[0.375, 0.5, 0.25]))
+        wait_for_value(ros, server, 'fcs/throttle-cmd-norm', 0.375)
+        wait_for_value(ros, server, 'fcs/flap-cmd-norm', 0.25)
+
+
+def pose(**values):
+    return AircraftPose(**{name: values.get(name, NAN) for name in (
+        'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')})
+
+
+@pytest.mark.parametrize(('version', 'message'), [
+    (12, 'auto'), (12, 'vehx'), (11, 'auto'), (11, 'vehx'), (12, 'prel')])
+def test_placing(ros, version, message):
+    with flying(version) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version=str(version), pose_message=message,
+                         undulation=50.0, **server.parameters)
+        ros.next('fix')
+        server.call(lambda world: setattr(world, 'paused', True))
+        ros.next('fix', 5)
+        altitude = value(server, 'position/h-sl-ft') * FOOT
+        ros.publisher(AircraftPose, 'command/pose').publish(
+            pose(latitude=47.5, longitude=8.25, heading=math.radians(120.0)))
+        wait_for_value(ros, server, 'position/lat-geod-deg', 47.5)
+        wait_for_value(ros, server, 'position/long-gc-deg', 8.25)
+        assert value(server, 'attitude/psi-deg') == pytest.approx(120.0, abs=1e-3)
+        # What was NaN stays what it was, whatever undulation is in fix.
+        assert value(server, 'position/h-sl-ft') * FOOT == pytest.approx(altitude, abs=0.5)
+        frozen = server.call(lambda world: world.frozen(0))
+        assert frozen is (message == 'vehx')
+        ros.publisher(AircraftPose, 'command/pose').publish(pose(altitude=1050.0))
+        wait_for_value(ros, server, 'position/h-sl-ft', 1000.0 / FOOT, 1.0)
+        node.trigger_deactivate()
+        ros.wait_for(lambda: not server.call(lambda world: world.frozen(0)), 'the flight model')
+
+
+def test_vehs_is_refused_by_11(ros):
+    with flying(11) as server:
+        node = ros.start(XplaneUdpNode, version='11', pose_message='vehs', **server.parameters)
+        ros.publisher(AircraftPose, 'command/pose').publish(pose(latitude=47.5))
+        ros.wait_for(lambda: node.refused['command/pose'] == 1, 'the refusal')
+
+
+# Services
+
+def test_reading_and_writing_datarefs(ros):
+    with flying(12) as server:
+        ros.start(XplaneUdpNode, version='12', **server.parameters)
+        response = ros.call(SetDatarefs, 'set_datarefs', SetDatarefs.Request(
+            names=['sim/flightmodel/engine/ENGN_thro', 'sim/flightmodel/controls/flaprqst'],
+            sizes=[1, 1], values=[0.375, 0.25]))
+        assert (response.success, response.message) == (True, '')
+        response = ros.call(GetDatarefs, 'get_datarefs', GetDatarefs.Request(
+            names=['sim/flightmodel/controls/flaprqst', 'sim/no/such',
+                   'sim/flightmodel/engine/ENGN_thro[0]']))
+        assert response.success
+        assert list(response.sizes) == [1, 0, 1]
+        assert list(response.values) == [0.25, 0.375]
+        assert 'sim/no/such' in response.message
+        response = ros.call(SetDatarefs, 'set_datarefs', SetDatarefs.Request(
+            names=['sim/flightmodel/position/latitude', 'sim/no/such'], sizes=[1, 1],
+            values=[1.0, 1.0]))
+        assert not response.success
+        assert 'latitude reads back as' in response.message
+        assert 'sim/no/such gives no answer' in response.message
+
+
+def test_commands_run_once_and_cannot_be_held(ros):
+    with flying(12) as server:
+        ros.start(XplaneUdpNode, version='12', **server.parameters)
+        name = 'sim/flight_controls/flaps_down'
+        assert ros.call(RunCommand, 'run_command', RunCommand.Request(name=name)).success
+        wait_for_value(ros, server, 'fcs/flap-cmd-norm', 1 / 3)
+        response = ros.call(RunCommand, 'run_command', RunCommand.Request(
+            name=name, action=RunCommand.Request.BEGIN))
+        assert not response.success and 'cannot hold' in response.message
+
+
+def test_pause_is_given_back(ros):
+    with flying(12) as server:
+        node = ros.start(XplaneUdpNode, version='12', **server.parameters)
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+        ros.wait_for(lambda: server.call(lambda world: world.paused), 'the pause')
+        node.trigger_deactivate()
+        ros.wait_for(lambda: not server.call(lambda world: world.paused), 'the end of it')
+
+
+def test_old_versions_say_what_they_cannot_do(ros):
+    with flying(9) as server:
+        ros.start(XplaneUdpNode, version='9', **server.parameters)
+        for kind, name, request in (
+                (SetBool, 'pause', SetBool.Request(data=True)),
+                (GetDatarefs, 'get_datarefs', GetDatarefs.Request(names=['a'])),
+                (RunCommand, 'run_command', RunCommand.Request(name='a'))):
+            response = ros.call(kind, name, request)
+            assert not response.success
+            assert 'knows only rows' in response.message
+
+
+@pytest.mark.parametrize('version', [6, 12])
+def test_chosen_rows_are_published(ros, version):
+    row, column = {6: (33, 0), 12: (37, 0)}[version]
+    with flying(version) as server:
+        ros.subscribe(DataRows, 'data_rows')
+        node = ros.start(XplaneUdpNode, version=str(version), data_rows=[row],
+                         **server.parameters)
+        message = ros.next('data_rows', where=lambda message: row in message.rows)
+        place = list(message.rows).index(row)
+        rpm = message.values[8 * place + column]
+        assert rpm == pytest.approx(value(server, 'propulsion/engine/engine-rpm'), abs=20)
+        assert math.isnan(message.values[8 * place + 7])
+        response = ros.call(SelectRows, 'select_rows', SelectRows.Request(rows=[1]))
+        assert response.success, response.message
+        ros.next('data_rows', where=lambda m: 1 in m.rows and row not in m.rows)
+        assert list(node.get_parameter('data_rows').value) == [1]
+        assert ros.call(SelectRows, 'select_rows', SelectRows.Request()).success
+        xplane = server.simulation.faces[0].xplane
+        ros.wait_for(lambda: 1 not in xplane.selected or version == 6, 'the row to be let go')
+
+
+def test_watched_datarefs_follow_the_parameter(ros):
+    with flying(12) as server:
+        ros.subscribe(Datarefs, 'datarefs')
+        node = ros.start(XplaneUdpNode, version='12', datarefs_rate=30.0, datarefs=[
+            'sim/flightmodel/controls/flaprqst', 'sim/no/such', 'sim/time/sim_speed'],
+            **server.parameters)
+        message = ros.next('datarefs')
+        assert list(message.sizes) == [1, 0, 1]
+        assert list(message.values) == [0.0, 1.0]
+        node.set_parameters([Parameter('datarefs', value=['sim/time/sim_speed'])])
+        ros.next('datarefs', where=lambda m: list(m.names) == ['sim/time/sim_speed'])
+
+
+# The peer that goes and comes
+
+@pytest.mark.parametrize('version', [6, 9, 12])
+def test_restarted_x_plane_is_taken_up_again(ros, version):
+    with flying(version) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        ros.subscribe(DiagnosticArray, '/diagnostics')
+        ros.start(XplaneUdpNode, version=str(version), **server.parameters)
+        ros.next('fix')
+        server.switch_off()
+        ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
+                     found[2]['state'] == 'away', 'the silence to be noticed')
+        server.switch_on()
+        ros.next('fix', 3)
+        ros.wait_for(lambda: ros.diagnostics('peer')[2]['state'] == 'answering', 'the return')
+
+
+def test_frozen_x_plane_goes_on(ros):
+    with flying(12) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version='12', **server.parameters)
+        ros.next('fix')
+        server.freeze()
+        ros.wait_for(lambda: node.session.peer_state.name == 'AWAY', 'the silence')
+        server.resume()
+        ros.next('fix', 3)
+
+
+def test_discovered_x_plane_is_followed(ros):
+    ros.subscribe(NavSatFix, 'fix')
+    node = ros.start(XplaneUdpNode, discover=True, data_port=free_port())
+    assert node.session.peer_state.name == 'SEARCHING'
+    addresses = []
+    for version in (12, 11):
+        with flying(version, beacon_interfaces=['127.0.0.1']) as server:
+            port = server.parameters['port']
+            ros.wait_for(lambda port=port: node.session.peer == ('127.0.0.1', port),
+                         'the beacon')
+            ros.next('fix', 3)
+            assert node.session.version == version
+            addresses.append(node.session.peer)
+    assert len(set(addresses)) == 2
+
+
+def test_version_6_with_one_port_both_ways(ros):
+    port = free_port()
+    face = XplaneUdpFace(UdpEndpoint('127.0.0.1', port), 6, data_target=('127.0.0.2', port))
+    with running(face):
+        ros.subscribe(NavSatFix, 'fix')
+        ros.start(XplaneUdpNode, version='6', port=port, data_port=port,
+                  bind_address='127.0.0.2')
+        ros.next('fix')
+
+
+# What is wrong, and how it is said
+
+def test_port_in_use_stops_configuring(ros):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(('', 0))
+        port = other.getsockname()[1]
+        node = ros.start(XplaneUdpNode, configure=False, version='6', data_port=port)
+        assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+        assert f':{port}' in node.failed and 'data_port' in node.failed
+
+
+@pytest.mark.parametrize(('parameters', 'sentence'), [
+    ({'version': '5'}, 'version'),
+    ({'version': '6', 'discover': True}, 'no beacon'),
+    ({'version': '9', 'datarefs': ['a']}, 'sends rows only'),
+    ({'data_rows': [-1]}, 'no row number'),
+    ({'datarefs': ['a b']}, 'cannot be sent'),
+    ({'rate': 0.0}, 'rate'),
+    ({'host': 'no.such.host.invalid'}, 'no IPv4 address'),
+])
+def test_bad_parameters_stop_configuring(ros, parameters, sentence):
+    node = ros.start(XplaneUdpNode, configure=False, **parameters)
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert sentence in node.failed
+
+
+def test_diagnostics_say_what_to_check_when_nothing_comes(ros):
+    ros.subscribe(DiagnosticArray, '/diagnostics')
+    data_port = free_port()
+    ros.start(XplaneUdpNode, version='6', port=free_port(), data_port=data_port)
+    ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
+                 found[2]['state'] == 'away', 'the silence')
+    message = ros.diagnostics('peer')[1]
+    assert f'port {data_port}' in message and 'firewall' in message
+    assert ros.diagnostics('telemetry')[1] == 'nothing arrives'
+
+
+def test_rows_sent_elsewhere_are_named(ros):
+    with flying(9) as server:
+        ros.subscribe(DiagnosticArray, '/diagnostics')
+        ros.start(XplaneUdpNode, version='9', set_data_target=False, **server.parameters)
+        ros.wait_for(lambda: (found := ros.diagnostics('telemetry')) and
+                     found[2]['rows that do not come'] != 'none', 'the missing rows')
+        assert '20' in ros.diagnostics('telemetry')[2]['rows that do not come']
+        assert server.simulation.faces[0].xplane.data_target is None
+
+
+def test_inactive_node_refuses(ros):
+    ros.start(XplaneUdpNode, activate=False, version='12', port=free_port())
+    response = ros.call(SetBool, 'pause', SetBool.Request(data=True))
+    assert not response.success and 'not active' in response.message
