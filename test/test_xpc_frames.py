@@ -35,7 +35,7 @@ def test_a_frame_answered_twice_is_dropped_and_the_gap_widens():
     assert gap == pytest.approx(2 * FRAME_GAP)
     telemetry, gap = answer(poll, 1.2, 10.017, 47.75)
     assert telemetry is not None
-    assert FRAME_GAP < gap <= 2 * FRAME_GAP
+    assert FRAME_GAP < gap <= 2 * FRAME_GAP + 1e-9
 
 
 def test_the_gap_stays_below_a_frame_and_comes_back():
@@ -43,7 +43,7 @@ def test_the_gap_stays_below_a_frame_and_comes_back():
     for n in range(20):
         answer(poll, 1.0 + n, 10.0 + n // 2, 47.5 + n // 2)
     _, widest = answer(poll, 30.0, 50.0)
-    assert widest <= 0.012
+    assert widest <= 0.012 + 1e-9
     for n in range(3000):
         _, gap = answer(poll, 40.0 + n, 60.0 + n)
     assert gap == pytest.approx(FRAME_GAP)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, MISSING
-from enum import IntEnum
+from enum import Enum
 from io import BufferedReader
 import json
 import math
@@ -22,7 +22,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
 
 from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
-from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.protocols import fdmdata, ulyssix, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -157,10 +157,29 @@ class XplaneUdp(Dialect):
             cast(xplane_udp.Message, message), self.arguments.version or 12)
 
 
+class Ulyssix(Dialect):
+    """Ulyssix, which only the publisher sends."""
+
+    summary = 'Ulyssix UDP parameter packets, from Altair or DEWESoft'
+
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        return (ulyssix.to_readable(ulyssix.decode(data)),)
+
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        kinds: tuple[type[ulyssix.ReadablePacket | ulyssix.SkippedPacket], ...] = (
+            ulyssix.ReadablePacket, ulyssix.SkippedPacket)
+        return {kind.tag: kind for kind in kinds} if sender == 'peer' else {}
+
+    def encode(self, message: object) -> bytes:
+        return ulyssix.encode(ulyssix.from_readable(
+            cast(ulyssix.ReadablePacket | ulyssix.SkippedPacket, message)))
+
+
 DIALECTS: dict[str, type[Dialect]] = {
     'xpc': Xpc,
     'xplane_udp': XplaneUdp,
     'fdmdata': Fdmdata,
+    'ulyssix': Ulyssix,
 }
 
 
@@ -185,6 +204,8 @@ def _to_json(value: Any) -> Any:
         return _fields_to_json(value)
     if isinstance(value, tuple):
         return [_to_json(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float) and not math.isfinite(value):
@@ -262,7 +283,8 @@ def _from_json(hint: Any, value: Any, where: str) -> Any:
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(hint, type) and issubclass(hint, IntEnum) and value in list(hint):
+    if isinstance(hint, type) and issubclass(hint, Enum) and value in [
+            member.value for member in hint]:
         return hint(value)
     if hint is str and isinstance(value, str):
         return value
