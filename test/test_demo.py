@@ -1,0 +1,52 @@
+"""The demo as a user runs it, interrupted: it ends at once and leaves what it has."""
+
+import signal
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+mcap_reader = pytest.importorskip('mcap.reader', reason='reading back needs mcap')
+
+from harness import process  # noqa: E402
+
+
+def read_until(child, text):
+    lines = []
+    for line in child.stdout:
+        lines.append(line)
+        if text in line:
+            return lines
+    raise AssertionError(f'{text!r} did not come: {lines}')
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_recording_and_picture(tmp_path, number):
+    bag, picture, log = (tmp_path / name for name in ('demo.mcap', 'demo.png', 'demo.log'))
+    with process('demo', '--bag', str(bag), '--picture', str(picture), '--log', str(log)) as demo:
+        lines = read_until(demo, 'pitched the aircraft by')
+        demo.send_signal(number)
+        output, _ = demo.communicate(timeout=30)
+        assert demo.returncode == 130
+    assert float(lines[-1].split('pitched the aircraft by')[1].split()[0]) > 1.0
+    assert 'interrupted' in output
+    assert '0 lost' in output
+    with open(bag, 'rb') as stream:
+        summary = mcap_reader.make_reader(stream).get_summary()
+    recorded = {channel.topic for channel in summary.channels.values()}
+    assert {'/demo/fix', '/demo/imu/data', '/demo/command/controls'} <= recorded
+    assert picture.read_bytes().startswith(b'\x89PNG')
+    assert 'Traceback' not in log.read_text()
+
+
+def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, monkeypatch):
+    monkeypatch.setenv('PATH', str(tmp_path))
+    with process(
+        sys.executable, '-P', '-m', 'xplane_bridge.experiments.demo',
+        '--log', str(tmp_path / 'demo.log'),
+    ) as demo:
+        output, _ = demo.communicate(timeout=30)
+    assert demo.returncode == 2
+    assert 'simulator is not on PATH' in output
