@@ -42,7 +42,7 @@ SHARE_OF_FRAMES = 58.0 / 60.0
 # Rates in all, and among how many aircraft they are divided: one aircraft is asked again 2 ms
 # after its reply at the earliest, so that the plugin meets no two polls in one frame.
 LATENCIES = ((50, 1), (100, 1), (500, 2), (1000, 4))
-COMMAND_RATES = (50, 100, 500)
+COMMAND_RATES = (50, 100, 200)
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 THROUGHPUT_AIRCRAFT = 8
 FLEETS = ((1, 240.0), (5, 240.0), (20, 240.0), (1, 1200.0), (5, 1200.0), (20, 1200.0))
@@ -163,10 +163,9 @@ def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
     command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
     with (
         Peer('xpc') as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
-        running_node(peer, rate=50.0, budget=2000.0),
+        running_node(peer, rate=50.0, budget=1200.0, command_timeout=0.0),
     ):
-        # A frame may bring at most 6 commands, as slower ones would be merged (sessions/xpc).
-        peer.ask('pace', frame_rate=100.0)
+        peer.ask('pace', frame_rate=60.0)
         subscriber.ask('open', topics={bare_command: 'controls'}, depth=1)
         publisher.ask(
             'open', topics={command: 'controls', bare_command: 'controls'}, depth=1)

@@ -248,10 +248,15 @@ class Subscriber(_RosRole):
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
         """Subscribe to topics of the kinds given."""
+        from rclpy.qos import DurabilityPolicy, QoSProfile
         for topic, kind in topics.items():
             self._samples[topic] = []
+            # The datum was perhaps published before.
+            qos = QoSProfile(depth=depth, durability=(
+                DurabilityPolicy.TRANSIENT_LOCAL if kind == 'datum'
+                else DurabilityPolicy.VOLATILE))
             self.node.create_subscription(
-                self.kinds[kind], topic, self._taker(self._samples[topic], kind), depth)
+                self.kinds[kind], topic, self._taker(self._samples[topic], kind), qos)
 
     def _taker(self, samples: list[tuple[int, int, int]], kind: str) -> Callable[[Any], None]:
         def take(message: Any) -> None:

@@ -147,12 +147,20 @@ class Harness:
         finally:
             self.observer.destroy_client(client)
 
-    def diagnosed(self, name, where=lambda level, message, values: True):
-        """Wait for a status of that name, from now on, for which ``where(...)`` is true."""
+    def diagnosed(self, name, where=lambda level, message, values: True, node=None):
+        """
+        Wait for a status of that name, from now on, for which ``where(...)`` is true.
+
+        They come once a second; ``node``, if it is in this process, publishes one at once.
+        """
         if '/diagnostics' not in self.messages:
             self.subscribe(DiagnosticArray, '/diagnostics')
         with self.changed:
             since = len(self.messages['/diagnostics'])
+        if node is not None:
+            self.wait_for(
+                lambda: node.count_subscribers('/diagnostics'), 'who listens to diagnostics')
+            self.run_in(node, node.publish_diagnostics)
 
         def found():
             status = self.diagnostics(name, since)

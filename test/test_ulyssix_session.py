@@ -4,7 +4,6 @@ Following a Ulyssix publisher: counting, names, and its times in UTC.
 Datagrams are packed by struct here, and expectations are worked out by hand from the calendar.
 """
 
-from datetime import datetime, timezone
 import json
 from pathlib import Path
 import struct
@@ -13,6 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from ulyssix_packets import (
+    bcd,
+    datagram,
+    DAY,
+    DAY_45,
+    INTEGER,
+    NAMES,
+    SECOND,
+    SINCE_JAN1,
+    START,
+    TAGGED,
+    tagged,
+    utc,
+)
 
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.protocols import ulyssix
@@ -33,40 +46,6 @@ VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
 }
-SECOND = 1_000_000_000
-DAY = 86_400 * SECOND
-START = bytes(range(8))
-DAY_45 = bytes.fromhex('3412450012907856')  # day 45, 12:34:56.789012, date first
-SINCE_JAN1 = 3846896.789012  # the same by 1 January being day 0
-INTEGER, TAGGED, NAMES = 4, 1, 2
-
-
-def utc(*date, ns=0):
-    return int(datetime(*date, tzinfo=timezone.utc).timestamp()) * SECOND + ns
-
-
-def bcd(day, hour, minute, second, micros=0, order='first_word_high'):
-    date = bytes.fromhex(f'{day:04d}{hour:02d}{minute:02d}')[::-1]
-    clock = bytes.fromhex(f'{second:02d}{micros:06d}')[::-1]
-    return date + clock if order == 'first_word_high' else clock + date
-
-
-def datagram(counter=0, total=1, data=None, samples=1, control=0, names=None, time=DAY_45):
-    """Return a packet; by default one parameter with one sample, 1.5."""
-    data = struct.pack('<If', 1, 1.5) if data is None else data
-    head = struct.pack('<IB', counter, control)
-    if names is not None:
-        head += struct.pack('<H', len(names)) + names
-    size = struct.pack('<IIIQ', 28 + len(data), 0, samples, total)
-    return head + START + size + time + data + START[::-1]
-
-
-def tagged(*samples, time, layout='<fd', control=TAGGED, **options):
-    """Return a packet of one parameter with (value, time) samples."""
-    data = struct.pack('<I', len(samples)) + b''.join(struct.pack(layout, *s) for s in samples)
-    return datagram(data=data, samples=len(samples), control=control, time=time, **options)
-
-
 def session(**options):
     made = UlyssixSession(Timeline(), **options)
     made.start(0.0)

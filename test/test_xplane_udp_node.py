@@ -2,10 +2,8 @@
 
 from contextlib import contextmanager
 import math
-import os
-import signal
 import socket
-import subprocess
+import struct
 import sys
 
 import pytest
@@ -14,28 +12,30 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from geometry_msgs.msg import TwistStamped  # noqa: E402
-from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import Imu, NavSatFix  # noqa: E402
-from std_srvs.srv import SetBool  # noqa: E402
-from xplane_bridge.msg import (  # noqa: E402
-    AirData,
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, NavSatFix
+from std_srvs.srv import SetBool
+
+from harness import process
+from xplane_bridge.msg import (
     AircraftPose,
+    AirData,
     Datarefs,
     DataRows,
     FlightControls,
 )
-from xplane_bridge.nodes.xpc import XpcNode  # noqa: E402
-from xplane_bridge.nodes.xplane_udp import XplaneUdpNode  # noqa: E402
-from xplane_bridge.simulators.endpoints import UdpEndpoint  # noqa: E402
-from xplane_bridge.simulators.server import running  # noqa: E402
-from xplane_bridge.simulators.xpc import XpcFace  # noqa: E402
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace  # noqa: E402
-from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs  # noqa: E402
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xpc import XpcFace
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
 FOOT = 0.3048
 TOPICS = {'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
@@ -205,7 +205,7 @@ def test_parts_of_a_message_belong_to_one_frame(ros, version):
     frames = {}
 
     def note(now, state):
-        frames[state.lon_deg if version == 12 else struct_float(state.lon_deg)] = state
+        frames[state.lon_deg if version == 12 else as_float32(state.lon_deg)] = state
 
     with flying(version, on_frame=note) as server:
         server.call(lambda world: world.aircraft.set_controls(aileron=1.0, throttle=1.0))
@@ -230,8 +230,7 @@ def test_parts_of_a_message_belong_to_one_frame(ros, version):
         assert checked > 30
 
 
-def struct_float(number):
-    import struct
+def as_float32(number):
     return struct.unpack('<f', struct.pack('<f', number))[0]
 
 
@@ -366,12 +365,9 @@ def test_controls_are_centred_when_the_commander_is_killed(ros, version, rows):
     with flying(version) as server:
         ros.start(XplaneUdpNode, version=str(version), command_rows=rows, command_timeout=0.3,
                   **server.parameters)
-        commander = subprocess.Popen([sys.executable, '-c', COMMANDER], env=os.environ.copy())
-        try:
+        with process(sys.executable, '-P', '-c', COMMANDER) as commander:
             wait_for_value(ros, server, 'fcs/aileron-cmd-norm', 0.5)
-        finally:
-            commander.send_signal(signal.SIGKILL)
-            commander.wait()
+            commander.kill()
         wait_for_value(ros, server, 'fcs/aileron-cmd-norm', 0.0)
         wait_for_value(ros, server, 'fcs/elevator-cmd-norm', 0.0)
         assert value(server, 'fcs/throttle-cmd-norm') == 0.5

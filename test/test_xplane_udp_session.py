@@ -26,7 +26,7 @@ FRAME = 0.016
 PEER = ('10.0.0.2', 49000)
 NAMES = ('lat', 'lon', 'ele', 'frame', 'g')
 NEEDS = Needs(
-    {version: NAMES for version in (10, 11, 12)},
+    dict.fromkeys((10, 11, 12), NAMES),
     {6: (17, 18), 7: (16, 18), 8: (18, 20), 9: (18, 20), 10: (17, 20), 11: (17, 20),
      12: (17, 20)})
 INTERNAL = 'sim/version/xplane_internal_version'
@@ -210,7 +210,7 @@ def test_unknown_dataref_is_none_after_three_requests():
 def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
     run = Run(XPlane(12, aligned=False), version=12, rate=20.0).start().run(6.0)
     assert run.session.every_frame
-    late = [event for event in run.of(Telemetry)]
+    late = run.of(Telemetry)
     assert late
     for event in late:
         assert event.pose.lat == event.values[0] == latitude(event.values[3])
@@ -258,7 +258,8 @@ def test_everything_is_cancelled_and_given_back_on_stop():
              for data in tail if data[:4] == b'DREF']
     assert drefs[-4:] == [
         (0.0, 'sim/joystick/yoke_pitch_ratio'), (0.0, 'sim/joystick/yoke_roll_ratio'),
-        (0.0, 'sim/joystick/yoke_heading_ratio'), (0.0, 'sim/operation/override/override_joystick')]
+        (0.0, 'sim/joystick/yoke_heading_ratio'),
+        (0.0, 'sim/operation/override/override_joystick')]
     assert b'CMND\0sim/operation/pause_off' in tail
     assert run.session.drained
     assert run.session.taken == set()

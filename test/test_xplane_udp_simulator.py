@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
-from xplane_bridge.simulators.aircraft import Aircraft  # noqa: E402
-from xplane_bridge.simulators.endpoints import MemoryEndpoint  # noqa: E402
-from xplane_bridge.simulators.main import main  # noqa: E402
-from xplane_bridge.simulators.world import World  # noqa: E402
-from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace  # noqa: E402
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.endpoints import MemoryEndpoint
+from xplane_bridge.simulators.main import main
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace
 
 VECTORS = {
     vector['name']: bytes.fromhex(vector['hex'])

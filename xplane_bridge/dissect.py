@@ -175,10 +175,47 @@ class Ulyssix(Dialect):
             cast(ulyssix.ReadablePacket | ulyssix.SkippedPacket, message)))
 
 
+class Simpit(Dialect):
+    """Kerbal Simpit: packets in whatever pieces the lines have them."""
+
+    summary = 'Kerbal Simpit, a plugin for Kerbal Space Program'
+    options = {'--profile': {
+        'required': True, 'choices': tuple(simpit.PROFILES), 'help': 'generation of the plugin: '
+        + ', '.join(f'{p.name} is {p.plugins}' for p in simpit.PROFILES.values())}}
+
+    def __init__(self, arguments: Namespace) -> None:
+        super().__init__(arguments)
+        self._profile = simpit.PROFILES[arguments.profile]
+        self._decoders = {
+            sender: simpit.make_decoder(self._profile.framing) for sender in ('bridge', 'peer')}
+
+    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        packets = self._decoders[sender].feed(data)
+        return map(partial(simpit.decode_payload, self._profile, _end(sender)), packets)
+
+    def classes(self, sender: Sender) -> Mapping[str, type]:
+        rows = [row for row in self._profile.channels if row.sender == _end(sender)]
+        return {row.message.tag: row.message for row in rows} | {
+            simpit.Packet.tag: simpit.Packet}
+
+    def encode(self, message: object) -> bytes:
+        end = _end(self.arguments.sender or 'peer')
+        known = cast(simpit.Message | simpit.Packet, message)
+        if isinstance(known, simpit.Message) and type(known) not in self.classes(
+                self.arguments.sender or 'peer').values():
+            end = 'device' if end == 'plugin' else 'plugin'
+        return simpit.encode(self._profile, end, known, agx=True)
+
+
+def _end(sender: Sender) -> simpit.Sender:
+    return 'plugin' if sender == 'peer' else 'device'
+
+
 DIALECTS: dict[str, type[Dialect]] = {
     'xpc': Xpc,
     'xplane_udp': XplaneUdp,
     'fdmdata': Fdmdata,
+    'simpit': Simpit,
     'ulyssix': Ulyssix,
 }
 
@@ -286,7 +323,11 @@ def _from_json(hint: Any, value: Any, where: str) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum) and value in [
             member.value for member in hint]:
         return hint(value)
+    if isinstance(hint, type) and issubclass(hint, IntFlag) and isinstance(value, int):
+        return hint(value)
     if hint is str and isinstance(value, str):
+        return value
+    if hint is bool and isinstance(value, bool):
         return value
     if hint is bytes and isinstance(value, str):
         return bytes.fromhex(value)
@@ -312,10 +353,20 @@ def _refuse_constant(name: str) -> float:
 
 def _decoded(dialect: Dialect, data: bytes, sender: Sender) -> Iterator[str]:
     try:
-        for message in dialect.decode(data, sender):
-            yield json.dumps(message_to_json(message), allow_nan=False)
+        messages = iter(dialect.decode(data, sender))
     except ProtocolError as error:
         yield _error(error)
+        return
+    while True:
+        try:
+            message = next(messages)
+        except StopIteration:
+            return
+        except ProtocolError as error:
+            # Other messages of the same line may be good.
+            yield _error(error)
+        else:
+            yield json.dumps(message_to_json(message), allow_nan=False)
 
 
 def _decoded_lines(

@@ -6,7 +6,7 @@ Numbers such as 1.12 are rows of the dataref notes: what each dataref means, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import math
 
 from xplane_bridge.conversions import air, frames
@@ -25,9 +25,6 @@ _WEATHER = 'sim/weather/'
 _WEATHER_12 = 'sim/weather/aircraft/'
 _YOKE = 'sim/cockpit2/controls/yoke_'
 
-_VELOCITY = tuple(_POSITION + f'local_v{axis}' for axis in 'xyz')
-_ACCELERATION = tuple(_POSITION + f'local_a{axis}' for axis in 'xyz')
-
 LATITUDE = _POSITION + 'latitude'
 LONGITUDE = _POSITION + 'longitude'
 ELEVATION = _POSITION + 'elevation'
@@ -35,30 +32,61 @@ TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro'
 
+# Names are put together once: most of them are looked up for each update.
+_TRUE_ATTITUDE = tuple(_POSITION + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
+_ATTITUDE = tuple(_POSITION + angle for angle in ('psi', 'theta', 'phi'))
+_RATES = tuple(_POSITION + f'{axis}rad' for axis in 'PQR')
+_VELOCITY = tuple(_POSITION + f'local_v{axis}' for axis in 'xyz')
+_ACCELERATION = tuple(_POSITION + f'local_a{axis}' for axis in 'xyz')
+_LATITUDE_OF_ORIGIN = _POSITION + 'lat_ref'
+_LONGITUDE_OF_ORIGIN = _POSITION + 'lon_ref'
+_GROUND_SPEED = _POSITION + 'groundspeed'
+_INDICATED_AIRSPEED = _POSITION + 'indicated_airspeed'
+_TRUE_AIRSPEED = _POSITION + 'true_airspeed'
+_ALPHA = _POSITION + 'alpha'
+_LOADS = tuple(_FORCES + f'g_{axis}' for axis in ('axil', 'side', 'nrml'))
+_ON_GROUND = 'sim/flightmodel/failures/onground_any'
+_TEMPERATURES = (_WEATHER_12 + 'temperature_ambient_deg_c', _WEATHER + 'temperature_ambient_c')
+_PRESSURE_12 = _WEATHER_12 + 'barometer_current_pas'
+_PRESSURE = _WEATHER + 'barometer_current_inhg'
+_WIND_12 = tuple(_WEATHER_12 + f'wind_now_{axis}_msc' for axis in 'xyz')
+_WIND = tuple(_WEATHER + f'wind_now_{axis}_msc' for axis in 'xyz')
+_PITCH_YOKE, _ROLL_YOKE, _HEADING_YOKE = (
+    _YOKE + f'{axis}_ratio' for axis in ('pitch', 'roll', 'heading'))
+_FLAPS = 'sim/flightmodel/controls/flaprqst'
+_GEAR = 'sim/cockpit/switches/gear_handle_status'
+_SPEEDBRAKE = 'sim/flightmodel/controls/sbrkrqst'
+
 # Everything that own_state() reads, its position first.
 OWN_DATAREFS: tuple[str, ...] = (
     LATITUDE,
     LONGITUDE,
     ELEVATION,
-    *(_POSITION + name for name in (
-        'true_psi', 'true_theta', 'true_phi', 'psi', 'theta', 'phi',
-        'Prad', 'Qrad', 'Rrad', 'local_vx', 'local_vy', 'local_vz',
-        'local_ax', 'local_ay', 'local_az', 'lat_ref', 'lon_ref',
-        'groundspeed', 'indicated_airspeed', 'true_airspeed', 'alpha',
-    )),
-    *(_FORCES + name for name in ('g_axil', 'g_side', 'g_nrml')),
-    'sim/flightmodel/failures/onground_any',
-    _WEATHER_12 + 'temperature_ambient_deg_c',
-    _WEATHER + 'temperature_ambient_c',
-    _WEATHER_12 + 'barometer_current_pas',
-    _WEATHER + 'barometer_current_inhg',
-    *(_WEATHER_12 + f'wind_now_{axis}_msc' for axis in 'xyz'),
-    *(_WEATHER + f'wind_now_{axis}_msc' for axis in 'xyz'),
-    *(_YOKE + f'{axis}_ratio' for axis in ('pitch', 'roll', 'heading')),
+    *_TRUE_ATTITUDE,
+    *_ATTITUDE,
+    *_RATES,
+    *_VELOCITY,
+    *_ACCELERATION,
+    _LATITUDE_OF_ORIGIN,
+    _LONGITUDE_OF_ORIGIN,
+    _GROUND_SPEED,
+    _INDICATED_AIRSPEED,
+    _TRUE_AIRSPEED,
+    _ALPHA,
+    *_LOADS,
+    _ON_GROUND,
+    *_TEMPERATURES,
+    _PRESSURE_12,
+    _PRESSURE,
+    *_WIND_12,
+    *_WIND,
+    _PITCH_YOKE,
+    _ROLL_YOKE,
+    _HEADING_YOKE,
     THROTTLE,
-    'sim/flightmodel/controls/flaprqst',
-    'sim/cockpit/switches/gear_handle_status',
-    'sim/flightmodel/controls/sbrkrqst',
+    _FLAPS,
+    _GEAR,
+    _SPEEDBRAKE,
     TIME,
     PAUSED,
 )
@@ -90,33 +118,31 @@ def other_datarefs(aircraft: int) -> tuple[str, ...]:
         'lat', 'lon', 'el', 'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
         'yolk_pitch', 'yolk_roll', 'yolk_yaw', 'throttle', 'flap_ratio', 'gear_deploy',
         'speedbrake_ratio',
-    )) + (TIME, PAUSED)
+    )) + (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN, TIME, PAUSED)
 
 
 class Values:
     """Values by dataref name, None where X-Plane has none or one that is not finite."""
 
-    __slots__ = ('_rows', '_index')
+    __slots__ = ('_values',)
 
-    def __init__(self, index: Mapping[str, int], rows: Rows) -> None:
-        self._index = index
-        self._rows = rows
+    def __init__(self, names: Sequence[str], rows: Rows) -> None:
+        self._values = {
+            name: row[0] for name, row in zip(names, rows, strict=True)
+            if row and math.isfinite(row[0])
+        }
 
     def __getitem__(self, name: str) -> float | None:
-        row = self._rows[self._index[name]]
-        return row[0] if row and math.isfinite(row[0]) else None
+        return self._values.get(name)
 
-    def vector(self, *names: str) -> Vector | None:
+    def vector(self, names: Sequence[str]) -> Vector | None:
         """Return three values, or None if one is missing."""
-        x, y, z = (self[name] for name in names)
+        x, y, z = map(self._values.get, names)
         return None if x is None or y is None or z is None else (x, y, z)
 
-    def first(self, *names: str) -> float | None:
+    def first(self, names: Sequence[str]) -> float | None:
         """Return the first of the values that exists."""
         return next((value for name in names if (value := self[name]) is not None), None)
-
-
-OWN_INDEX: Mapping[str, int] = {name: number for number, name in enumerate(OWN_DATAREFS)}
 
 
 def own_state(
@@ -132,31 +158,32 @@ def own_state(
     """
     if not all(math.isfinite(value) for value in position):
         return None
-    values = Values(OWN_INDEX, rows)
-    orientation = _orientation(
-        values.vector(_POSITION + 'true_psi', _POSITION + 'true_theta', _POSITION + 'true_phi')
-        or values.vector(_POSITION + 'psi', _POSITION + 'theta', _POSITION + 'phi')
-        or attitude_deg
-    )
-    rates = values.vector(_POSITION + 'Prad', _POSITION + 'Qrad', _POSITION + 'Rrad')
-    velocity = _local_to_enu(values, position, *_VELOCITY)
+    values = Values(OWN_DATAREFS, rows)
+    turn = _turn_from_origin(values, position)
+    true_attitude = values.vector(_TRUE_ATTITUDE)
+    if true_attitude is not None:
+        orientation = _orientation(true_attitude)
+    else:
+        orientation = _local_orientation(values.vector(_ATTITUDE) or attitude_deg, turn)
+    rates = values.vector(_RATES)
+    velocity = _local_to_enu(values.vector(_VELOCITY), turn)
     return VehicleState(
         latitude_deg=position[0],
         longitude_deg=position[1],
         altitude_msl=position[2],
         orientation=orientation,
         angular_velocity=None if rates is None else frames.frd_to_flu(rates),
-        specific_force=_specific_force(values, position, orientation, by_acceleration),
+        specific_force=_specific_force(values, turn, orientation, by_acceleration),
         velocity=velocity,
-        air=_air(values, position, orientation, velocity),
+        air=_air(values, turn, orientation, velocity),
         controls=Controls(
-            elevator=values[_YOKE + 'pitch_ratio'],
-            aileron=values[_YOKE + 'roll_ratio'],
-            rudder=values[_YOKE + 'heading_ratio'],
+            elevator=values[_PITCH_YOKE],
+            aileron=values[_ROLL_YOKE],
+            rudder=values[_HEADING_YOKE],
             throttle=values[THROTTLE],
-            flaps=values['sim/flightmodel/controls/flaprqst'],
-            gear=values['sim/cockpit/switches/gear_handle_status'],
-            speedbrake=values['sim/flightmodel/controls/sbrkrqst'],
+            flaps=values[_FLAPS],
+            gear=values[_GEAR],
+            speedbrake=values[_SPEEDBRAKE],
         ),
         time=values[TIME],
         paused=bool(values[PAUSED]),
@@ -176,16 +203,16 @@ def other_state(
         return None
     names = other_datarefs(aircraft)
     plane = names[0].removesuffix('lat')
-    values = Values({name: number for number, name in enumerate(names)}, rows)
-    velocity = values.vector(plane + 'v_x', plane + 'v_y', plane + 'v_z')
+    values = Values(names, rows)
+    turn = _turn_from_origin(values, position)
     return VehicleState(
         latitude_deg=position[0],
         longitude_deg=position[1],
         altitude_msl=position[2],
-        orientation=_orientation(
-            values.vector(plane + 'psi', plane + 'the', plane + 'phi') or attitude_deg
-        ),
-        velocity=None if velocity is None else frames.opengl_to_enu(velocity),
+        orientation=_local_orientation(
+            values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg, turn),
+        velocity=_local_to_enu(
+            values.vector((plane + 'v_x', plane + 'v_y', plane + 'v_z')), turn),
         controls=Controls(
             elevator=values[plane + 'yolk_pitch'],
             aileron=values[plane + 'yolk_roll'],
@@ -200,6 +227,35 @@ def other_state(
     )
 
 
+def origin(aircraft: int, rows: Rows) -> tuple[float, float] | None:
+    """Return latitude and longitude of the origin of X-Plane's local axes, in degrees (1.10)."""
+    names = other_datarefs(aircraft) if aircraft else OWN_DATAREFS
+    values = Values(names, rows)
+    latitude, longitude = values[_LATITUDE_OF_ORIGIN], values[_LONGITUDE_OF_ORIGIN]
+    return None if latitude is None or longitude is None else (latitude, longitude)
+
+
+def local_attitude(
+    attitude: Vector, place: tuple[float, float], origin: tuple[float, float]
+) -> Vector:
+    """
+    Return (roll, pitch, heading) against X-Plane's local axes, where psi, theta, phi are (1.11).
+
+    ``attitude`` is the same against the earth below the aircraft, which is at ``place``; both in
+    radians, ``place`` and ``origin`` are latitude and longitude in degrees.
+    """
+    turn = frames.enu_to_enu_rotation(*place, *origin)
+    orientation = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(*attitude))
+    return frames.quaternion_to_euler(
+        frames.enu_flu_to_ned_frd(frames.multiply(turn, orientation)))
+
+
+def _local_orientation(attitude_deg: Vector, turn: Quaternion) -> Quaternion | None:
+    """Return body FLU to ENU of (heading, pitch, roll) against X-Plane's local axes (1.11)."""
+    orientation = _orientation(attitude_deg)
+    return None if orientation is None else frames.multiply(turn, orientation)
+
+
 def _orientation(attitude_deg: Vector) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) in degrees (1.21, 6.1, 6.2)."""
     if not all(math.isfinite(angle) for angle in attitude_deg):
@@ -208,37 +264,37 @@ def _orientation(attitude_deg: Vector) -> Quaternion | None:
     return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))
 
 
-def _local_to_enu(values: Values, position: Vector, *names: str) -> Vector | None:
+def _turn_from_origin(values: Values, position: Vector) -> Quaternion:
     """
-    Return a vector along X-Plane's local axes, by the datarefs' names, in ENU at the aircraft.
+    Return the rotation to ENU at the aircraft from ENU at the origin of X-Plane's local axes.
 
-    The local axes are parallel to east, up and south only at their origin (1.8, 6.7).
+    These are parallel to east, up and south only there (1.8, 6.7).
     """
-    local = values.vector(*names)
-    if local is None:
-        return None
-    enu = frames.opengl_to_enu(local)
-    latitude, longitude = values[_POSITION + 'lat_ref'], values[_POSITION + 'lon_ref']
+    latitude, longitude = values[_LATITUDE_OF_ORIGIN], values[_LONGITUDE_OF_ORIGIN]
     if latitude is None or longitude is None:
-        return enu
-    rotation = frames.enu_to_enu_rotation(latitude, longitude, position[0], position[1])
-    return frames.rotate(rotation, enu)
+        return 1.0, 0.0, 0.0, 0.0
+    return frames.enu_to_enu_rotation(latitude, longitude, position[0], position[1])
+
+
+def _local_to_enu(local: Vector | None, turn: Quaternion) -> Vector | None:
+    """Return a vector along X-Plane's local axes in ENU at the aircraft."""
+    return None if local is None else frames.rotate(turn, frames.opengl_to_enu(local))
 
 
 def _specific_force(
-    values: Values, position: Vector, orientation: Quaternion | None, by_acceleration: bool
+    values: Values, turn: Quaternion, orientation: Quaternion | None, by_acceleration: bool
 ) -> Vector | None:
     """Return the specific force in body FLU: what an accelerometer reads (6.5, 6.6)."""
-    speed = values[_POSITION + 'groundspeed']
-    on_ground = values['sim/flightmodel/failures/onground_any']
+    speed = values[_GROUND_SPEED]
+    on_ground = values[_ON_GROUND]
     if on_ground and speed is not None and speed < _PARKED_SPEED and orientation is not None:
         return frames.rest_specific_force(orientation)
     if by_acceleration:
-        acceleration = _local_to_enu(values, position, *_ACCELERATION)
+        acceleration = _local_to_enu(values.vector(_ACCELERATION), turn)
         if acceleration is None or orientation is None:
             return None
         return frames.acceleration_to_specific_force(acceleration, orientation)
-    loads = values.vector(_FORCES + 'g_axil', _FORCES + 'g_side', _FORCES + 'g_nrml')
+    loads = values.vector(_LOADS)
     return None if loads is None else frames.g_loads_to_specific_force(*loads)
 
 
@@ -250,28 +306,28 @@ def force_difference(position: Vector, state: VehicleState, rows: Rows) -> float
     """
     if state.specific_force is None or state.orientation is None:
         return None
-    values = Values(OWN_INDEX, rows)
-    by_loads = _specific_force(values, position, state.orientation, False)
-    by_acceleration = _specific_force(values, position, state.orientation, True)
+    values = Values(OWN_DATAREFS, rows)
+    turn = _turn_from_origin(values, position)
+    by_loads = _specific_force(values, turn, state.orientation, False)
+    by_acceleration = _specific_force(values, turn, state.orientation, True)
     if by_loads is None or by_acceleration is None:
         return None
     return math.dist(by_loads, by_acceleration)
 
 
 def _air(
-    values: Values, position: Vector, orientation: Quaternion | None, velocity: Vector | None
+    values: Values, turn: Quaternion, orientation: Quaternion | None, velocity: Vector | None
 ) -> Air:
     """Return the air data, from the names of X-Plane 12 or of those before (2.9 to 2.22)."""
-    indicated = values[_POSITION + 'indicated_airspeed']
-    alpha = values[_POSITION + 'alpha']
-    celsius = values.first(
-        _WEATHER_12 + 'temperature_ambient_deg_c', _WEATHER + 'temperature_ambient_c'
-    )
-    pressure = values[_WEATHER_12 + 'barometer_current_pas']
+    indicated = values[_INDICATED_AIRSPEED]
+    alpha = values[_ALPHA]
+    celsius = values.first(_TEMPERATURES)
+    pressure = values[_PRESSURE_12]
     if pressure is None:
-        inches = values[_WEATHER + 'barometer_current_inhg']
+        inches = values[_PRESSURE]
         pressure = None if inches is None else inches * INCH_OF_MERCURY
-    wind = _wind(values, position)
+    # The velocity of the air (2.21 to 2.23).
+    wind = _local_to_enu(values.vector(_WIND_12) or values.vector(_WIND), turn)
     temperature = None if celsius is None else celsius_to_kelvin(celsius)
     sideslip = None
     if wind is not None and velocity is not None and orientation is not None:
@@ -280,7 +336,7 @@ def _air(
     indicated_si = None if indicated is None else indicated * KNOT
     return Air(
         indicated_airspeed=indicated_si,
-        true_airspeed=values[_POSITION + 'true_airspeed'],
+        true_airspeed=values[_TRUE_AIRSPEED],
         angle_of_attack=None if alpha is None else alpha * DEGREE,
         sideslip=sideslip,
         static_pressure=pressure,
@@ -295,13 +351,3 @@ def _air(
         ),
         wind=wind,
     )
-
-
-def _wind(values: Values, position: Vector) -> Vector | None:
-    """Return the velocity of the air in ENU (2.21 to 2.23)."""
-    for prefix in (_WEATHER_12, _WEATHER):
-        wind = _local_to_enu(
-            values, position, *(f'{prefix}wind_now_{axis}_msc' for axis in 'xyz'))
-        if wind is not None:
-            return wind
-    return None

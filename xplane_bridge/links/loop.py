@@ -1,7 +1,8 @@
-"""The thread between a session and its sockets."""
+"""The thread between a session and its sockets, and what it has in common with other links."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 import math
 import os
@@ -40,16 +41,12 @@ class Session(Protocol):
         """Return the events that poll() or a call has caused: time-outs, changes of state."""
 
 
-class UdpLoop:
+class SessionLoop(ABC):
     """
-    Run a session over UDP sockets: one thread that receives, polls and hands out events.
+    A thread that runs a session, and that others may interrupt.
 
-    ``open_channel(name)`` makes the socket of a channel at its first use. ``channels`` are open
-    from the start (beacons). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the
-    lock, with the kernel's receive time of the datagram that completed the event, or the present
-    time for an event that time has caused; what is left at the end, close() hands out itself.
-    ``on_failure(error)`` hears what went wrong in there, in the session's receive() or in opening
-    a socket: that ends nothing. It too runs outside the lock.
+    ``on_event(event, stamp_ns)`` and ``on_failure(error)`` run in the loop's thread, outside the
+    lock; what a call has caused is handed out there too, and what is left at the end by close().
 
     Others who call the session hold ``lock`` meanwhile, or use ``call``.
     """
@@ -57,30 +54,17 @@ class UdpLoop:
     def __init__(
         self,
         session: Session,
-        open_channel: Callable[[str], UdpSocket],
         on_event: Callable[[Any, int], None],
         on_failure: Callable[[Exception], None],
-        *,
-        channels: Mapping[str, UdpSocket] | None = None,
-        name: str = 'link',
+        name: str,
     ) -> None:
         self.lock = threading.Lock()
         self._session = session
-        self._open_channel = open_channel
         self._on_event = on_event
         self._on_failure = on_failure
-        self._links: dict[str, UdpSocket] = {}
-        self._channel_of: dict[int, str] = {}
-        self._past = Counters()
         # Events of calls, which wait for the loop's thread.
         self._waiting: list[Any] = []
-        # Unlike select(), epoll takes descriptors above 1023, and notices at once the sockets
-        # that other threads open and close.
-        self._epoll = select.epoll()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._epoll.register(self._wake, select.EPOLLIN)
-        for channel, link in (channels or {}).items():
-            self._add(channel, link)
         self._running = True
         self._sleeping_until = 0.0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -90,7 +74,7 @@ class UdpLoop:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop and join the thread, close all sockets. What the session still owes is sent."""
+        """Stop and join the thread, close the link. What the session still owes is sent."""
         with self.lock:
             if not self._running:
                 return
@@ -100,11 +84,9 @@ class UdpLoop:
             self._thread.join(_JOIN_TIMEOUT)
         with self.lock:
             failures = self._transmit(time.monotonic())
+            self._disconnect()
             events = self._take_events()
-            for channel in list(self._links):
-                self._remove(channel)
             if not self._thread.is_alive():
-                self._epoll.close()
                 os.close(self._wake)
         self._hand_out(events, time.time_ns(), failures)
 
@@ -123,10 +105,81 @@ class UdpLoop:
             failures = self._transmit(now)
             self._waiting += self._session.expired()
             deadline = self._session.next_deadline()
-            if self._waiting or (deadline is not None and deadline < self._sleeping_until):
+            if self._has_work() or (deadline is not None and deadline < self._sleeping_until):
                 os.eventfd_write(self._wake, 1)
         self._hand_out((), 0, failures)
         return result
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Receive, poll and hand out until ``_running`` ends; in the loop's thread."""
+
+    # The lock is held in these.
+
+    @abstractmethod
+    def _transmit(self, now: float) -> Sequence[Exception]:
+        """Send what the session wants sent; return what went wrong."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close everything; the thread has ended, unless it is stuck."""
+
+    def _has_work(self) -> bool:
+        """Tell whether the thread has something to do that is no deadline of the session's."""
+        return bool(self._waiting)
+
+    def _take_events(self) -> list[Any]:
+        events = [*self._waiting, *self._session.expired()]
+        self._waiting.clear()
+        return events
+
+    # The lock is free in this one.
+
+    def _hand_out(
+        self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception] = ()
+    ) -> None:
+        for failure in failures:
+            self._on_failure(failure)
+        for event in events:
+            try:
+                self._on_event(event, stamp_ns)
+            except Exception as error:
+                self._on_failure(error)
+
+
+class UdpLoop(SessionLoop):
+    """
+    Run a session over UDP sockets: one thread that receives, polls and hands out events.
+
+    ``open_channel(name)`` makes the socket of a channel at its first use. ``channels`` are open
+    from the start (beacons). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the
+    lock, with the kernel's receive time of the datagram that completed the event, or the present
+    time for an event that time has caused; what is left at the end, close() hands out itself.
+    ``on_failure(error)`` hears what went wrong in there, in the session's receive() or in opening
+    a socket: that ends nothing.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        open_channel: Callable[[str], UdpSocket],
+        on_event: Callable[[Any, int], None],
+        on_failure: Callable[[Exception], None],
+        *,
+        channels: Mapping[str, UdpSocket] | None = None,
+        name: str = 'link',
+    ) -> None:
+        super().__init__(session, on_event, on_failure, name)
+        self._open_channel = open_channel
+        self._links: dict[str, UdpSocket] = {}
+        self._channel_of: dict[int, str] = {}
+        self._past = Counters()
+        # Unlike select(), epoll takes descriptors above 1023, and notices at once the sockets
+        # that other threads open and close.
+        self._epoll = select.epoll()
+        self._epoll.register(self._wake, select.EPOLLIN)
+        for channel, link in (channels or {}).items():
+            self._add(channel, link)
 
     def counters(self) -> Counters:
         """Return the sums over all sockets, closed ones included."""
@@ -156,10 +209,11 @@ class UdpLoop:
             self._links[channel].send(data)
         return failures
 
-    def _take_events(self) -> list[Any]:
-        events = [*self._waiting, *self._session.expired()]
-        self._waiting.clear()
-        return events
+    def _disconnect(self) -> None:
+        for channel in list(self._links):
+            self._remove(channel)
+        if not self._thread.is_alive():
+            self._epoll.close()
 
     def _add(self, channel: str, link: UdpSocket) -> None:
         self._links[channel] = link
@@ -210,17 +264,6 @@ class UdpLoop:
                 except Exception as error:
                     failures.append(error)
             self._hand_out(events, received.stamp_ns, failures)
-
-    def _hand_out(
-        self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception]
-    ) -> None:
-        for failure in failures:
-            self._on_failure(failure)
-        for event in events:
-            try:
-                self._on_event(event, stamp_ns)
-            except Exception as error:
-                self._on_failure(error)
 
 
 def _add_counters(total: Counters, part: Counters) -> None:

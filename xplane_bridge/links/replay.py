@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+import math
+import os
+import select
 import time
 from typing import Any
 
-from xplane_bridge.links.loop import Session
+from xplane_bridge.links.loop import Session, SessionLoop
 from xplane_bridge.links.pcap import Address, CaptureError, Datagram, read_pcap
 from xplane_bridge.links.udp import Counters, LinkError
 
-_JOIN_TIMEOUT = 5.0
+_LONGEST_SLEEP = 60.0
 
 # In a map of channels: every destination port.
 ANY_PORT = 0
@@ -24,7 +27,7 @@ _REMEMBERED = 256
 _SHORTEST_STEP = 1e-4
 
 
-class ReplayLoop:
+class ReplayLoop(SessionLoop):
     """
     Run a session over a capture file, as UdpLoop does over sockets.
 
@@ -57,11 +60,16 @@ class ReplayLoop:
         on_end: Callable[[], None] = lambda: None,
         name: str = 'replay',
     ) -> None:
-        self.lock = threading.Lock()
+        try:
+            with open(path, 'rb') as stream:
+                first = next(read_pcap(stream), None)
+        except CaptureError as error:
+            raise LinkError(f'capture {path}: {error}') from error
+        except OSError as error:
+            raise LinkError(f'capture {path}: {error.strerror}') from error
+        super().__init__(session, on_event, on_failure, name)
         self.finished = False
-        self._session = session
-        self._on_event = on_event
-        self._on_failure = on_failure
+        self._path = path
         self._on_end = on_end
         self._channels = dict(channels or {})
         self._peer_port = peer_port
@@ -70,34 +78,11 @@ class ReplayLoop:
         self._counters = Counters()
         self._asked: dict[bytes, str] = {}
         self._ports: dict[Address, str] = {}
-        self._changed = threading.Condition(self.lock)
-        self._running = True
         self._playing = False
+        self._begin_ns = 0 if first is None else first.stamp_ns
         # The session's time at a moment of ours, both in seconds.
         self._time = 0.0
         self._moment = 0.0
-        self._path = path
-        try:
-            with open(path, 'rb') as stream:
-                first = next(read_pcap(stream), None)
-        except CaptureError as error:
-            raise LinkError(f'capture {path}: {error}') from error
-        except OSError as error:
-            raise LinkError(f'capture {path}: {error.strerror}') from error
-        self._begin_ns = 0 if first is None else first.stamp_ns
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; it plays from the first call on."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop and join the thread."""
-        with self._changed:
-            self._running = False
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(_JOIN_TIMEOUT)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """
@@ -105,20 +90,24 @@ class ReplayLoop:
 
         ``function`` gets ``arguments`` and then the time. What it raises reaches the caller.
         """
-        with self._changed:
-            result = function(*arguments, self._now())
-            self._transmit(self._now())
-            if not self._playing:
-                self._playing = True
-                self._moment = time.monotonic()
-            self._changed.notify_all()
-            return result
+        with self.lock:
+            now = self._now()
+            result = function(*arguments, now)
+            if self._running:
+                self._transmit(now)
+                self._waiting += self._session.expired()
+                if not self._playing:
+                    self._playing = True
+                    self._moment = time.monotonic()
+                os.eventfd_write(self._wake, 1)
+        return result
 
     def counters(self) -> Counters:
         """Return the datagrams so far; those that were not sent count as sent."""
         with self.lock:
-            past = self._counters
-            return Counters(past.received, past.sent, past.strangers, past.send_errors)
+            return replace(self._counters)
+
+    # The lock is held in these.
 
     def _now(self) -> float:
         """Return the session's time, in seconds since the capture's beginning."""
@@ -126,58 +115,65 @@ class ReplayLoop:
             return self._time + (time.monotonic() - self._moment) * self._speed
         return self._time
 
-    def _transmit(self, now: float) -> None:
-        """Note what the session wants to send. The lock is held."""
-        for channel, data in self._session.poll(now):
+    def _transmit(self, _: float) -> Sequence[Exception]:
+        """Note what the session wants to send."""
+        for channel, data in self._session.poll(self._now()):
             if data is not None:
                 self._asked.pop(data, None)
                 self._asked[data] = channel
                 self._counters.sent += 1
         while len(self._asked) > _REMEMBERED:
             del self._asked[next(iter(self._asked))]
+        return ()
+
+    def _disconnect(self) -> None:
+        """Do nothing: the thread closes the file."""
+
+    # These run in the loop's thread.
 
     def _run(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._playing or not self._running)
-        for datagram in self._read():
-            if not self._pass_time((datagram.stamp_ns - self._begin_ns) / 1e9):
-                return
-            self._deliver(datagram)
-        with self._changed:
+        self._sleep(math.inf)
+        try:
+            with open(self._path, 'rb') as stream:
+                for datagram in read_pcap(stream):
+                    if not self._pass_time((datagram.stamp_ns - self._begin_ns) / 1e9):
+                        return
+                    self._deliver(datagram)
+        except (CaptureError, OSError) as error:
+            self._on_failure(error)
+        with self.lock:
             self._time = self._now()
             self._moment = time.monotonic()
             self._speed = 1.0
             self.finished = True
         self._on_end()
-        self._pass_time(float('inf'))
+        self._pass_time(math.inf)
 
-    def _read(self) -> Iterator[Datagram]:
-        try:
-            with open(self._path, 'rb') as stream:
-                yield from read_pcap(stream)
-        except (CaptureError, OSError) as error:
-            self._on_failure(error)
+    def _sleep(self, seconds: float) -> None:
+        """Let real time pass, until another thread calls at the latest."""
+        timeout = None if seconds == math.inf else min(seconds, _LONGEST_SLEEP)
+        if select.select([self._wake], [], [], timeout)[0]:
+            os.eventfd_read(self._wake)
 
     def _pass_time(self, until: float) -> bool:
         """Poll the session until its time has come to ``until``; return False when closed."""
-        while self._running:
-            with self._changed:
+        while True:
+            with self.lock:
+                if not self._running:
+                    return False
                 now = self._now()
                 self._transmit(now)
-                events = self._session.expired()
+                events = self._take_events()
                 deadline = self._session.next_deadline()
                 wake = until if deadline is None else min(until, deadline)
-                if not events and now < until:
-                    if not self._speed:
-                        self._time = min(until, max(wake, now + _SHORTEST_STEP))
-                    elif wake > now:
-                        pause = (wake - now) / self._speed
-                        self._changed.wait(min(pause, threading.TIMEOUT_MAX))
-            for event in events:
-                self._hand_out(event, self._begin_ns + round(now * 1e9))
+                idle = not events and now < until
+                if idle and not self._speed:
+                    self._time = min(until, max(wake, now + _SHORTEST_STEP))
+            self._hand_out(events, self._begin_ns + round(now * 1e9))
             if now >= until:
                 return True
-        return False
+            if idle and self._speed and wake > now:
+                self._sleep((wake - now) / self._speed)
 
     def _deliver(self, datagram: Datagram) -> None:
         """Hand a recorded datagram to the session, if it is one of its channels'."""
@@ -197,12 +193,10 @@ class ReplayLoop:
                 self._counters.strangers += 1
                 return
             self._counters.received += 1
-            events = self._session.receive(channel, datagram.data, self._now())
-        for event in events:
-            self._hand_out(event, datagram.stamp_ns)
-
-    def _hand_out(self, event: Any, stamp_ns: int) -> None:
-        try:
-            self._on_event(event, stamp_ns)
-        except Exception as error:
-            self._on_failure(error)
+            events: Sequence[Any] = ()
+            failures: list[Exception] = []
+            try:
+                events = self._session.receive(channel, datagram.data, self._now())
+            except Exception as error:
+                failures.append(error)
+        self._hand_out(events, datagram.stamp_ns, failures)

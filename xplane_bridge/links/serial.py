@@ -11,14 +11,13 @@ import math
 import os
 import select
 import termios
-import threading
 import time
 import tty
 from typing import Any, Protocol
 
 import serial
 
-from xplane_bridge.links.loop import Session
+from xplane_bridge.links.loop import Session, SessionLoop
 from xplane_bridge.links.udp import LinkError
 
 _CHANNEL = 'serial'
@@ -29,9 +28,8 @@ _FIRST_RETRY = 0.5
 _LONGEST_RETRY = 5.0
 # A port that has taken nothing for this long is stuck, and is opened anew.
 _WRITE_TIMEOUT = 1.0
-# What close() waits for the last bytes to leave, and for the thread.
+# What close() waits for the last bytes to leave.
 _LAST_WRITE = 0.2
-_JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
 # Ports without a file descriptor cannot be woken up: they are asked this often.
 _POLL_PERIOD = 0.02
@@ -276,7 +274,7 @@ def _complaint(name: str, error: Exception) -> str:
     return f'{name}: {error}'
 
 
-class SerialLoop:
+class SerialLoop(SessionLoop):
     """
     Run a session over one serial port: a thread that reads, polls and hands out events.
 
@@ -303,13 +301,11 @@ class SerialLoop:
         name: str = 'serial',
     ) -> None:
         check_port(port, baud)
-        self.lock = threading.Lock()
+        super().__init__(session, on_event, on_failure, name)
         self.status = PortChanged(False, f'{port}: not opened yet')
-        self._session = session
+        self._session: SerialSession = session
         self._name = port
         self._baud = baud
-        self._on_event = on_event
-        self._on_failure = on_failure
         self._counters = SerialCounters()
         self._port: Port | None = None
         self._failed: OSError | None = None
@@ -317,10 +313,6 @@ class SerialLoop:
         self._moved_at = 0.0
         self._retry = _FIRST_RETRY
         self._retry_at = 0.0
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._running = True
-        self._sleeping_until = 0.0
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
     def is_open(self) -> bool:
@@ -333,49 +325,6 @@ class SerialLoop:
         with self.lock:
             return self._name if self._port is None else self._port.path
 
-    def start(self) -> None:
-        """Start the thread, which opens the port."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop and join the thread, close the port. What the session still owes is sent."""
-        with self.lock:
-            if not self._running:
-                return
-            self._running = False
-            os.eventfd_write(self._wake, 1)
-        if self._thread.is_alive():
-            self._thread.join(_JOIN_TIMEOUT)
-        with self.lock:
-            self._transmit(time.monotonic())
-            self._send_last()
-            events = self._session.expired()
-            if self._port is not None:
-                self._port.close(discard=bool(self._pending))
-                self._port = None
-            self.status = PortChanged(False, f'{self._name}: closed')
-            if not self._thread.is_alive():
-                os.close(self._wake)
-        self._hand_out(events, time.time_ns())
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """
-        Call the session from another thread and send at once what that makes due.
-
-        ``function`` gets ``arguments`` and then the time. What it raises reaches the caller.
-        After close() nothing is sent any more.
-        """
-        with self.lock:
-            now = time.monotonic()
-            result = function(*arguments, now)
-            if self._running:
-                self._transmit(now)
-                deadline = self._session.next_deadline()
-                if self._pending or self._failed is not None or (
-                        deadline is not None and deadline < self._sleeping_until):
-                    os.eventfd_write(self._wake, 1)
-        return result
-
     def counters(self) -> SerialCounters:
         """Return a copy of the counters."""
         with self.lock:
@@ -383,16 +332,28 @@ class SerialLoop:
 
     # The lock is held in these.
 
-    def _transmit(self, now: float) -> None:
+    def _transmit(self, now: float) -> Sequence[Exception]:
         """Send what the session wants sent, as far as the port takes it."""
         outgoing = b''.join(data for _, data in self._session.poll(now) if data is not None)
         if self._port is None:
-            return
+            return ()
         if not self._pending:
             self._moved_at = now
         self._pending += outgoing
         if self._port.descriptor is not None:
             self._flush(self._port, now)
+        # What goes wrong with the port ends it, in the loop's thread.
+        return ()
+
+    def _has_work(self) -> bool:
+        return super()._has_work() or bool(self._pending) or self._failed is not None
+
+    def _disconnect(self) -> None:
+        self._send_last()
+        if self._port is not None:
+            self._port.close(discard=bool(self._pending))
+            self._port = None
+        self.status = PortChanged(False, f'{self._name}: closed')
 
     def _flush(self, port: Port, now: float) -> None:
         """Write what is pending to a port that never waits."""
@@ -438,7 +399,7 @@ class SerialLoop:
                     return
                 now = time.monotonic()
                 self._transmit(now)
-                events = self._session.expired()
+                events = self._take_events()
                 until = self._session.next_deadline()
                 self._sleeping_until = math.inf if until is None else until
                 port = self._port
@@ -526,6 +487,7 @@ class SerialLoop:
 
     def _receive(self, data: bytes, stamp_ns: int) -> None:
         events: Sequence[Any] = ()
+        failures: list[Exception] = []
         with self.lock:
             if not self._running:
                 return
@@ -533,12 +495,8 @@ class SerialLoop:
             try:
                 events = self._session.receive(_CHANNEL, data, time.monotonic())
             except Exception as error:
-                failure: Exception | None = error
-            else:
-                failure = None
-        if failure is not None:
-            self._on_failure(failure)
-        self._hand_out(events, stamp_ns)
+                failures.append(error)
+        self._hand_out(events, stamp_ns, failures)
 
     def _sleep(self, until: float, descriptor: int | None = None, wanted: int = 0) -> int:
         """Wait until a time, a wake-up or the descriptor; return what the latter is ready for."""
@@ -552,10 +510,3 @@ class SerialLoop:
         if self._wake in ready:
             os.eventfd_read(self._wake)
         return 0 if descriptor is None else ready.get(descriptor, 0)
-
-    def _hand_out(self, events: Sequence[Any], stamp_ns: int) -> None:
-        for event in events:
-            try:
-                self._on_event(event, stamp_ns)
-            except Exception as error:
-                self._on_failure(error)

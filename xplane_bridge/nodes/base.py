@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -150,10 +151,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         """
         Offer a service whose response has ``success`` and ``message``.
 
-        ``handler(request, response)`` may be a coroutine; a ValueError of it, and an inactive
-        node, become ``success: false`` with the sentence.
+        ``handler(request, response)`` may be a coroutine, and the rest goes on while it waits; a
+        ValueError of it, and an inactive node, become ``success: false`` with the sentence.
         """
+        waiting = 0
+        retired = False
+
         async def guarded(request: Any, response: Any) -> Any:
+            nonlocal waiting
+            waiting += 1
             try:
                 if not self._begun:
                     raise ValueError(f'{self.get_name()} is not active')
@@ -164,10 +170,24 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 response.success = False
                 response.message = str(error)
                 self.refuse(name, error)
+            finally:
+                waiting -= 1
+            if retired and not waiting:
+                # After the response, which the executor sends as soon as this returns.
+                self.executor.create_task(self.destroy_service, service)
             return response
 
-        service = self.create_service(kind, name, guarded)
-        self._entities.append((self.destroy_service, service))
+        def retire(service: Any) -> None:
+            nonlocal retired
+            retired = True
+            # A response by a service that is gone would end the executor.
+            if not waiting:
+                self.destroy_service(service)
+
+        # The default group runs one callback at a time, and one that waits is one.
+        service = self.create_service(
+            kind, name, guarded, callback_group=ReentrantCallbackGroup())
+        self._entities.append((retire, service))
 
     def refuse(self, what: str, error: Exception) -> None:
         """Count and log a command that was not sent."""
@@ -205,6 +225,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         except Exception:
             # rclpy would swallow it.
             self.get_logger().error(f'cannot configure:\n{traceback.format_exc()}')
+            self._destroy_entities()
             return TransitionCallbackReturn.ERROR
         self.failed = ''
         return super().on_configure(state)
@@ -285,7 +306,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             total = sum(self.refused.values())
             if total:
                 values = tuple((what, str(count)) for what, count in sorted(self.refused.items()))
-                lines.append(Status('commands', WARN, f'{total} commands refused', values))
+                lines.append(Status('refused', WARN, f'{total} commands refused', values))
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]

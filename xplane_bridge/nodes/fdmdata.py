@@ -222,8 +222,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
     def _follow_subscribers(self) -> None:
         """Ask for what somebody wants to hear."""
         subscribed = frozenset(self.vehicle.subscribed().union(
-            topic for topic, publisher in self._own_publishers.items()
-            if publisher.get_subscription_count()))
+            (topic for topic, publisher in self._own_publishers.items()
+             if publisher.get_subscription_count()),
+            ('odom',) if self.parameters.publish_tf else ()))
         if subscribed != self._subscribed:
             self._subscribed = subscribed
             self._set_plan(self.parameters)

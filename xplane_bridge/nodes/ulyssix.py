@@ -248,7 +248,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             log = self.get_logger()
             if event.state is PublisherState.SENDING:
                 log.info('packets arrive')
-            else:
+            elif not (isinstance(self.link, ReplayLoop) and self.link.finished):
                 log.warning(f'{event.state.value}; {_HINT}')
 
     def _on_failure(self, error: Exception) -> None:
@@ -281,8 +281,10 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         self, topic: _SampleTopic, begin: int, end: int, event: PacketReceived, placed: Placed
     ) -> None:
         step = self.parameters.decimation
-        chosen = slice(begin + topic.phase, end, step)
-        topic.phase = (topic.phase - (end - begin)) % step
+        # The step may have become smaller than what was left of the last one.
+        phase = topic.phase % step
+        chosen = slice(begin + phase, end, step)
+        topic.phase = (phase - (end - begin)) % step
         values = event.packet.values[chosen]
         if not len(values):
             return

@@ -42,7 +42,20 @@ _AIR = (
 
 
 @dataclass(frozen=True)
-class VehicleParameters(BaseParameters):
+class CommandParameters(BaseParameters):
+    """Parameters of every node that takes command/controls."""
+
+    command_timeout: float = parameter(
+        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
+        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
+    on_command_timeout: str = parameter(
+        'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
+        'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
+        live=True)
+
+
+@dataclass(frozen=True)
+class VehicleParameters(CommandParameters):
     """Parameters of every node that bridges a vehicle."""
 
     frame_prefix: str = parameter('', 'Put before every frame name, for example "uav1/".')
@@ -72,13 +85,6 @@ class VehicleParameters(BaseParameters):
         0.0, 'Standard deviation of the angular velocity in rad/s; 0 for unknown.', minimum=0.0)
     linear_acceleration_stddev: float = parameter(
         0.0, 'Standard deviation of the specific force in m/s^2; 0 for unknown.', minimum=0.0)
-    command_timeout: float = parameter(
-        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
-        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
-    on_command_timeout: str = parameter(
-        'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
-        'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
-        live=True)
 
     def __post_init__(self) -> None:
         """Check the datum."""
@@ -175,7 +181,11 @@ class VehiclePublisher:
     def publish(
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] = TOPICS
     ) -> None:
-        """Publish those of ``topics`` that ``state`` has something for, with one stamp."""
+        """
+        Publish those of ``topics`` that ``state`` has something for, with one stamp.
+
+        Except for fix, the first, what nobody subscribes to is left out.
+        """
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
         for message in (
             self._fix, self._velocity, self._imu, self._odom, self._air, self._controls,
@@ -192,16 +202,24 @@ class VehiclePublisher:
             self._fix.longitude = state.longitude_deg
             self._fix.altitude = height
             self._fix_publisher.publish(self._fix)
-        if 'fix_velocity' in topics and state.velocity is not None:
+        if (
+            'fix_velocity' in topics and state.velocity is not None
+            and _is_heard(self._velocity_publisher)
+        ):
             _fill(self._velocity.twist.linear, state.velocity)
             self._velocity_publisher.publish(self._velocity)
-        if 'imu/data' in topics:
+        if 'imu/data' in topics and _is_heard(self._imu_publisher):
             self._publish_imu(state)
         if 'odom' in topics:
             self._publish_odom(state, height)
-        if 'air_data' in topics and state.air is not None:
+        if (
+            'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
+        ):
             self._publish_air(state)
-        if 'controls' in topics and state.controls is not None:
+        if (
+            'controls' in topics and state.controls is not None
+            and _is_heard(self._controls_publisher)
+        ):
             for name in CONTROLS:
                 value = getattr(state.controls, name)
                 setattr(self._controls, name, math.nan if value is None else value)
@@ -241,6 +259,8 @@ class VehiclePublisher:
             self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
         if not self._datum_sent:
             self._publish_datum(self._local)
+        if self._transforms is None and not _is_heard(self._odom_publisher):
+            return
         pose, twist = self._odom.pose.pose, self._odom.twist.twist
         _fill(pose.position, self._local.geodetic_to_enu(
             state.latitude_deg, state.longitude_deg, height))
@@ -373,10 +393,14 @@ class CommandGate:
         what = self._node.parameters.on_command_timeout
         self._node.get_logger().warning(
             f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
-        if what == 'neutral':
-            self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
-        elif what == 'release':
-            self._release()
+        try:
+            if what == 'neutral':
+                self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
+            elif what == 'release':
+                self._release()
+        except ValueError as error:
+            # The simulator went away, perhaps together with the commander.
+            self._node.refuse(self._topic, error)
 
 
 def _diagonal(*values: float) -> list[float]:
@@ -388,6 +412,11 @@ def _diagonal(*values: float) -> list[float]:
 
 
 _NONE = [-1.0] + [0.0] * 8
+
+
+def _is_heard(publisher: Any) -> bool:
+    """Tell whether somebody subscribes: to ask costs far less than to publish to nobody."""
+    return bool(publisher.get_subscription_count())
 
 
 def _fill(target: Any, vector: frames.Vector) -> None:

@@ -25,13 +25,15 @@ class CommandWatchdog:
         self.set_timeout(timeout)
 
     def set_timeout(self, timeout: float) -> None:
-        """Change the timeout, seconds; the watchdog waits for the next command."""
+        """Change the timeout, seconds; one that was armed begins to wait anew."""
+        armed = self._timer is not None and not self._timer.is_canceled()
         self.close()
         if timeout > 0.0:
             self._timer = self._node.create_timer(
                 timeout, self._expire, clock=self._node.steady_clock
             )
-            self._timer.cancel()
+            if not armed:
+                self._timer.cancel()
 
     def feed(self) -> None:
         """Note that a command came."""

@@ -94,8 +94,11 @@ class XpcParameters(VehicleParameters):
                     f'parameter aircraft: {number!r} is not in 0..19; X-Plane crashes on others')
         if len(set(self.aircraft)) != len(self.aircraft):
             raise ValueError(f'parameter aircraft: {list(self.aircraft)} names one twice')
-        if names := [name for name in self.datarefs if name]:
-            xpc.encode(xpc.GetDatarefs(tuple(names[:1])))
+        try:
+            for name in filter(None, self.datarefs):
+                xpc.encode(xpc.GetDatarefs((name,)))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f'parameter datarefs: {error}') from error
 
 
 class XpcNode(BridgeNode[XpcParameters]):
@@ -111,6 +114,12 @@ class XpcNode(BridgeNode[XpcParameters]):
         given = self.parameters
         host = resolve(given.host)
         undulation = make_undulation(given)
+
+        def open_channel(_: str) -> UdpSocket:
+            return UdpSocket((given.bind_address, 0), peer=(host, given.port), sender=host)
+
+        # A bad bind address shall stop configuring, not the first datagram.
+        open_channel('').close()
         self.get_logger().info(undulation.description)
         beacons = self._open_beacon(host)
         self.session = XpcSession(
@@ -122,13 +131,8 @@ class XpcNode(BridgeNode[XpcParameters]):
             budget=given.max_datagrams_per_second,
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
             hears_beacons=bool(beacons),
+            port=given.port,
         )
-
-        def open_channel(_: str) -> UdpSocket:
-            return UdpSocket((given.bind_address, 0), peer=(host, given.port), sender=host)
-
-        # A bad bind address shall stop configuring, not the first datagram.
-        open_channel('').close()
         self.link = UdpLoop(
             self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
             name='xpc link',
@@ -143,7 +147,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._reads: dict[int, Any] = {}
         self._commands = XpcCommands(self, undulation)
-        self.last_state: VehicleState | None = None
+        self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
         self._incomplete = 0
         self._force_difference: float | None = None
@@ -244,12 +248,11 @@ class XpcNode(BridgeNode[XpcParameters]):
         if state is None:
             self._incomplete += 1
             return
-        if event.aircraft == self.parameters.aircraft[0]:
-            if self._simulator_clock is not None:
-                self._simulator_clock.advance(state.time, state.paused)
-            self.last_state = state
-            if event.aircraft == 0:
-                self._force_difference = xplane.force_difference(position, state, event.values)
+        self._last[event.aircraft] = state, event
+        if event.aircraft == self.parameters.aircraft[0] and self._simulator_clock is not None:
+            self._simulator_clock.advance(state.time, state.paused)
+        if event.aircraft == 0:
+            self._force_difference = xplane.force_difference(position, state, event.values)
         if self._simulator_clock is not None:
             stamp_ns = self._simulator_clock.now_ns
         self.vehicles[event.aircraft].publish(state, stamp_ns)
@@ -268,6 +271,17 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._datarefs_publisher.publish(message)
 
     # For commands and services: these run in the executor.
+
+    def last_state(self, aircraft: int) -> VehicleState | None:
+        """Return the last state of one of the bridged aircraft."""
+        last = self._last.get(aircraft)
+        return None if last is None else last[0]
+
+    def local_origin(self) -> tuple[float, float] | None:
+        """Return latitude and longitude (deg) of the origin of X-Plane's local axes."""
+        for _, event in self._last.values():
+            return xplane.origin(event.aircraft, event.values)
+        return None
 
     def send(self, message: xpc.Request) -> None:
         """Send a command that has no reply. Raises ValueError with a sentence."""

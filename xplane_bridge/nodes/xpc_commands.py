@@ -9,9 +9,10 @@ from typing import Any, TYPE_CHECKING
 
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.conversions import frames
+from xplane_bridge.conversions import frames, xplane
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
 from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -37,6 +38,8 @@ _DEPTH = 10
 
 # What a value may lose on its way there and back as a float32.
 _READ_BACK_TOLERANCE = 1e-5
+
+_ANGLES = ('roll', 'pitch', 'heading')
 
 _ACTIONS = {
     RunCommand.Request.ONCE: xpc.Command,
@@ -104,6 +107,10 @@ class XpcCommands:
         self._node.send(xpc.Text(message.x, message.y, message.text))
 
     def _view(self, message: CameraView) -> None:
+        # The plugin presses other keys too, X-Plane's pause among them.
+        if not xpc.View.FORWARD <= message.view <= xpc.View.FULL_SCREEN:
+            raise ValueError(
+                f'view {message.view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
         camera = None
         if message.place_camera:
             x, y, z = map(float, message.location)
@@ -195,28 +202,49 @@ class XpcCommands:
         """Return a POSI or POST of a pose; the gear's NaN and all others leave the value."""
         given = {
             name: None if math.isnan(value := getattr(pose, name)) else value
-            for name in ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
+            for name in ('latitude', 'longitude', 'altitude', *_ANGLES, 'gear')
         }
-        altitude = given['altitude']
-        if altitude is not None:
-            altitude = self._to_msl(given['latitude'], given['longitude'], altitude)
-        angles = {
-            name: None if given[name] is None else given[name] / DEGREE
-            for name in ('roll', 'pitch', 'heading')
-        }
+        latitude, longitude, altitude = (
+            given[name] for name in ('latitude', 'longitude', 'altitude'))
+        place = latitude, longitude
+        state = self._node.last_state(number)
+        if state is not None:
+            if latitude is None or longitude is None:
+                place = state.latitude_deg, state.longitude_deg
+        if altitude is not None and None not in place:
+            altitude = self._to_msl(*place, altitude)
+        angles = [given[name] for name in _ANGLES]
+        if None not in place:
+            angles = self._to_local(angles, place, state)
+        roll, pitch, heading = (None if angle is None else angle / DEGREE for angle in angles)
         return kind(
-            aircraft=number, lat=given['latitude'], lon=given['longitude'], alt=altitude,
-            gear=given['gear'], **angles)
+            aircraft=number, lat=latitude, lon=longitude, alt=altitude, roll=roll, pitch=pitch,
+            heading=heading, gear=given['gear'])
 
-    def _to_msl(
-        self, latitude: float | None, longitude: float | None, altitude: float
-    ) -> float:
-        """Return an altitude above mean sea level; without a place, where the aircraft is."""
-        if latitude is None or longitude is None:
-            state = self._node.last_state
-            if state is None:
-                return altitude
-            latitude, longitude = state.latitude_deg, state.longitude_deg
+    def _to_local(
+        self, angles: Sequence[float | None], place: tuple[float, float],
+        state: VehicleState | None,
+    ) -> Sequence[float | None]:
+        """
+        Return roll, pitch and heading against X-Plane's local axes, which the plugin writes.
+
+        Those that are not given stay as they are, so the aircraft's own take part.
+        """
+        origin = self._node.local_origin()
+        if origin is None or state is None or state.orientation is None:
+            return angles
+        own = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
+        attitude = [
+            now if angle is None else angle for angle, now in zip(angles, own, strict=True)]
+        if not all(map(math.isfinite, (*attitude, *place))):
+            return angles
+        local = xplane.local_attitude(attitude, place, origin)
+        return [
+            None if angle is None else turned
+            for angle, turned in zip(angles, local, strict=True)]
+
+    def _to_msl(self, latitude: float, longitude: float, altitude: float) -> float:
+        """Return an altitude above mean sea level."""
         return ellipsoid_to_msl(altitude, self._undulation.height_m(latitude, longitude))
 
     async def _probe(self, wanted: xpc.GetTerrain | xpc.PlaceAndProbe) -> xpc.Terrain:

@@ -386,9 +386,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         state = xplane.own_state(
             position, (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), rows,
             by_acceleration=self.parameters.specific_force == 'acceleration')
+        self._publish(state, stamp_ns)
         if state is not None:
             self._force_difference = xplane.force_difference(position, state, rows)
-        self._publish(state, stamp_ns)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
         if not self.active:

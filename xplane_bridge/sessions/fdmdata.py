@@ -311,7 +311,8 @@ class FdmdataSession:
             if due <= now + _SLACK:
                 wanted = self._plan[name]
                 entries[name] = wanted.commands
-                self._due[name] = self._next_due(max(now, due), wanted.rate)
+                # A poll that is late does not cost the next one; those missed are not made up.
+                self._due[name] = self._next_due(max(due, now - 1.0 / wanted.rate), wanted.rate)
         for command in [c for c, until in self._refused.items() if now >= until]:
             del self._refused[command]
         commands = sorted({

@@ -17,7 +17,7 @@ import time
 
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.xpc import PORT
-from xplane_bridge.simulators import ulyssix
+from xplane_bridge.simulators import simpit, ulyssix
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
 from xplane_bridge.simulators.endpoints import UdpEndpoint
@@ -70,10 +70,10 @@ def _add_fdmdata_options(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default=_LOOPBACK,
                         help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
     for name, port, what in (
-            ('data', fdmdata.DATA_PORT, 'UDP port for requests'),
-            ('controls', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
-            ('rpc', RPC_PORT, 'TCP port of XML-RPC')):
-        parser.add_argument(f'--{name}-port', type=_port, default=port,
+            ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
+            ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
+            ('--rpc-port', RPC_PORT, 'TCP port of XML-RPC')):
+        parser.add_argument(name, type=_port, default=port,
                             help=f'{what}; 0 takes a free one (%(default)s)')
     parser.add_argument('--held', action='store_true',
                         help='begin held, as the real one does, until XML-RPC resume')
@@ -81,7 +81,7 @@ def _add_fdmdata_options(parser: ArgumentParser) -> None:
 
 def _make_fdmdata(arguments: Namespace, faults: Faults) -> Face:
     return FdmdataFace(
-        UdpEndpoint(arguments.host, arguments.data_port, faults),
+        UdpEndpoint(arguments.host, arguments.port, faults),
         UdpEndpoint(arguments.host, arguments.controls_port, faults),
         (arguments.host, arguments.rpc_port), arguments.held)
 
@@ -93,6 +93,8 @@ FACES = {
     'fdmdata': FaceCommand('Huginn with FDMData', _add_fdmdata_options, _make_fdmdata),
     'ulyssix': FaceCommand('Altair or DEWESoft that publishes Ulyssix packets',
                            ulyssix.add_options, ulyssix.make_face),
+    'simpit': FaceCommand('Kerbal Space Program with the plugin Kerbal Simpit',
+                          simpit.add_options, simpit.make_face),
 }
 
 

@@ -8,7 +8,7 @@ are made when encoding only: a decoded message shows what was on the wire.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 import math
 import struct
 from typing import Any, Generic, Protocol, TypeVar
@@ -159,13 +159,18 @@ class Body(Generic[MessageT]):
     """
 
     def __init__(self, message_type: Callable[..., MessageT], tag: str,
-                 *fields: Field | str) -> None:
+                 *parts: Field | str) -> None:
         self._message_type = message_type
         self._tag = tag
         self._struct = struct.Struct(
-            '<' + ''.join(f if isinstance(f, str) else f.code for f in fields))
-        self._fields = tuple(f for f in fields if not isinstance(f, str))
+            '<' + ''.join(f if isinstance(f, str) else f.code for f in parts))
+        self._fields = tuple(f for f in parts if not isinstance(f, str))
         self.size = self._struct.size
+        # Poses come a thousand times a second: where nothing is to be converted, the unpacked
+        # values are the message's, in its order.
+        self._is_plain = all(f.unpack is _as_is for f in self._fields) and is_dataclass(
+            message_type) and [f.name for f in self._fields] == [
+                f.name for f in fields(message_type)]
 
     def encode(self, message: MessageT) -> bytes:
         """Return the body's bytes; raise ValueError or TypeError for what must not be sent."""
@@ -175,6 +180,8 @@ class Body(Generic[MessageT]):
     def decode(self, data: bytes, offset: int = HEADER_SIZE) -> MessageT:
         """Read the body that starts at offset; the caller has checked the length."""
         raw = self._struct.unpack_from(data, offset)
+        if self._is_plain:
+            return self._message_type(*raw)
         return self._message_type(**{
             f.name: f.unpack(f'{self._tag} {f.name}', r)
             for f, r in zip(self._fields, raw, strict=True)})

@@ -20,8 +20,10 @@ from xplane_bridge.sessions.simpit.events import (
 )
 from xplane_bridge.sessions.simpit.plugin import PluginSession
 from xplane_bridge.sessions.simpit.session import registrable, SimpitSession
+from xplane_bridge.sessions.simpit.silence import ActionSilence
 
 __all__ = [
-    'CHANNEL', 'Command', 'Connected', 'DeviceHandshake', 'EchoDone', 'Event', 'Game',
-    'PeerChanged', 'PeerState', 'PluginEvent', 'PluginSession', 'PluginStatistics', 'PortDeaf',
-    'ProfileHint', 'SimpitSession', 'Statistics', 'Subscriptions', 'Telemetry', 'registrable']
+    'ActionSilence', 'CHANNEL', 'Command', 'Connected', 'DeviceHandshake', 'EchoDone', 'Event',
+    'Game', 'PeerChanged', 'PeerState', 'PluginEvent', 'PluginSession', 'PluginStatistics',
+    'PortDeaf', 'ProfileHint', 'SimpitSession', 'Statistics', 'Subscriptions', 'Telemetry',
+    'registrable']

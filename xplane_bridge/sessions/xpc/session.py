@@ -51,7 +51,8 @@ class XpcSession:
     them its latitude, longitude and elevation. ``rate`` is in updates a second, 0 for once a
     frame. ``budget`` is how many datagrams may leave in any second, at least 10; only giving back
     is never kept waiting. ``generation`` None finds out; ``hears_beacons`` tells whether the
-    beacon's multicast group could be joined.
+    beacon's multicast group could be joined. ``port`` is the plugin's: a beacon that names another
+    one is that of another X-Plane on the same computer; None takes any.
 
     Everything that sends raises ValueError with a sentence if it must not be sent.
     """
@@ -64,6 +65,7 @@ class XpcSession:
         budget: float = 240.0,
         generation: Generation | None = None,
         hears_beacons: bool = True,
+        port: int | None = None,
     ) -> None:
         if not _SMALLEST_BUDGET <= budget < math.inf:
             raise ValueError(
@@ -75,6 +77,7 @@ class XpcSession:
         self.beacon: xpc.Beacon | None = None
         self._chosen_generation = generation
         self._hears_beacons = hears_beacons
+        self._port = port
         self._position_bits: int | None = None
         self._polls = [
             AircraftPoll(number, names, _period(rate), self.statistics)
@@ -314,11 +317,11 @@ class XpcSession:
         return self.peer_state in (PeerState.LOADING, PeerState.AWAY)
 
     def _receive_beacon(self, reply: xpc.Reply, now: float) -> None:
-        if isinstance(reply, xpc.Beacon):
+        if not isinstance(reply, xpc.Beacon):
+            self.statistics.unexpected += 1
+        elif self._port in (None, reply.port):
             self.beacon = reply
             self._beacon_at = now
-        else:
-            self.statistics.unexpected += 1
 
     def _watch_peer(self, now: float) -> float | None:
         """Notice silence, and what the beacon says about it; return when to look again."""

@@ -46,8 +46,8 @@ class Aircraft:
 
     @property
     def every_frame(self) -> bool:
-        """Tell whether every frame is asked for."""
-        return self.state.frequency == EVERY_FRAME
+        """Tell whether every frame had to be asked for, more than is wanted."""
+        return self.state.frequency > self._rate
 
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
@@ -89,7 +89,7 @@ class Aircraft:
         self._disagreements += 1
         if self._disagreements >= _DISAGREEMENTS:
             self._disagreements = 0
-            if self.every_frame:
+            if self.state.frequency >= EVERY_FRAME:
                 self._needs_agreement = False
             else:
                 self.state.change_frequency(EVERY_FRAME, now)

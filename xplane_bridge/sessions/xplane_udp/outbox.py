@@ -9,6 +9,9 @@ Outgoing = tuple[str, bytes | None]
 
 LARGEST = 1024
 
+# Between two sets of controls that do not wait: faster than any frame.
+_SHORTEST_GAP = 0.002
+
 
 class Outbox:
     """
@@ -16,7 +19,8 @@ class Outbox:
 
     Of datagrams sent back to back X-Plane 6.51 lost about half; 10 ms apart none (X-Plane UDP
     wire notes, section 3). Controls and other datagrams take turns; the datagrams of one set of
-    controls leave together.
+    controls leave together. ``controls_wait`` False lets controls out beside the others, as soon
+    as they come: X-Plane since 10 reads all that waits in each frame.
     """
 
     def __init__(self, pacing: float) -> None:
@@ -25,6 +29,8 @@ class Outbox:
         self._controls: Sequence[Outgoing] = ()
         self._controls_next = True
         self._free_at = 0.0
+        self._controls_at = 0.0
+        self.controls_wait = True
 
     def __len__(self) -> int:
         return len(self._queue) + bool(self._controls)
@@ -53,14 +59,18 @@ class Outbox:
     def take(self, now: float) -> list[Outgoing]:
         """Return what is to be sent now."""
         ready: list[Outgoing] = []
-        while self:
+        if self._controls and not self.controls_wait and now >= self._controls_at:
+            self._controls_at = now + _SHORTEST_GAP
+            ready += self._controls
+            self._controls = ()
+        while self._queue or (self._controls and self.controls_wait):
             if self._queue and self._queue[0][1] is None:
                 ready.append(self._queue.popleft())
                 continue
             if now < self._free_at:
                 break
             self._free_at = now + self.pacing
-            if self._controls and (self._controls_next or not self._queue):
+            if self._controls and self.controls_wait and (self._controls_next or not self._queue):
                 ready += self._controls
                 self._controls = ()
                 self._controls_next = False
@@ -78,4 +88,9 @@ class Outbox:
 
     def deadline(self) -> float | None:
         """Return when take() has something, None when nothing waits."""
-        return self._free_at if self else None
+        deadlines = []
+        if self._queue or (self._controls and self.controls_wait):
+            deadlines.append(self._free_at)
+        if self._controls and not self.controls_wait:
+            deadlines.append(self._controls_at)
+        return min(deadlines, default=None)

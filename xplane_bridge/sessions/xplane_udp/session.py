@@ -514,6 +514,7 @@ class XplaneUdpSession:
             self._layout = wire.default_layout(
                 version, 'peer', byte_order=self._wire.byte_order)
         by_rows = self._by_rows or version < FIRST_WITH_DATAREFS
+        self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
         self._aircraft = None if by_rows else Aircraft(
             self._needs.datarefs[version], self._rate, _STATE_INDEX, self.statistics, version)
         self._rows = RowSelection(self._needs.rows[version] if by_rows else (), self._chosen_rows)

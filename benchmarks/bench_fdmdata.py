@@ -1,0 +1,259 @@
+"""
+What fdmdata_node costs and reaches, each figure beside its limit, measured in turn with it.
+
+The peer answers as Huginn does, at once, with canned replies, from a thread of this process; nodes
+and bare rclpy are processes of their own. Figures: latency, commands, load, requests; all, or
+those named on the command line.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+import select
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from bench_xpc import BARE, COMPARED, compared, latencies_us, NAMESPACE, QOS, topic, wait
+import numpy as np
+from peers import ELEVATOR_STEP
+from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from tables import Goals, show
+
+from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.udp import UdpSocket
+from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Wanted
+
+# What is to be reached.
+CPU_PERCENT = 15.0
+MEMORY_MB = 120.0
+SHARE_OF_RATE = 0.98
+
+RATES = (50, 100, 500)
+COMMAND_RATES = (50, 100, 500)
+# Polls a second of all eight sensors: so many requests, by eight.
+POLL_RATES = (60, 250, 500)
+TOPICS = ('fix', 'imu/data', 'odom', 'air_data')
+
+_COUNTS = (5, 3, 3, 3, 1, 1, 1, 7)
+_ALTITUDE_AT = 10
+_ELEVATOR_AT = 4
+_FLOAT = struct.Struct('>f')
+
+
+class Huginn:
+    """
+    Answer each request at once; the altitude of the GPS is the number of its reply.
+
+    The elevator of controls is noted as it comes.
+    """
+
+    def __init__(self) -> None:
+        self.data = UdpSocket(('127.0.0.1', 0))
+        self.controls = UdpSocket(('127.0.0.1', 0))
+        self.answered = 0
+        self.commands: list[tuple[int, int]] = []
+        self._fixes = 0
+        self._replies = [
+            bytearray(struct.pack(f'>BB{count}f', 0, command, *[10.0] * count))
+            for command, count in enumerate(_COUNTS)]
+        self._running = True
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> 'Huginn':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running = False
+        self._thread.join()
+        self.data.close()
+        self.controls.close()
+
+    def _run(self) -> None:
+        while self._running:
+            select.select([self.data, self.controls], [], [], 0.05)
+            while (received := self.data.receive()) is not None:
+                reply = self._replies[received.data[0]]
+                if received.data[0] == Command.GPS:
+                    self._fixes += 1
+                    _FLOAT.pack_into(reply, _ALTITUDE_AT, self._fixes)
+                self.data.send(reply, received.sender)
+                self.answered += 1
+            while (received := self.controls.receive()) is not None:
+                # Positive is nose down there.
+                elevator, = _FLOAT.unpack_from(received.data, _ELEVATOR_AT)
+                self.commands.append((round(-elevator / ELEVATOR_STEP), received.stamp_ns))
+
+
+@contextmanager
+def running_node(peer: Huginn, **others: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run fdmdata_node with the peer as its Huginn."""
+    values = {
+        'data_port': peer.data.local[1], 'controls_port': peer.controls.local[1],
+        'undulation': 0.0, **others}
+    with executable('fdmdata_node', *parameters(NAMESPACE, values)) as process:
+        yield process
+
+
+def latency(goals: Goals, rounds: int = 2, seconds: float = 3.0) -> None:
+    """Measure how long after the kernel has received a reply its fix arrives elsewhere."""
+    rows = []
+    fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
+    for rate in RATES:
+        with (
+            Huginn() as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
+            running_node(peer, gps_rate=float(rate)),
+        ):
+            subscriber.ask('open', topics={fix: 'fix', bare_fix: 'fix'})
+            publisher.ask('open', topics={bare_fix: 'fix'})
+            wait(subscriber, fix)
+            bridge, bare = [], []
+            for _ in range(rounds):
+                subscriber.ask('report')
+                time.sleep(seconds)
+                bridge.append(latencies_us(subscriber.ask('report')[fix]))
+                publisher.ask('publish', groups=[[bare_fix]], rate=rate, seconds=seconds)
+                bare.append(latencies_us(subscriber.ask('report')[bare_fix]))
+        rows.append(compared(f'{rate}/s', bridge, bare, goals))
+    show(
+        'Reply (kernel receive time) to subscriber of another process: fix, beside a bare rclpy '
+        f'hop of the same message\n({QOS}; in turn, {rounds} x {seconds:g} s each; the node '
+        'works on while the bare hop is measured)', ('updates', *COMPARED), rows)
+
+
+def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+    """Measure how long after its publication a command leaves as a datagram."""
+    rows = []
+    command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
+    with (
+        Huginn() as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
+        running_node(peer),
+    ):
+        subscriber.ask('open', topics={bare_command: 'controls'}, depth=1)
+        publisher.ask(
+            'open', topics={command: 'controls', bare_command: 'controls'}, depth=1)
+        for rate in COMMAND_RATES:
+            bridge, bare = [], []
+            sent = received = 0
+            for _ in range(rounds):
+                subscriber.ask('report')
+                publisher.ask('publish', groups=[[bare_command]], rate=rate, seconds=seconds)
+                bare.append(latencies_us(subscriber.ask('report')[bare_command]))
+                peer.commands.clear()
+                stamps = dict(publisher.ask(
+                    'publish', groups=[[command]], rate=rate, seconds=seconds))
+                time.sleep(0.1)
+                arrivals = peer.commands[:]
+                bridge.append(np.array([
+                    arrival - stamps[serial] for serial, arrival in arrivals
+                    if serial in stamps]) / 1e3)
+                sent += len(stamps)
+                received += len(arrivals)
+            rows.append([*compared(f'{rate}/s', bridge, bare, goals), sent, sent - received])
+    show(
+        'command/controls (stamp at publish) to controls datagram (kernel receive time at the '
+        'peer), beside a bare rclpy hop\nof the same message (reliable, keep last 1, both ends)',
+        ('commands', *COMPARED, 'sent', 'lost'), rows)
+
+
+def load(goals: Goals, seconds: float = 8.0) -> None:
+    """Measure processor time and memory at the default rates, common topics subscribed."""
+    kinds = {topic(name): name for name in TOPICS}
+    with (
+        Huginn() as peer, Peer('subscriber') as subscriber, running_node(peer) as node,
+    ):
+        subscriber.ask('open', topics=kinds)
+        wait(subscriber, *kinds)
+        subscriber.ask('report')
+        answered = peer.answered
+        before, begin = cpu_seconds(node.pid), time.monotonic()
+        time.sleep(seconds)
+        length = time.monotonic() - begin
+        cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
+        counts = [len(samples) / length for samples in subscriber.ask('report').values()]
+        memory = memory_mb(node.pid)
+        row = [
+            'fdmdata_node', f'{(peer.answered - answered) / length:.0f}',
+            *(f'{count:.1f}' for count in counts), f'{cpu:.1f}',
+            goals.at_most(cpu, CPU_PERCENT), f'{memory:.0f}', goals.at_most(memory, MEMORY_MB)]
+    show(
+        'Load at the default rates, with a subscriber of these topics in another process '
+        f'({QOS})',
+        ('process', 'requests/s', *(f'{name}/s' for name in TOPICS), '% of a core',
+         f'goal {CPU_PERCENT:g}', 'RSS MB', f'goal {MEMORY_MB:g}'), [row])
+
+
+def requests(goals: Goals, seconds: float = 3.0) -> None:
+    """Measure how many requests a second the session reaches, and what a bare loop does."""
+    rows = []
+    with Huginn() as peer:
+        for rate in POLL_RATES:
+            rows.append(_session_requests(peer, rate, seconds, goals))
+        rows.append(_bare_requests(peer, seconds))
+    show(
+        f'Requests to all {len(_COUNTS)} sensors by the session, without ROS, and one after the '
+        'other by a bare socket\n(peer in the same process)',
+        ('polls', 'requests/s', 'sent', 'answered', 'lost', 'polls/s', f'goal {SHARE_OF_RATE:g}',
+         '% of a core, with the peer'), rows)
+
+
+def _session_requests(peer: Huginn, rate: float, seconds: float, goals: Goals) -> list[object]:
+    session = FdmdataSession()
+
+    def open_channel(channel: str) -> UdpSocket:
+        link = peer.controls if channel == CONTROLS_CHANNEL else peer.data
+        return UdpSocket(peer=link.local, sender='127.0.0.1')
+
+    link = UdpLoop(session, open_channel, lambda *_: None, lambda error: None)
+    link.start()
+    try:
+        link.call(session.set_plan, {'all': Wanted(tuple(Command), float(rate))})
+        link.call(session.start)
+        begin, cpu = time.monotonic(), time.process_time()
+        time.sleep(seconds)
+        length = time.monotonic() - begin
+        cpu = 100.0 * (time.process_time() - cpu) / length
+        with link.lock:
+            statistics = session.statistics
+            sent, replies, lost = statistics.requests, statistics.replies, statistics.lost
+            polls = statistics.updates['all'] / length
+    finally:
+        link.close()
+    return [
+        f'{rate}/s', f'{replies / length:.0f}', sent, replies, lost, f'{polls:.1f}',
+        goals.at_least(polls, SHARE_OF_RATE * rate), f'{cpu:.0f}']
+
+
+def _bare_requests(peer: Huginn, seconds: float) -> list[object]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.settimeout(1.0)
+        link.connect(peer.data.local)
+        count = 0
+        begin, cpu = time.monotonic(), time.process_time()
+        while time.monotonic() < begin + seconds:
+            link.send(b'\0')
+            link.recv(100)
+            count += 1
+        length = time.monotonic() - begin
+        cpu = 100.0 * (time.process_time() - cpu) / length
+    return ['bare, one by one', f'{count / length:.0f}', count, count, 0, '', '', f'{cpu:.0f}']
+
+
+FIGURES = {function.__name__: function for function in (latency, commands, load, requests)}
+
+
+def main(names: Sequence[str] = tuple(FIGURES)) -> int:
+    """Print the figures; return 1 if a goal was missed."""
+    goals = Goals()
+    for name in names:
+        FIGURES[name](goals)
+    return int(goals.missed > 0)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:] or tuple(FIGURES)))

@@ -1,0 +1,714 @@
+"""fdmdata_node between ROS and a Huginn: topics, commands, services, faults of the peer."""
+
+from contextlib import contextmanager
+import math
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from lifecycle_msgs.msg import State
+from nav_msgs.msg import Odometry
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix, Temperature
+from std_srvs.srv import SetBool, Trigger
+
+from harness import process
+from xplane_bridge.msg import AirData, FlightControls, Navigation
+from xplane_bridge.nodes.fdmdata import FdmdataNode
+from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.world import World
+
+WARN = b'\x01'
+OK = b'\x00'
+STALE = b'\x03'
+NAN = math.nan
+FOOT = 0.3048
+KNOT = 1852.0 / 3600.0
+PSF = 4.4482216152605 / FOOT ** 2
+
+TOPICS = {
+    'fix': NavSatFix, 'gps': Navigation, 'imu/data': Imu, 'odom': Odometry, 'ins': Navigation,
+    'air_data': AirData, 'temperature': Temperature, 'static_pressure': FluidPressure,
+    'dynamic_pressure': FluidPressure,
+}
+
+
+class Scripted:
+    """
+    A Huginn that says what the test says: the figures of each command, packed here by hand.
+
+    It is banked 30 degrees to the right, nose 10 degrees up, heading east, at 38 degrees north.
+    The last of the accelerometer's figures flickers, as no simulation stands quite still.
+    """
+
+    def __init__(self):
+        self.figures = {
+            0: (37.8130, 23.9, 609.6, 46.3, 91.0),
+            1: (1.0, 2.0, -9.0),
+            2: (10.0, 20.0, 30.0),
+            3: (0.0, 0.0, 0.0),
+            4: (284.19,),
+            5: (1238.0,),
+            6: (94214.0,),
+            7: (30.0, 10.0, 90.0, 37.8131, 23.9001, 46.4, 609.7),
+        }
+        self.refused = set()
+        self.requests = []
+        self.data = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.data.bind(('127.0.0.1', 0))
+        self.controls = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.controls.bind(('127.0.0.1', 0))
+        self.controls.settimeout(5.0)
+        self.parameters = {
+            'data_port': self.data.getsockname()[1],
+            'controls_port': self.controls.getsockname()[1],
+            'rpc_port': 1,
+        }
+        self._flicker = 0
+
+    def serve(self):
+        while True:
+            request, sender = self.data.recvfrom(100)
+            if request == b'end':
+                return
+            self.requests.append(request[0])
+            self.data.sendto(self._answer(request[0]), sender)
+
+    def _answer(self, command):
+        if command in self.refused:
+            return b'\xff'
+        figures = list(self.figures[command])
+        if command == 1 and math.isfinite(figures[2]):
+            self._flicker ^= 1
+            figures[2] += 1e-5 * self._flicker
+        return struct.pack(f'>BB{len(figures)}f', 0, command, *figures)
+
+    def taken(self):
+        """Return the next controls datagram."""
+        return struct.unpack('>4f', self.controls.recv(100))
+
+
+@pytest.fixture
+def scripted():
+    peer = Scripted()
+    thread = threading.Thread(target=peer.serve, daemon=True)
+    thread.start()
+    yield peer
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ender:
+        ender.sendto(b'end', peer.data.getsockname())
+    thread.join(5.0)
+    peer.data.close()
+    peer.controls.close()
+
+
+@contextmanager
+def flying(aircraft=None, held=False, **options):
+    """Run the simulated Huginn; give its server, and the node's parameters for it."""
+    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
+    with running(face, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
+        yield server, {
+            'data_port': face.data.address[1], 'controls_port': face.controls.address[1],
+            'rpc_port': face.rpc_address[1]}
+
+
+def started(ros, parameters, *topics, **others):
+    """Start the node, with subscribers of these topics."""
+    for topic in topics or TOPICS:
+        ros.subscribe(TOPICS[topic], topic)
+    return ros.start(FdmdataNode, **parameters, **others)
+
+
+def jsbsim(server, *names):
+    return [server.call(lambda world, n=name: world.aircraft.property_value(n)) for name in names]
+
+
+def commanded(server):
+    """Return aileron, elevator, rudder, throttle as JSBSim has them."""
+    return jsbsim(server, *(
+        f'fcs/{name}-cmd-norm' for name in ('aileron', 'elevator', 'rudder', 'throttle')))
+
+
+def controls(elevator=NAN, aileron=NAN, rudder=NAN, throttle=NAN, flaps=NAN, gear=NAN,
+             speedbrake=NAN):
+    return FlightControls(
+        elevator=elevator, aileron=aileron, rudder=rudder, throttle=throttle, flaps=flaps,
+        gear=gear, speedbrake=speedbrake)
+
+
+def vector(message):
+    return (message.x, message.y, message.z)
+
+
+def turned(q, v):
+    """Rotate a vector by a quaternion message, the long way: q v q*."""
+    def product(a, b):
+        return (
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        )
+    return product(product((q.w, q.x, q.y, q.z), (0.0, *v)), (q.w, -q.x, -q.y, -q.z))[1:]
+
+
+# Topics, by hand.
+
+
+def test_hand_computed_case(ros, scripted):
+    started(ros, scripted.parameters, undulation=25.0)
+    got = {topic: ros.next(topic) for topic in TOPICS}
+
+    fix = got['fix']
+    # The GPS's, not the INS's, as it is sent; float32 has 4e-6 degrees here.
+    assert (fix.latitude, fix.longitude) == pytest.approx((37.8130, 23.9), abs=4e-6)
+    assert fix.altitude == pytest.approx(634.6, abs=1e-3)
+    assert fix.header.frame_id == 'base_link'
+
+    imu = got['imu/data']
+    # Heading east, the nose points east and 10 degrees up.
+    sin_10, cos_10 = math.sin(math.radians(10.0)), math.cos(math.radians(10.0))
+    assert turned(imu.orientation, (1.0, 0.0, 0.0)) == pytest.approx(
+        (cos_10, 0.0, sin_10), abs=1e-6)
+    # Right wing 30 degrees down: the left one points north, and up by half of cos 10 degrees.
+    left = turned(imu.orientation, (0.0, 1.0, 0.0))
+    assert left[1] == pytest.approx(math.cos(math.radians(30.0)), abs=1e-6)
+    assert left[2] == pytest.approx(0.5 * cos_10, abs=1e-6)
+    # Roll right, pitch up, yaw right are +, -, - about forward, left, up.
+    assert vector(imu.angular_velocity) == pytest.approx(
+        [math.radians(10.0), math.radians(-20.0), math.radians(-30.0)], rel=1e-6)
+    # Forward 1, right 2, up 9.
+    assert vector(imu.linear_acceleration) == pytest.approx((1.0, -2.0, 9.0), abs=1e-4)
+    assert imu.orientation_covariance[0] == imu.angular_velocity_covariance[0] == 0.0
+
+    odom = got['odom']
+    assert vector(odom.pose.pose.position) == pytest.approx((0.0, 0.0, 0.0), abs=1e-3)
+    assert turned(odom.pose.pose.orientation, (1.0, 0.0, 0.0)) == pytest.approx(
+        (cos_10, 0.0, sin_10), abs=1e-5)
+    # There is no velocity on the wire.
+    assert [odom.twist.covariance[n] for n in (0, 7, 14, 21, 28, 35)] == [-1, -1, -1, 0, 0, 0]
+    assert vector(odom.twist.twist.linear) == (0.0, 0.0, 0.0)
+    assert odom.twist.twist.angular.x == pytest.approx(math.radians(10.0), rel=1e-6)
+
+    air = got['air_data']
+    assert air.temperature == pytest.approx(284.19, abs=1e-3)
+    assert air.static_pressure == 94214.0
+    assert air.dynamic_pressure == 1238.0
+    assert air.true_airspeed == pytest.approx(46.3, abs=1e-4)
+    # Equivalent airspeed sqrt(2 * 1238 / 1.225) is 44.96 m/s; compressibility adds nothing yet.
+    assert air.indicated_airspeed == pytest.approx(44.96, abs=0.03)
+    assert air.density == pytest.approx(94214.0 / (287.05 * 284.19), rel=1e-4)
+    for unknown in (air.angle_of_attack, air.sideslip, *vector(air.wind)):
+        assert math.isnan(unknown)
+
+    assert got['temperature'].temperature == pytest.approx(284.19 - 273.15, abs=1e-3)
+    assert got['static_pressure'].fluid_pressure == 94214.0
+    assert got['dynamic_pressure'].fluid_pressure == 1238.0
+
+    # Nothing of the wire is lost: its own words, in SI.
+    gps, ins = got['gps'], got['ins']
+    assert (gps.latitude, gps.longitude, gps.altitude) == pytest.approx(
+        (37.8130, 23.9, 609.6), abs=1e-4)
+    assert gps.true_airspeed == pytest.approx(46.3, abs=1e-5)
+    assert gps.heading == pytest.approx(math.radians(91.0), rel=1e-6)
+    assert math.isnan(gps.roll) and math.isnan(gps.pitch)
+    assert (ins.latitude, ins.longitude, ins.altitude, ins.true_airspeed) == pytest.approx(
+        (37.8131, 23.9001, 609.7, 46.4), abs=1e-4)
+    assert (ins.roll, ins.pitch, ins.heading) == pytest.approx(
+        (math.radians(30.0), math.radians(10.0), math.radians(90.0)), rel=1e-6)
+
+
+def test_odom_is_the_ins_against_the_datum(ros, scripted):
+    ros.subscribe(NavSatFix, 'datum', LATCHED)
+    started(ros, scripted.parameters, 'odom', undulation=0.0, datum=[37.8031, 23.9001, 609.7])
+    # 0.01 degrees north is 1110 m at this latitude (1109.9 by the ellipsoid), 10 cm below.
+    east, north, up = vector(ros.next('odom').pose.pose.position)
+    assert (east, north, up) == pytest.approx((0.0, 1109.9, -0.1), abs=0.5)
+    datum = ros.wait_for(lambda: ros.messages['datum'], 'the datum')[0]
+    assert (datum.latitude, datum.longitude, datum.altitude) == (37.8031, 23.9001, 609.7)
+
+
+@pytest.mark.parametrize(('unit', 'sent', 'kelvin'), [
+    ('auto', 284.19, 284.19), ('auto', 11.04, 284.19), ('auto', -40.0, 233.15),
+    ('celsius', 11.04, 284.19), ('celsius', 284.19, 557.34), ('kelvin', 284.19, 284.19),
+    ('kelvin', 11.04, 11.04)])
+def test_temperature_unit(ros, scripted, unit, sent, kelvin):
+    scripted.figures[4] = (sent,)
+    started(ros, scripted.parameters, 'temperature', temperature_unit=unit)
+    assert ros.next('temperature').temperature == pytest.approx(kelvin - 273.15, abs=1e-3)
+
+
+def test_latitude_is_converted_on_demand_in_fix_and_odom_not_in_gps_and_ins(ros, scripted):
+    # atan(tan(geocentric) / (1 - e2)), as the wire notes have it (section 2).
+    fix, ins = (
+        math.degrees(math.atan(math.tan(math.radians(latitude)) / (1.0 - 0.00669438)))
+        for latitude in (37.8130, 37.8131))
+    started(ros, scripted.parameters, latitude='geocentric', undulation=0.0,
+            datum=[ins, 23.9001, 609.7])
+    assert fix == pytest.approx(37.8130 + 0.187, abs=1e-3)
+    assert ros.next('fix').latitude == pytest.approx(fix, abs=3e-5)
+    assert ros.next('odom').pose.pose.position.y == pytest.approx(0.0, abs=3.0)
+    assert ros.next('gps').latitude == pytest.approx(37.8130, abs=4e-6)
+    assert ros.next('ins').latitude == pytest.approx(37.8131, abs=4e-6)
+
+
+def test_magnetic_field_appears_with_the_first_that_is_not_zero(ros, scripted):
+    ros.subscribe(MagneticField, 'magnetic_field')
+    started(ros, scripted.parameters, 'fix', magnetometer_rate=20.0)
+    ros.wait_for(lambda: scripted.requests.count(3) > 5, 'requests to the magnetometer')
+    assert not ros.messages['magnetic_field']
+    scripted.figures[3] = (1e-5, 2e-5, 4e-5)
+    field = ros.next('magnetic_field').magnetic_field
+    assert vector(field) == pytest.approx((1e-5, -2e-5, -4e-5))
+
+
+def test_stddevs_fill_covariances_and_frames_are_named(ros, scripted):
+    started(ros, scripted.parameters, 'fix', 'imu/data', 'odom', 'temperature',
+            position_stddev=2.0, altitude_stddev=3.0, orientation_stddev=0.1,
+            angular_velocity_stddev=0.2, linear_acceleration_stddev=0.3, frame_prefix='uav1/',
+            gps_frame='gps', imu_frame='imu')
+    fix, imu, odom = ros.next('fix'), ros.next('imu/data'), ros.next('odom')
+    assert list(fix.position_covariance[::4]) == pytest.approx([4.0, 4.0, 9.0])
+    assert imu.orientation_covariance[0] == pytest.approx(0.01)
+    assert imu.angular_velocity_covariance[4] == pytest.approx(0.04)
+    assert imu.linear_acceleration_covariance[8] == pytest.approx(0.09)
+    assert list(odom.twist.covariance[::7]) == pytest.approx([-1, -1, -1, 0.04, 0.04, 0.04])
+    assert (fix.header.frame_id, imu.header.frame_id) == ('uav1/gps', 'uav1/imu')
+    assert (odom.header.frame_id, odom.child_frame_id) == ('uav1/odom', 'uav1/base_link')
+    assert ros.next('temperature').header.frame_id == 'uav1/base_link'
+
+
+# Topics, against JSBSim.
+
+
+def test_topics_are_what_jsbsim_says(ros):
+    aircraft = Aircraft(initial=Initial(lat_deg=38.0, lon_deg=23.9))
+    aircraft.set_wind(4.0, -7.0, 0.5)
+    aircraft.set_controls(elevator=0.25, aileron=0.2, rudder=-0.15, throttle=0.9)
+    aircraft.advance(2.5)
+    with flying(aircraft, held=True) as (server, parameters):
+        started(ros, parameters, latitude='geocentric', undulation=0.0)
+        got = {topic: ros.next(topic) for topic in TOPICS}
+        lat, lon, height = jsbsim(
+            server, 'position/lat-geod-deg', 'position/long-gc-deg', 'position/h-sl-ft')
+        rates = jsbsim(server, *(f'velocities/{axis}-rad_sec' for axis in 'pqr'))
+        force = jsbsim(server, *(f'accelerations/a-pilot-{axis}-ft_sec2' for axis in 'xyz'))
+        phi, theta, psi = jsbsim(server, *(f'attitude/{n}-rad' for n in ('phi', 'theta', 'psi')))
+        pressure, qbar, rankine, airspeed, calibrated = jsbsim(
+            server, 'atmosphere/P-psf', 'aero/qbar-psf', 'atmosphere/T-R', 'velocities/vtrue-kts',
+            'velocities/vc-kts')
+    fix, imu, air = got['fix'], got['imu/data'], got['air_data']
+    # Half a step of float32 at 38 degrees, and what JSBSim's ellipsoid leaves of the formula.
+    assert fix.latitude == pytest.approx(lat, abs=4e-6)
+    assert fix.longitude == pytest.approx(lon, abs=1e-6)
+    assert fix.altitude == pytest.approx(height * FOOT, abs=1e-3)
+    assert vector(imu.angular_velocity) == pytest.approx(
+        (rates[0], -rates[1], -rates[2]), abs=1e-6)
+    assert vector(imu.linear_acceleration) == pytest.approx(
+        (force[0] * FOOT, -force[1] * FOOT, -force[2] * FOOT), abs=1e-5)
+    nose = (math.cos(theta) * math.sin(psi), math.cos(theta) * math.cos(psi), math.sin(theta))
+    assert turned(imu.orientation, (1.0, 0.0, 0.0)) == pytest.approx(nose, abs=1e-6)
+    assert turned(imu.orientation, (0.0, 1.0, 0.0))[2] == pytest.approx(
+        math.sin(phi) * math.cos(theta), abs=1e-6)
+    assert phi > 0.2 and abs(theta) > 0.03
+    assert air.static_pressure == pytest.approx(pressure * PSF, rel=1e-6)
+    assert air.dynamic_pressure == pytest.approx(qbar * PSF, rel=1e-6)
+    assert air.temperature == pytest.approx(rankine * 5.0 / 9.0, rel=1e-6)
+    assert air.true_airspeed == pytest.approx(airspeed * KNOT, rel=1e-5)
+    assert air.indicated_airspeed == pytest.approx(calibrated * KNOT, rel=1e-3)
+
+
+def test_parts_of_a_message_belong_together_while_the_aircraft_rolls(ros):
+    seen = {}
+
+    def remember(_, state):
+        # What a gyroscope in float32 says tells the frames apart.
+        seen[struct.pack('>f', math.degrees(state.p))] = (len(seen), state)
+
+    with flying(on_frame=remember) as (server, parameters):
+        started(ros, parameters, 'imu/data', 'air_data')
+        server.call(lambda world: world.aircraft.set_controls(aileron=0.6))
+        ros.next('imu/data', 100)
+        server.call(lambda world: setattr(world, 'paused', True))
+    offsets = []
+    for message in ros.messages['imu/data'][-100:]:
+        rate = struct.pack('>f', math.degrees(message.angular_velocity.x))
+        if rate not in seen:
+            continue
+        number, state = seen[rate]
+        near = [s for n, s in seen.values() if abs(n - number) <= 1]
+        up = turned(message.orientation, (0.0, 1.0, 0.0))[2]
+        rolls = [math.sin(s.phi) * math.cos(s.theta) for s in near]
+        assert min(abs(up - roll) for roll in rolls) < 1e-5
+        offsets.append(abs(up - math.sin(state.phi) * math.cos(state.theta)) < 1e-5)
+    assert len(offsets) > 80
+    # Requests that leave together may meet the end of a step between them, seldom.
+    assert sum(offsets) / len(offsets) > 0.9
+
+
+def test_rates_are_reached_and_are_live(ros):
+    with flying() as (_, parameters):
+        node = started(ros, parameters)
+        ros.next('air_data', 3)
+
+        def rates():
+            """Return the rates of a whole second from now on."""
+            ros.diagnosed('telemetry')
+            _, _, values = ros.diagnosed('telemetry')
+            return [float(values[f'{name}: updates/s']) for name in ('imu', 'gps', 'ins', 'air')]
+
+        assert rates() == pytest.approx([50.0, 20.0, 20.0, 10.0], rel=0.15)
+        results = ros.run_in(node, node.set_parameters, [Parameter('gps_rate', value=40.0)])
+        assert results[0].successful
+        assert rates() == pytest.approx([50.0, 40.0, 20.0, 10.0], rel=0.15)
+        results = ros.run_in(node, node.set_parameters, [Parameter('gps_rate', value=-1.0)])
+        assert not results[0].successful
+
+
+def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
+    started(ros, scripted.parameters, 'temperature')
+    ros.next('temperature')
+    scripted.requests.clear()
+    ros.next('temperature', 20)
+    # Thermometer, pitot tube, static pressure and GPS make the air data; accelerometer and
+    # gyroscope tell whether it is held.
+    assert set(scripted.requests) == {0, 1, 2, 4, 5, 6}
+    assert scripted.requests.count(1) <= 8
+    ros.subscribe(MagneticField, 'magnetic_field')
+    ros.wait_for(lambda: 3 in scripted.requests, 'a request to the magnetometer')
+
+
+def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
+    scripted.refused = {7}
+    started(ros, scripted.parameters, 'imu/data', 'odom')
+    imu = ros.next('imu/data', 5)
+    assert imu.orientation_covariance[0] == -1.0
+    assert imu.angular_velocity_covariance[0] == 0.0
+    level, message, values = ros.diagnosed(
+        'peer', lambda level, message, values: values['refused'] == 'ins')
+    assert level == WARN and 'refuses ins' in message
+    assert not ros.messages['odom']
+
+
+# Commands.
+
+
+def test_controls_reach_jsbsim_with_the_right_signs(ros):
+    with flying() as (server, parameters):
+        started(ros, parameters, 'imu/data', command_timeout=0.0)
+        publisher = ros.publisher(FlightControls, 'command/controls')
+        publisher.publish(controls(elevator=0.5, aileron=0.25, rudder=0.125, throttle=0.75))
+        # JSBSim's elevator and rudder are positive nose down and nose left.
+        ros.wait_for(lambda: commanded(server) == [0.25, -0.5, -0.125, 0.75], 'controls')
+        q, p = (ros.wait_for(
+            lambda n=name: (v := jsbsim(server, n)[0]) > 0.02 and [v], f'{name} to respond')[0]
+            for name in ('velocities/q-rad_sec', 'velocities/p-rad_sec'))
+        assert q > 0.02 and p > 0.02
+
+
+def test_nan_repeats_the_last_value_sent(ros, scripted):
+    started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(elevator=0.5, aileron=0.25, rudder=0.125, throttle=0.75))
+    assert scripted.taken() == (0.25, -0.5, -0.125, 0.75)
+    publisher.publish(controls(rudder=-1.0))
+    assert scripted.taken() == (0.25, -0.5, 1.0, 0.75)
+    publisher.publish(controls())
+    assert scripted.taken() == (0.25, -0.5, 1.0, 0.75)
+
+
+def test_controls_are_clamped_as_huginn_clamps(ros, scripted):
+    started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(elevator=-3.0, aileron=2.0, rudder=math.inf, throttle=-0.5))
+    assert scripted.taken() == (1.0, 1.0, -1.0, 0.0)
+    publisher.publish(controls(throttle=7.0))
+    assert scripted.taken() == (1.0, 1.0, -1.0, 1.0)
+
+
+def test_what_the_wire_has_not_is_left_out_and_counted(ros, scripted):
+    started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(elevator=0.5, throttle=0.75, flaps=0.5, gear=1.0))
+    assert scripted.taken() == (0.0, -0.5, 0.0, 0.75)
+    ros.diagnosed('commands', lambda level, message, values: (
+        values['with flaps, gear or speedbrake, left out'] == '1'))
+
+
+def test_first_command_without_throttle_is_refused(ros, scripted):
+    started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(elevator=0.5))
+    ros.diagnosed('refused', lambda level, message, values: values['command/controls'] == '1')
+    publisher.publish(controls(throttle=0.5))
+    assert scripted.taken() == (0.0, 0.0, 0.0, 0.5)
+
+
+COMMANDER = """
+import rclpy, sys
+from rclpy.node import Node
+from xplane_bridge.msg import FlightControls
+rclpy.init()
+node = Node('commander')
+publisher = node.create_publisher(FlightControls, 'command/controls', 1)
+nan = float('nan')
+node.create_timer(0.05, lambda: publisher.publish(FlightControls(
+    elevator=0.25, aileron=0.0625, rudder=-0.125, throttle=0.75, flaps=nan, gear=nan,
+    speedbrake=nan)))
+rclpy.spin(node)
+"""
+
+
+@pytest.mark.parametrize(('action', 'after'), [
+    ('neutral', [0.0, 0.0, 0.0, 0.75]), ('hold', [0.0625, -0.25, 0.125, 0.75])])
+def test_the_aircraft_when_the_commander_is_killed_in_flight(ros, action, after):
+    with flying() as (server, parameters):
+        started(ros, parameters, 'imu/data', command_timeout=0.5, on_command_timeout=action)
+        with process(sys.executable, '-P', '-c', COMMANDER) as commander:
+            ros.wait_for(
+                lambda: commanded(server) == [0.0625, -0.25, 0.125, 0.75], 'the commander')
+            os.kill(commander.pid, signal.SIGKILL)
+            commander.wait()
+        level, message, _ = ros.diagnosed(
+            'commands', lambda level, message, values: message == 'commands stopped coming')
+        assert level == WARN
+        ros.wait_for(lambda: commanded(server) == after, 'what comes after')
+
+
+def test_release_is_refused_for_there_is_nobody_to_release_to(ros, scripted):
+    node = ros.start(
+        FdmdataNode, configure=False, on_command_timeout='release', **scripted.parameters)
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert 'neutral' in node.failed
+    node = ros.start(FdmdataNode, namespace='other', **scripted.parameters)
+    results = ros.run_in(
+        node, node.set_parameters, [Parameter('on_command_timeout', value='release')])
+    assert not results[0].successful and 'neutral' in results[0].reason
+
+
+def test_deactivation_centres_the_surfaces_and_stops_asking(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(elevator=0.5, aileron=0.25, rudder=0.125, throttle=0.75))
+    assert scripted.taken()[3] == 0.75
+    ros.next('fix')
+    ros.run_in(node, node.trigger_deactivate)
+    assert scripted.taken() == (0.0, 0.0, 0.0, 0.75)
+    ros.diagnosed('peer', lambda level, message, values: message == 'not active')
+    asked = len(scripted.requests)
+    publisher.publish(controls(elevator=0.5, throttle=0.75))
+    ros.diagnosed('peer')
+    assert len(scripted.requests) == asked
+    ros.run_in(node, node.trigger_activate)
+    ros.next('fix', 3)
+    ros.run_in(node, node.trigger_deactivate)
+    ros.run_in(node, node.trigger_cleanup)
+    assert node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
+    ros.run_in(node, node.trigger_configure)
+    ros.run_in(node, node.trigger_activate)
+    ros.next('fix', 3)
+
+
+# Services.
+
+
+def test_pause_resume_and_reset(ros):
+    with flying(held=True) as (server, parameters):
+        started(ros, parameters, 'fix')
+        response = ros.call(SetBool, 'pause', SetBool.Request(data=False))
+        assert (response.success, response.message) == (True, 'resumed')
+        assert not server.call(lambda world: world.paused)
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+        assert server.call(lambda world: world.paused)
+        server.call(lambda world: world.teleport(0, altitude_msl=3000.0))
+        response = ros.call(Trigger, 'reset', Trigger.Request())
+        assert response.success
+        assert server.state().altitude_msl == pytest.approx(Initial().altitude_msl, abs=5.0)
+        # Held as it was.
+        assert server.call(lambda world: world.paused)
+
+
+def test_deactivation_resumes_what_was_paused_here(ros):
+    with flying() as (server, parameters):
+        node = started(ros, parameters, 'fix')
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+        assert server.call(lambda world: world.paused)
+        ros.run_in(node, node.trigger_deactivate)
+        assert not server.call(lambda world: world.paused)
+
+
+def test_services_say_why_they_fail(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix')
+    response = ros.call(Trigger, 'reset', Trigger.Request())
+    assert not response.success and 'refused' in response.message
+    ros.run_in(node, node.trigger_deactivate)
+    response = ros.call(SetBool, 'pause', SetBool.Request(data=True))
+    assert not response.success and 'not active' in response.message
+
+
+def test_a_service_that_waits_delays_no_command(ros, scripted):
+    with socket.socket() as deaf:
+        deaf.bind(('127.0.0.1', 0))
+        deaf.listen()
+        started(ros, {**scripted.parameters, 'rpc_port': deaf.getsockname()[1]}, 'fix',
+                command_timeout=0.0)
+        client = ros.observer.create_client(Trigger, 'reset')
+        assert client.wait_for_service(10.0)
+        future = client.call_async(Trigger.Request())
+        deaf.accept()
+        publisher = ros.publisher(FlightControls, 'command/controls')
+        publisher.publish(controls(throttle=0.5))
+        assert scripted.taken()[3] == 0.5
+        assert not future.done()
+        deaf.close()
+        ros.wait_for(future.done, 'the service to give up')
+        assert not future.result().success
+
+
+# The peer comes, stands still, goes.
+
+
+def test_held_is_said_with_what_to_do(ros):
+    with flying(held=True) as (_, parameters):
+        started(ros, parameters, 'fix')
+        level, message, values = ros.diagnosed(
+            'peer', lambda level, message, values: values['state'] == 'held')
+        assert level == WARN and 'pause' in message
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=False)).success
+        ros.diagnosed('peer', lambda level, message, values: (
+            level == OK and values['state'] == 'answering'))
+
+
+def test_huginn_that_is_not_there_yet_is_awaited(ros):
+    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
+    with running(face) as server:
+        parameters = {'data_port': face.data.address[1]}
+        server.switch_off()
+        started(ros, parameters, 'fix')
+        level, message, _ = ros.diagnosed(
+            'peer', lambda level, message, values: values['state'] == 'away')
+        assert level == WARN and 'data_port' in message and 'firewall' in message
+        level, message, _ = ros.diagnosed('telemetry')
+        assert (level, message) == (STALE, 'nothing arrives')
+        server.switch_on()
+        ros.next('fix', 3)
+        ros.diagnosed('peer', lambda level, message, values: level == OK)
+
+
+@pytest.mark.parametrize('how', ['freeze', 'restart'])
+def test_recovery(ros, how):
+    with flying() as (server, parameters):
+        started(ros, parameters, 'fix', 'imu/data')
+        ros.next('imu/data', 10)
+        server.freeze() if how == 'freeze' else server.switch_off()
+        ros.diagnosed('peer', lambda level, message, values: values['state'] == 'away')
+        ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
+        server.resume() if how == 'freeze' else server.switch_on()
+        ros.next('imu/data', 50)
+        ros.diagnosed('peer', lambda level, message, values: level == OK)
+        ros.diagnosed('telemetry', lambda level, message, values: (
+            float(values['imu: updates/s']) == pytest.approx(50.0, rel=0.1)))
+
+
+def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
+    started(ros, scripted.parameters, 'fix', 'imu/data')
+    ros.next('fix')
+    for command in (0, 1, 2, 7):
+        scripted.figures[command] = tuple(NAN for _ in scripted.figures[command])
+    level, message, values = ros.diagnosed(
+        'peer', lambda level, message, values: values['state'] == 'broken')
+    assert level == WARN and 'restart Huginn' in message
+    _, _, values = ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
+    assert int(values['not finite, dropped']) > 0
+    assert all(math.isfinite(message.latitude) for message in ros.messages['fix'])
+
+
+def test_datagrams_that_make_no_sense_are_counted(ros, scripted):
+    scripted.figures[0] = (1.0,) * 4
+    started(ros, scripted.parameters, 'fix', 'temperature')
+    level, message, values = ros.diagnosed(
+        'link', lambda level, message, values: int(values.get('malformed gps', 0)) > 0)
+    assert level == WARN and '18 bytes, expected 22' in message
+    assert not ros.messages['fix']
+
+
+@pytest.mark.parametrize(('parameter', 'value', 'text'), [
+    ('host', 'no.such.host.invalid', 'no IPv4 address'), ('latitude', 'astronomic', 'latitude'),
+    ('gps_rate', 1000.0, 'gps_rate'), ('bind_address', '192.0.2.1', 'no such address')])
+def test_bad_parameters_are_refused_with_a_sentence(ros, parameter, value, text):
+    node = ros.start(FdmdataNode, configure=False, **{parameter: value})
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert text in node.failed
+
+
+def test_all_topics_are_in_the_namespace(ros, scripted):
+    ros.subscribe(NavSatFix, '/uav1/fix')
+    ros.start(FdmdataNode, namespace='uav1', **scripted.parameters)
+    ros.next('/uav1/fix')
+
+
+# One aircraft, two protocols.
+
+
+def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
+    from xplane_bridge.nodes.xpc import XpcNode
+    from xplane_bridge.simulators.xpc import XpcFace
+    xpc = XpcFace(UdpEndpoint())
+    huginn = FdmdataFace(UdpEndpoint(), UdpEndpoint())
+    aircraft = Aircraft(initial=Initial(lat_deg=38.0, lon_deg=23.9))
+    aircraft.set_controls(elevator=0.2, aileron=0.1, throttle=0.8)
+    aircraft.advance(1.5)
+    with running(xpc, huginn, make_world=lambda: World(aircraft)) as server:
+        # JSBSim stands still, so that both say the same instant.
+        server.call(lambda world: setattr(world, 'paused', True))
+        kinds = {'fix': NavSatFix, 'imu/data': Imu, 'air_data': AirData}
+        for topic, kind in kinds.items():
+            for name in ('xpc', 'geocentric', 'geodetic'):
+                ros.subscribe(kind, f'/{name}/{topic}')
+        ports = {'data_port': huginn.data.address[1], 'controls_port': 1, 'undulation': 0.0}
+        ros.start(XpcNode, namespace='xpc', port=xpc.endpoint.address[1], undulation=0.0)
+        ros.start(FdmdataNode, namespace='geocentric', latitude='geocentric', **ports)
+        ros.start(FdmdataNode, namespace='geodetic', **ports)
+        exact, converted, plain = (
+            {topic: ros.next(f'/{name}/{topic}') for topic in kinds}
+            for name in ('xpc', 'geocentric', 'geodetic'))
+    # float32 has steps of 3.8e-6 degrees at 38 (0.42 m), of 1.9e-6 at 23.9; half of them.
+    assert converted['fix'].latitude == pytest.approx(exact['fix'].latitude, abs=2.1e-6)
+    assert converted['fix'].longitude == pytest.approx(exact['fix'].longitude, abs=1e-6)
+    assert converted['fix'].altitude == pytest.approx(exact['fix'].altitude, abs=1e-3)
+    # As it is sent, the latitude is 0.187 degrees too far south: 20.7 km.
+    assert exact['fix'].latitude - plain['fix'].latitude == pytest.approx(0.187, abs=1e-3)
+    assert plain['fix'].longitude == converted['fix'].longitude
+
+    imu, other = exact['imu/data'], converted['imu/data']
+    for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
+        assert turned(imu.orientation, axis) == pytest.approx(
+            turned(other.orientation, axis), abs=1e-6)
+    assert vector(other.angular_velocity) == pytest.approx(
+        vector(imu.angular_velocity), abs=1e-6)
+    # The one is felt at the centre of gravity, the other at the pilot's eye, half a metre ahead
+    # and above: they differ by what turning adds there.
+    assert vector(other.linear_acceleration) == pytest.approx(
+        vector(imu.linear_acceleration), abs=0.5)
+
+    air, other = exact['air_data'], converted['air_data']
+    assert other.static_pressure == pytest.approx(air.static_pressure, rel=1e-6)
+    assert other.temperature == pytest.approx(air.temperature, abs=1e-3)
+    assert other.true_airspeed == pytest.approx(air.true_airspeed, abs=1e-3)
+    assert other.indicated_airspeed == pytest.approx(air.indicated_airspeed, abs=0.05)
+    assert other.density == pytest.approx(air.density, rel=1e-5)
+    # By the calibrated airspeed there, by qbar here: equal at low speed.
+    assert other.dynamic_pressure == pytest.approx(air.dynamic_pressure, rel=0.01)

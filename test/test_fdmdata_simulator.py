@@ -1,0 +1,349 @@
+"""The simulated Huginn: recorded datagrams, JSBSim's figures, sockets, XML-RPC, its command."""
+
+from contextlib import closing
+import json
+import math
+from pathlib import Path
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+import xmlrpc.client
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.fdmdata import FdmdataFace, Huginn
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.world import World
+
+VECTORS = {
+    vector['name']: vector
+    for vector in json.loads((Path(__file__).parent / 'vectors' / 'fdmdata.json').read_text())
+}
+FOOT = 0.3048
+KNOT = 0.514444
+PSF = 4.4482216152605 / FOOT ** 2
+
+# Lengths of replies and how to read them, from the wire notes.
+REPLIES = {0: '>xx5f', 1: '>xx3f', 2: '>xx3f', 3: '>xx3f', 4: '>xxf', 5: '>xxf', 6: '>xxf',
+           7: '>xx7f'}
+CONTROLS = ('aileron', 'elevator', 'rudder', 'throttle')
+
+
+def manoeuvring():
+    """Return a Huginn whose aircraft banks, climbs and yaws in wind."""
+    world = World(Aircraft(initial=Initial(lat_deg=38.0, lon_deg=23.9)))
+    world.aircraft.set_wind(4.0, -7.0, 0.5)
+    world.aircraft.set_controls(elevator=0.25, aileron=0.2, rudder=-0.15, throttle=0.9)
+    world.advance(2.5)
+    huginn = Huginn(world)
+    return huginn, world.aircraft.property_value
+
+
+def values(huginn, command):
+    reply = huginn.answer(bytes((command,)))
+    assert reply[:2] == bytes((0, command))
+    return struct.unpack(REPLIES[command], reply)
+
+
+def commanded(world):
+    """Return aileron, elevator, rudder, throttle as JSBSim has them: with Huginn's signs."""
+    return tuple(world.aircraft.property_value(f'fcs/{name}-cmd-norm') for name in CONTROLS)
+
+
+# Recorded datagrams.
+
+
+@pytest.mark.parametrize('vector', [
+    v for v in VECTORS.values() if v['direction'] == 'client_to_sim:10300'],
+    ids=lambda vector: vector['name'])
+def test_recorded_requests_get_replies_of_the_recorded_form(vector):
+    huginn, _ = manoeuvring()
+    data = bytes.fromhex(vector['hex'])
+    reply = huginn.answer(data)
+    if vector['fields'].get('error'):
+        assert reply == b'\xff'
+    else:
+        assert reply[:2] == b'\0' + data
+        assert len(reply) == struct.calcsize(REPLIES[data[0]])
+
+
+@pytest.mark.parametrize('vector', [
+    v for v in VECTORS.values() if 'after' in v['fields']], ids=lambda vector: vector['name'])
+def test_recorded_controls_have_the_recorded_effect(vector):
+    world = World(Aircraft())
+    huginn = Huginn(world)
+    before, after = (
+        tuple(vector['fields'][when][name] for name in CONTROLS) for when in ('before', 'after'))
+    huginn.control(struct.pack('>4f', *before))
+    assert commanded(world) == pytest.approx(before)
+    huginn.control(bytes.fromhex(vector['hex']))
+    assert commanded(world) == pytest.approx(after)
+
+
+@pytest.mark.parametrize('size', [0, 1, 12, 15])
+def test_controls_of_another_length_are_dropped(size):
+    world = World(Aircraft())
+    huginn = Huginn(world)
+    before = commanded(world)
+    huginn.control(bytes(size))
+    assert commanded(world) == before
+
+
+def test_infinite_controls_are_clamped():
+    world = World(Aircraft())
+    Huginn(world).control(struct.pack('>4f', math.inf, -math.inf, math.inf, -math.inf))
+    assert commanded(world) == (1.0, -1.0, 1.0, 0.0)
+
+
+def test_nan_poisons_all_replies_for_good():
+    huginn, _ = manoeuvring()
+    huginn.control(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']))
+    huginn.reset()
+    huginn.step()
+    for command in (0, 1, 2, 4, 5, 6, 7):
+        assert all(map(math.isnan, values(huginn, command)))
+    assert values(huginn, 3) == (0.0, 0.0, 0.0)
+
+
+# What the bytes mean, against JSBSim.
+
+
+def test_replies_are_jsbsims_figures():
+    huginn, jsbsim = manoeuvring()
+    place = [jsbsim('position/lat-gc-deg'), jsbsim('position/long-gc-deg')]
+    altitude = jsbsim('position/h-sl-ft') * FOOT
+    airspeed = jsbsim('velocities/vtrue-kts') * KNOT
+    roll, pitch, heading = (
+        math.degrees(jsbsim(f'attitude/{name}')) for name in (
+            'roll-rad', 'pitch-rad', 'heading-true-rad'))
+    expected = {
+        0: [*place, altitude, airspeed, heading],
+        1: [jsbsim(f'accelerations/a-pilot-{axis}-ft_sec2') * FOOT for axis in 'xyz'],
+        2: [math.degrees(jsbsim(f'velocities/{axis}-rad_sec')) for axis in 'pqr'],
+        3: [0.0, 0.0, 0.0],
+        4: [jsbsim('atmosphere/T-R') * 5.0 / 9.0],
+        5: [jsbsim('aero/qbar-psf') * PSF],
+        6: [jsbsim('atmosphere/P-psf') * PSF],
+        7: [roll, pitch, heading, *place, airspeed, altitude],
+    }
+    for command, figures in expected.items():
+        assert values(huginn, command) == pytest.approx(figures, rel=1e-5, abs=1e-7), command
+    # None of it is trivial: banked, nose up, climbing through air of its own.
+    assert roll > 10.0 and abs(pitch) > 2.0
+    assert abs(airspeed - jsbsim('velocities/vg-fps') * FOOT) > 1.0
+
+
+def test_latitude_is_geocentric():
+    huginn, jsbsim = manoeuvring()
+    # 0.187 degrees south of the geodetic one at 38 degrees north (wire notes, section 2).
+    assert jsbsim('position/lat-geod-deg') - values(huginn, 0)[0] == pytest.approx(0.187, abs=1e-3)
+    assert values(huginn, 7)[3] == values(huginn, 0)[0]
+
+
+def test_parked_aircraft_feels_gravity_and_has_no_dynamic_pressure():
+    huginn = Huginn(World(Aircraft(initial=Initial(parked=True))))
+    x, y, z = values(huginn, 1)
+    assert (y, z) == pytest.approx((0.0, -9.8), abs=0.1)
+    assert values(huginn, 5)[0] == pytest.approx(0.0, abs=1e-3)
+    # The runway is at 400 m or so: far below 150, and far above, whatever the unit's name.
+    assert 270.0 < values(huginn, 4)[0] < 300.0
+
+
+def test_positive_controls_roll_right_pitch_down_and_yaw_left():
+    for place, (axis, sign) in enumerate((('p', 1), ('q', -1), ('r', -1))):
+        world = World(Aircraft())
+        deflected = [0.0, 0.0, 0.0, 0.65]
+        deflected[place] = 0.4
+        Huginn(world).control(struct.pack('>4f', *deflected))
+        world.advance(0.3)
+        assert sign * world.aircraft.property_value(f'velocities/{axis}-rad_sec') > 0.02, axis
+
+
+def test_even_parked_something_changes_and_held_nothing_does():
+    world = World(Aircraft(initial=Initial(parked=True)))
+    world.advance(30.0)
+    huginn = Huginn(world)
+    before = [huginn.answer(bytes((command,))) for command in (1, 2)]
+    world.advance(2.0)
+    huginn.step()
+    assert [huginn.answer(bytes((command,))) for command in (1, 2)] != before
+    huginn.pause()
+    before = [huginn.answer(bytes((command,))) for command in range(8)]
+    world.advance(2.0)
+    huginn.step()
+    assert [huginn.answer(bytes((command,))) for command in range(8)] == before
+
+
+# On the network.
+
+
+def make_face(rpc=True, held=False, faults=None):
+    return FdmdataFace(
+        UdpEndpoint(faults=faults), UdpEndpoint(faults=faults),
+        ('127.0.0.1', 0) if rpc else None, held)
+
+
+def client(face, timeout=5.0):
+    """Return a socket connected to the data port."""
+    result = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    result.settimeout(timeout)
+    result.connect(face.data.address)
+    return closing(result)
+
+
+def rpc(face):
+    return xmlrpc.client.ServerProxy('http://{}:{}/'.format(*face.rpc_address))
+
+
+def changes(connection, seconds=5.0):
+    """Wait for the gyroscope's reply to change; tell whether it did."""
+    connection.send(b'\2')
+    first = connection.recv(100)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        connection.send(b'\2')
+        if connection.recv(100) != first:
+            return True
+    return False
+
+
+def test_pipelined_requests_are_answered_in_order_errors_in_their_place():
+    face = make_face()
+    with running(face), client(face) as connection:
+        for request in (b'\7', b'\x08', b'', b'\0', b'\1\1', b'\6'):
+            connection.send(request)
+        replies = [connection.recv(100) for _ in range(6)]
+    assert [reply[:2] for reply in replies] == [
+        b'\0\7', b'\xff', b'\xff', b'\0\0', b'\xff', b'\0\6']
+
+
+def test_requests_are_answered_at_once_and_values_change_with_the_frames():
+    face = make_face(rpc=False)
+    with running(face, frame_rate=20.0), client(face) as connection:
+        start = time.monotonic()
+        replies = []
+        for _ in range(400):
+            connection.send(b'\2')
+            replies.append(connection.recv(100))
+        elapsed = time.monotonic() - start
+    # Frames alone would have taken 20 s.
+    assert elapsed < 10.0
+    assert len(set(replies)) <= 2 + 20.0 * elapsed
+
+
+def test_controls_reach_the_aircraft_and_are_held():
+    face = make_face(rpc=False)
+    with running(face) as server, client(face), socket.socket(
+            socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(struct.pack('>4f', 0.25, -0.5, 0.75, 0.4), face.controls.address)
+        end = time.monotonic() + 5.0
+        while server.call(commanded) != (0.25, -0.5, 0.75, pytest.approx(0.4)):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def test_held_until_resumed_and_paused_again():
+    face = make_face(held=True)
+    with running(face) as server, client(face) as connection:
+        assert not changes(connection, 0.3)
+        assert rpc(face).resume() is True
+        assert changes(connection)
+        assert rpc(face).pause() is True
+        assert not changes(connection, 0.3)
+        assert server.call(lambda world: world.paused)
+
+
+def test_reset_goes_back_to_the_initial_conditions():
+    face = make_face()
+    with running(face) as server:
+        server.call(lambda world: world.teleport(0, lat_deg=10.0, altitude_msl=3000.0))
+        assert rpc(face).reset() is True
+        assert server.state().lat_deg == pytest.approx(Initial().lat_deg, abs=0.01)
+        with pytest.raises(xmlrpc.client.Fault):
+            rpc(face).unpause()
+
+
+def test_a_stopped_program_answers_what_waited_once_it_goes_on():
+    face = make_face(rpc=False)
+    with running(face) as server, client(face, timeout=0.5) as connection:
+        server.freeze()
+        with pytest.raises(TimeoutError):
+            while True:
+                connection.send(b'\0')
+                connection.recv(100)
+        connection.send(b'\7')
+        server.resume()
+        connection.settimeout(5.0)
+        assert [connection.recv(100)[1] for _ in range(2)] == [0, 7]
+
+
+def test_it_comes_back_at_the_same_ports():
+    face = make_face()
+    with running(face) as server:
+        for _ in range(2):
+            with client(face, timeout=0.2) as connection:
+                connection.send(b'\0')
+                assert len(connection.recv(100)) == 22
+                server.switch_off()
+                with pytest.raises((TimeoutError, ConnectionRefusedError)):
+                    connection.send(b'\0')
+                    connection.recv(100)
+            with pytest.raises(ConnectionRefusedError):
+                rpc(face).pause()
+            server.switch_on()
+        assert rpc(face).resume() is True
+
+
+def test_faults_lose_replies():
+    face = make_face(rpc=False, faults=Faults(loss=0.5, seed=1))
+    with running(face), client(face, timeout=0.3) as connection:
+        for _ in range(100):
+            connection.send(b'\4')
+        received = 0
+        with pytest.raises(TimeoutError):
+            while connection.recv(100):
+                received += 1
+    # A quarter comes through both ways.
+    assert 10 <= received <= 45
+
+
+def test_command_serves_it():
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'xplane_bridge.simulators.main', 'fdmdata', '--held', '--port', '0',
+         '--controls-port', '0', '--rpc-port', '0', '--duration', '20'],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        data, controls, server = map(int, re.fullmatch(
+            r'Huginn \(FDMData\) of a c172p on 127\.0\.0\.1:(\d+), controls on port (\d+), '
+            r'XML-RPC on port (\d+), 60 frames/s\n', line).groups())
+        assert controls not in (0, data)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(5.0)
+            connection.connect(('127.0.0.1', data))
+            assert not changes(connection, 0.2)
+            assert xmlrpc.client.ServerProxy(f'http://127.0.0.1:{server}/').resume() is True
+            assert changes(connection)
+        process.terminate()
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_port_in_use_is_said():
+    with socket.socket() as other:
+        other.bind(('127.0.0.1', 0))
+        other.listen()
+        face = make_face()
+        face.rpc_address = other.getsockname()
+        with pytest.raises(OSError, match='another program'), running(face):
+            pass

@@ -1,0 +1,216 @@
+"""A capture in the place of sockets: order, time, stamps, and whole conversations."""
+
+import threading
+
+from captures import pcap
+import pytest
+
+from xplane_bridge.links.replay import ANY_PORT, ReplayLoop
+from xplane_bridge.links.udp import LinkError
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import PeerChanged, PeerState, Telemetry, XpcSession
+
+DEADLINE = 10.0
+PUBLISHER, RECEIVER = ('10.0.0.1', 4000), ('10.0.0.2', 5000)
+BEGIN = 1_700_000_000
+
+
+class Listener:
+    """A session that notes what it gets, and asks to be polled every ``period`` seconds."""
+
+    def __init__(self, period=None):
+        self.got = []
+        self.polled = []
+        self._period = period
+        self._events = []
+
+    def start(self, now):
+        self.started = now
+
+    def receive(self, channel, data, now):
+        self.got.append((channel, data, round(now, 6)))
+        return [data]
+
+    def poll(self, now):
+        if self._period is not None and now >= len(self.polled) * self._period:
+            self.polled.append(round(now, 6))
+            self._events.append('polled')
+        return []
+
+    def next_deadline(self):
+        return None if self._period is None else len(self.polled) * self._period
+
+    def expired(self):
+        events, self._events = self._events, []
+        return events
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Return a function that plays datagrams to a session until their end."""
+    loops = []
+
+    def play(datagrams, session, fails=None, cut=None, **options):
+        path = tmp_path / 'capture.pcap'
+        path.write_bytes(pcap(*datagrams)[:cut])
+        events, failures, ended = [], [], threading.Event()
+
+        def on_event(event, stamp_ns):
+            events.append((event, stamp_ns))
+            if event == fails:
+                raise ValueError('no good')
+
+        options = {'speed': 0.0, 'channels': {5000: 'packets'}, **options}
+        loop = ReplayLoop(
+            str(path), session, on_event, failures.append, on_end=ended.set, **options)
+        loops.append(loop)
+        loop.start()
+        loop.call(session.start)
+        assert ended.wait(DEADLINE)
+        assert loop.finished
+        loop.close()
+        return events, failures, loop
+
+    yield play
+    for loop in loops:
+        loop.close()
+
+
+def packets(count, step=0.01):
+    return [(BEGIN + number * step, PUBLISHER, RECEIVER, bytes((number,)))
+            for number in range(count)]
+
+
+def test_datagrams_come_in_order_with_their_recorded_stamps(play):
+    session = Listener()
+    events, failures, loop = play(packets(5), session)
+    assert events == [
+        (bytes((number,)), BEGIN * 10**9 + number * 10_000_000) for number in range(5)]
+    assert session.got == [
+        ('packets', bytes((number,)), number * 0.01) for number in range(5)]
+    assert failures == []
+    assert loop.counters().received == 5
+
+
+def test_other_ports_are_passed_over_unless_all_are_asked_for(play):
+    other = (BEGIN + 1, PUBLISHER, ('10.0.0.2', 5001), b'other')
+    events, *_ = play([*packets(1), other], Listener())
+    assert [event for event, _ in events] == [b'\0']
+    events, *_ = play([*packets(1), other], Listener(), channels={ANY_PORT: 'packets'})
+    assert [event for event, _ in events] == [b'\0', b'other']
+
+
+def test_only_the_sender_is_heard(play):
+    stranger = (BEGIN + 1, ('10.0.0.9', 4000), RECEIVER, b'stranger')
+    events, _, loop = play([*packets(1), stranger], Listener(), sender='10.0.0.1')
+    assert [event for event, _ in events] == [b'\0']
+    assert loop.counters().strangers == 1
+
+
+def test_at_full_speed_the_session_lives_in_the_captures_time(play):
+    # A day between two datagrams, polled every hour.
+    session = Listener(period=3600.0)
+    events, *_ = play(packets(2, step=86_400.0), session)
+    assert session.polled == [hour * 3600.0 for hour in range(25)]
+    stamps = [stamp for event, stamp in events if event == 'polled']
+    assert stamps == [BEGIN * 10**9 + hour * 3600 * 10**9 for hour in range(25)]
+
+
+def test_at_recorded_speed_time_passes_as_it_did(play):
+    session = Listener()
+    play(packets(11), session, speed=1.0)
+    assert all(number * 0.01 <= now for number, (_, _, now) in enumerate(session.got))
+    # A machine may be late; it catches up.
+    assert session.got[-1][2] < 5.0
+
+
+def test_a_multiple_of_the_speed_is_that_much_faster(play):
+    session = Listener()
+    play(packets(11, step=10.0), session, speed=1000.0)
+    assert [round(now // 10.0) for _, _, now in session.got] == list(range(11))
+
+
+def test_nothing_is_played_before_the_first_call(tmp_path):
+    path = tmp_path / 'capture.pcap'
+    path.write_bytes(pcap(*packets(3)))
+    session = Listener()
+    loop = ReplayLoop(str(path), session, lambda *_: None, lambda _: None, speed=0.0,
+                      channels={5000: 'packets'})
+    loop.start()
+    loop.close()
+    assert session.got == []
+
+
+def test_a_failure_while_handling_ends_nothing(play):
+    events, failures, _ = play(packets(3), Listener(), fails=b'\1')
+    assert [event for event, _ in events] == [b'\0', b'\1', b'\2']
+    assert [str(error) for error in failures] == ['no good']
+
+
+def test_a_capture_that_is_cut_off_is_played_so_far(play):
+    events, failures, _ = play(packets(3), Listener(), cut=-1)
+    assert [event for event, _ in events] == [b'\0', b'\1']
+    assert 'the file ends after' in str(failures[0])
+
+
+def test_a_call_after_the_end_gets_time_that_goes_on(tmp_path):
+    path = tmp_path / 'capture.pcap'
+    path.write_bytes(pcap(*packets(2, step=50.0)))
+    ended, polled = threading.Event(), threading.Event()
+    session = Listener()
+    loop = ReplayLoop(str(path), session, lambda *_: None, lambda _: None, speed=0.0,
+                      channels={5000: 'packets'}, on_end=ended.set)
+    loop.start()
+    loop.call(session.start)
+    assert ended.wait(DEADLINE)
+
+    def ask(now):
+        session.next_deadline = lambda: None if polled.is_set() else now + 0.01
+        session.poll = lambda time: (polled.set() if time >= now + 0.01 else None) or []
+        return now
+
+    assert loop.call(ask) >= 50.0
+    assert polled.wait(DEADLINE)
+    loop.close()
+
+
+@pytest.mark.parametrize(('data', 'text'), [
+    (None, 'No such file'), (b'\x0a\x0d\x0d\x0a' + bytes(30), 'pcapng'), (b'', 'not a pcap file'),
+])
+def test_a_file_that_cannot_be_played_says_why(tmp_path, data, text):
+    path = tmp_path / 'capture.pcap'
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(LinkError, match=f'capture .*: .*{text}'):
+        ReplayLoop(str(path), Listener(), lambda *_: None, lambda _: None)
+
+
+@pytest.mark.parametrize('speed', [0.0, 20.0])
+def test_a_recorded_conversation_is_followed(play, speed):
+    """X-Plane Connect: each of the session's channels gets what its own request was answered."""
+    names = ('lat', 'lon', 'alt', 'further')
+    plugin, position_port, state_port = (
+        ('10.0.0.1', xpc.PORT), ('10.0.0.2', 6001), ('10.0.0.2', 6002))
+    ask_position = xpc.encode(xpc.GetPosition(0))
+    ask_state = xpc.encode(xpc.GetDatarefs(names))
+    recorded = []
+    for number in range(20):
+        at = BEGIN + 0.05 * number
+        place = (47.0 + number, 8.0, 500.0)
+        recorded += [
+            (at, position_port, plugin, ask_position),
+            (at + 0.0001, state_port, plugin, ask_state),
+            (at + 0.015, plugin, position_port, xpc.encode(xpc.PositionReply(
+                0, *place, 0.0, 0.0, 0.0, 0.0, precision=64))),
+            (at + 0.0152, plugin, state_port, xpc.encode(xpc.Datarefs(
+                tuple((value,) for value in (*place, float(number)))))),
+        ]
+    session = XpcSession({0: names}, rate=20.0, hears_beacons=False)
+    events, failures, _ = play(recorded, session, speed=speed, channels={}, peer_port=xpc.PORT)
+    assert failures == []
+    assert (PeerChanged(PeerState.ANSWERING) in [event for event, _ in events])
+    flown = [event for event, _ in events if isinstance(event, Telemetry)]
+    # The first request goes out before the capture begins; one pair may be seen in halves.
+    assert len(flown) >= 15
+    for telemetry in flown:
+        assert telemetry.position.lat - 47.0 == telemetry.values[3][0]

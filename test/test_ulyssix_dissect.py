@@ -1,0 +1,68 @@
+"""Ulyssix packets as JSON, and back."""
+
+import io
+import json
+from pathlib import Path
+import sys
+
+import pytest
+
+from xplane_bridge import dissect
+
+VECTORS = json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
+VALID = [vector for vector in VECTORS if vector['valid']]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs the tool in this process and returns its output lines."""
+    def run(arguments, text):
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
+        monkeypatch.setattr(sys, 'stdin', stdin)
+        assert dissect.main(['ulyssix', *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+    return run
+
+
+@pytest.mark.parametrize('vector', VALID, ids=lambda vector: vector['name'])
+def test_a_vector_shows_its_fields(run, vector):
+    shown = json.loads(run([], vector['hex'])[0])
+    fields = vector['fields']
+    if fields['packet_type']:
+        assert (shown['message'], shown['packet_type']) == ('skipped', fields['packet_type'])
+        return
+    assert shown['message'] == 'data'
+    for name in ('counter', 'control', 'samples_in_payload', 'total_samples', 'integer_width',
+                 'bcd_hex_on_wire', 'names', 'params'):
+        assert shown[name] == fields[name], name
+    if 'time' in fields:
+        time = fields['time']
+        assert (f'{fields["bcd_order"]}: day {time["doy"]} {time["hour"]:02d}:'
+                f'{time["minute"]:02d}:{time["second"]:02d}.{time["microsecond"]:06d}'
+                ) in shown['time']
+
+
+def test_json_goes_back_to_the_bytes_it_came_from(run):
+    data = [vector['hex'] for vector in VALID if vector['name'] != 'trailing_bytes']
+    assert run(['--encode'], '\n'.join(run([], '\n'.join(data)))) == data
+
+
+def test_what_is_odd_is_said(run):
+    line = next(v['hex'] for v in VECTORS if v['name'] == 'reserved_bits_set')
+    assert json.loads(run([], line)[0])['flags'] == ['unused bits of the control byte are set']
+
+
+@pytest.mark.parametrize(('change', 'text'), [
+    ({'params': [[[1.5, 2.0]]]}, 'params: expected samples of 1 numbers'),
+    ({'params': [[[1.5]]], 'integer_width': 8}, 'params: expected whole numbers'),
+    ({'params': [[[2**63]]], 'integer_width': 8, 'control': 4}, 'params: '),
+    ({'params': [[['x']]]}, 'params 1 1 1: got "x", expected float'),
+    ({'flags': ['odd']}, 'flags 1: got "odd", expected PacketFlag'),
+    ({'counter': -1}, 'argument out of range'),
+])
+def test_json_that_makes_no_packet_says_why(run, change, text):
+    good = {'message': 'data', 'counter': 1, 'control': 0, 'samples_in_payload': 1,
+            'total_samples': 1, 'bcd_hex_on_wire': '3412450012907856', 'params': [[[1.5]]]}
+    assert len(run(['--encode'], json.dumps(good))[0]) == 2 * 57
+    error = json.loads(run(['--encode'], json.dumps({**good, **change}))[0])['error']
+    assert text in error

@@ -1,0 +1,486 @@
+"""Each command and service of xpc_node, against what the aircraft and the plugin then have."""
+
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from std_srvs.srv import SetBool, Trigger
+
+from xplane_bridge.msg import (
+    AircraftPose,
+    CameraView,
+    Datarefs,
+    DataRows,
+    FlightControls,
+    ScreenText,
+    Waypoints,
+)
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.simulators import terrain
+from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand, SetDatarefs
+
+NAN = math.nan
+INF = math.inf
+CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+POSE = ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
+
+
+def controls(**values):
+    return FlightControls(**{name: values.get(name, NAN) for name in CONTROLS})
+
+
+def pose(**values):
+    return AircraftPose(**{name: values.get(name, NAN) for name in POSE})
+
+
+@pytest.fixture
+def peer(x_plane):
+    """Return an X-Plane in a pause of its own, where only commands change the aircraft."""
+    peer = x_plane()
+    peer.pause()
+    return peer
+
+
+def near(ros, read, expected, what, **tolerance):
+    """Wait until ``read()`` is near a value."""
+    ros.wait_for(
+        lambda: read() == pytest.approx(expected, **tolerance),
+        f'{what} to be {expected}, not {read()}', 5.0)
+
+
+def sent_nothing(ros, node, publisher, messages, topic):
+    """Publish commands that must be refused, and check that nothing is sent."""
+    for count, message in enumerate(messages, node.refused[topic] + 1):
+        publisher.publish(message)
+        ros.wait_for(
+            lambda count=count: node.refused[topic] == count, f'the refusal of {message}')
+    # The socket of commands opens with the first that is sent.
+    with node.link.lock:
+        assert 'command' not in node.link._links
+
+
+# Controls.
+
+@pytest.mark.parametrize('name, value, node, expected', [
+    # Nose up, right wing down, nose right; JSBSim's elevator and rudder have the other sign.
+    ('elevator', 0.5, 'fcs/elevator-cmd-norm', -0.5),
+    ('aileron', 0.25, 'fcs/aileron-cmd-norm', 0.25),
+    ('rudder', -0.75, 'fcs/rudder-cmd-norm', 0.75),
+    ('throttle', 0.375, 'fcs/throttle-cmd-norm', 0.375),
+    ('flaps', 0.5, 'fcs/flap-cmd-norm', 0.5),
+    ('gear', 0.0, 'gear/gear-cmd-norm', 0.0),
+    ('speedbrake', 0.625, 'fcs/speedbrake-cmd-norm', 0.625),
+])
+def test_one_control_moves_and_nan_leaves_the_others(ros, peer, name, value, node, expected):
+    others = {
+        other: peer.jsbsim(other) for other in (
+            'fcs/elevator-cmd-norm', 'fcs/aileron-cmd-norm', 'fcs/rudder-cmd-norm',
+            'fcs/throttle-cmd-norm', 'fcs/flap-cmd-norm', 'gear/gear-cmd-norm',
+            'fcs/speedbrake-cmd-norm')
+        if other != node}
+    ros.start(XpcNode, port=peer.port, command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    publisher.publish(controls(**{name: value}))
+    near(ros, lambda: peer.jsbsim(node), expected, node, abs=1e-7)
+    assert {other: peer.jsbsim(other) for other in others} == others
+
+
+def test_the_aircraft_does_what_is_commanded(ros, x_plane):
+    peer = x_plane()
+    ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    publisher.publish(controls(elevator=0.4, aileron=0.4, rudder=0.2))
+    ros.wait_for(lambda: peer.jsbsim('velocities/p-rad_sec') > 0.1, 'roll to the right')
+    ros.wait_for(lambda: peer.jsbsim('velocities/q-rad_sec') > 0.05, 'pitch up')
+    assert peer.jsbsim('attitude/phi-rad') > 0.0
+
+
+def test_controls_out_of_range_are_refused_and_nothing_is_sent(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(FlightControls, '/command/controls', 20)
+    bad = [controls(**{name: value}) for name, value in (
+        ('elevator', 1.01), ('aileron', -1.01), ('rudder', INF), ('throttle', -0.01),
+        ('flaps', 1.5), ('gear', 2.0), ('speedbrake', -0.6), ('speedbrake', 1.6),
+        ('throttle', -INF))]
+    sent_nothing(ros, node, publisher, bad, 'command/controls')
+    assert not node.gates[0].watchdog.expired
+    _, message, values = ros.diagnosed('refused', node=node)
+    assert (message, values) == ('9 commands refused', {'command/controls': '9'})
+    _, _, values = ros.diagnosed('commands', node=node)
+    assert values['aircraft 0: commands'] == '0'
+
+
+def test_the_joystick_is_overridden_from_the_first_command_if_asked(ros, peer):
+    ros.start(XpcNode, port=peer.port, override_joystick=True)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    assert peer.world('overrides')['override_joystick'] == 0
+    publisher.publish(controls(elevator=0.1))
+    ros.wait_for(lambda: peer.world('overrides')['override_joystick'] == 1, 'the override')
+
+
+# Pose.
+
+def test_a_pose_is_taken_with_all_its_values(ros, peer):
+    ros.start(XpcNode, port=peer.port, undulation=47.0)
+    publisher = ros.publisher(AircraftPose, '/command/pose')
+    publisher.publish(pose(
+        latitude=47.5, longitude=8.75, altitude=2047.0, roll=0.25, pitch=0.125, heading=4.0,
+        gear=0.0))
+    near(ros, lambda: peer.jsbsim('position/lat-geod-deg'), 47.5, 'latitude', abs=1e-7)
+    near(ros, lambda: peer.jsbsim('attitude/psi-rad'), 4.0, 'heading', abs=1e-6)
+    assert peer.jsbsim('position/long-gc-deg') == pytest.approx(8.75, abs=1e-9)
+    assert peer.jsbsim('position/h-sl-meters') == pytest.approx(2000.0, abs=1e-3)
+    assert peer.jsbsim('attitude/phi-rad') == pytest.approx(0.25, abs=1e-6)
+    assert peer.jsbsim('attitude/theta-rad') == pytest.approx(0.125, abs=1e-6)
+    assert peer.jsbsim('gear/gear-cmd-norm') == 0.0
+
+
+def test_nan_leaves_what_a_pose_does_not_say(ros, peer):
+    before = {name: peer.jsbsim(name) for name in (
+        'position/lat-geod-deg', 'position/long-gc-deg', 'attitude/theta-rad')}
+    ros.start(XpcNode, port=peer.port, undulation=-30.0)
+    publisher = ros.publisher(AircraftPose, '/command/pose')
+    publisher.publish(pose(roll=-0.5))
+    near(ros, lambda: peer.jsbsim('attitude/phi-rad'), -0.5, 'roll', abs=1e-5)
+    publisher.publish(pose(altitude=1234.0))
+    near(ros, lambda: peer.jsbsim('position/h-sl-meters'), 1264.0, 'altitude', abs=1e-3)
+    assert {name: peer.jsbsim(name) for name in before} == pytest.approx(before, abs=1e-5)
+    assert peer.jsbsim('gear/gear-cmd-norm') == 1.0
+
+
+def test_poses_that_cannot_be_are_refused(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(AircraftPose, '/command/pose', 20)
+    bad = [pose(**{name: value}) for name, value in (
+        ('latitude', 90.5), ('longitude', 181.0), ('altitude', INF), ('roll', INF),
+        ('pitch', -INF), ('heading', INF), ('gear', 1.5))]
+    sent_nothing(ros, node, publisher, bad, 'command/pose')
+
+
+# Datarefs and rows.
+
+def test_datarefs_are_written(ros, peer):
+    ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(Datarefs, '/command/datarefs')
+    publisher.publish(Datarefs(
+        names=['sim/flightmodel/engine/ENGN_mixt', 'sim/cockpit2/controls/flap_ratio'],
+        sizes=[2, 1], values=[0.5, 0.5, 0.25]))
+    near(ros, lambda: peer.jsbsim('fcs/flap-cmd-norm'), 0.25, 'flaps')
+    near(ros, lambda: peer.jsbsim('fcs/mixture-cmd-norm'), 0.5, 'mixture')
+
+
+@pytest.mark.parametrize('message', [
+    Datarefs(),
+    Datarefs(names=['sim/a'], sizes=[1, 1], values=[1.0, 2.0]),
+    Datarefs(names=['sim/a'], sizes=[2], values=[1.0]),
+    Datarefs(names=['sim/a'], sizes=[0]),
+    Datarefs(names=['sim/a'], sizes=[256], values=[0.0] * 256),
+    Datarefs(names=['sim/a'], sizes=[1], values=[NAN]),
+    Datarefs(names=['sim/a'], sizes=[1], values=[INF]),
+    Datarefs(names=[''], sizes=[1], values=[1.0]),
+    Datarefs(names=['x' * 256], sizes=[1], values=[1.0]),
+    Datarefs(names=['sim/ä'], sizes=[1], values=[1.0]),
+    Datarefs(names=['sim/a'] * 5, sizes=[255] * 5, values=[0.0] * 1275),
+], ids=['nothing', 'sizes', 'too few values', 'no values', '256 values', 'nan', 'inf', 'no name',
+        'long name', 'not ascii', 'over 4096 bytes'])
+def test_datarefs_that_do_not_add_up_are_refused(ros, peer, message):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(Datarefs, '/command/datarefs')
+    sent_nothing(ros, node, publisher, [message], 'command/datarefs')
+
+
+def test_rows_of_the_data_table_are_written(ros, peer):
+    ros.start(XpcNode, port=peer.port, command_timeout=0.0)
+    publisher = ros.publisher(DataRows, '/command/data')
+    # Row 17: pitch, roll, heading; row 25: throttle. In X-Plane's own units.
+    publisher.publish(DataRows(rows=[17, 25], values=[
+        5.0, -10.0, 200.0, *[NAN] * 5, 0.75, *[NAN] * 7]))
+    near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.75, 'throttle')
+    assert math.degrees(peer.jsbsim('attitude/phi-rad')) == pytest.approx(-10.0, abs=1e-3)
+    assert math.degrees(peer.jsbsim('attitude/theta-rad')) == pytest.approx(5.0, abs=1e-3)
+    publisher.publish(DataRows(rows=[17], values=[NAN, 20.0, *[NAN] * 6]))
+    near(ros, lambda: math.degrees(peer.jsbsim('attitude/phi-rad')), 20.0, 'roll', abs=1e-3)
+    assert math.degrees(peer.jsbsim('attitude/theta-rad')) == pytest.approx(5.0, abs=1e-3)
+
+
+def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(DataRows, '/command/data', 20)
+    sent_nothing(ros, node, publisher, [
+        DataRows(rows=[17] * 32, values=[0.0] * 256), DataRows(rows=[17], values=[0.0] * 7),
+        DataRows(rows=[256], values=[0.0] * 8), DataRows(rows=[25], values=[INF] + [0.0] * 7),
+        DataRows()], 'command/data')
+    # 31 are the most that it bears.
+    publisher.publish(DataRows(rows=[25] * 31, values=[0.25] * 248))
+    near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.25, 'throttle')
+
+
+# The screen.
+
+def test_text_is_shown_and_cleared(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(ScreenText, '/command/text')
+    publisher.publish(ScreenText(x=20, y=-1, text='Grüezi\n1500 m'))
+    ros.wait_for(lambda: peer.screen.text, 'the text')
+    text = peer.screen.text
+    assert (text.x, text.y) == (20, 600)
+    assert text.text.encode('latin-1' if 'Ã' in text.text else 'utf-8').decode() == (
+        'Grüezi\n1500 m')
+    publisher.publish(ScreenText())
+    ros.wait_for(lambda: peer.screen.text is None, 'the text to go')
+    publisher.publish(ScreenText(text='ü' * 128))
+    ros.wait_for(lambda: node.refused['command/text'] == 1, 'the refusal')
+    assert peer.screen.text is None
+
+
+def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    ros.wait_for(lambda: node.session.generation, 'the generation')
+    publisher = ros.publisher(CameraView, '/command/view')
+    publisher.publish(CameraView(view=CameraView.TOWER))
+    ros.wait_for(lambda: peer.screen.view, 'the view')
+    assert (peer.screen.view.view, peer.screen.view.camera) == (78, None)
+    publisher.publish(CameraView(
+        view=CameraView.CHASE, place_camera=True, location=[20.0, -3.0, 5.0],
+        direction=[0.0, math.radians(-10.0), NAN], zoom=2.0))
+    ros.wait_for(lambda: peer.screen.view.camera, 'the camera')
+    camera = peer.screen.view.camera
+    assert camera.loc == (20.0, -3.0, 5.0) and camera.zoom == 2.0
+    assert camera.direction[:2] == pytest.approx((0.0, -10.0)) and camera.direction[2] is None
+
+
+@pytest.mark.parametrize('message', [
+    # 0 is the pause key.
+    CameraView(view=0), CameraView(view=72), CameraView(view=86),
+    CameraView(view=79, place_camera=True, location=[91.0, 0.0, 0.0], zoom=1.0),
+    CameraView(view=80, place_camera=True, location=[0.0, 0.0, INF], zoom=1.0),
+    CameraView(view=80, place_camera=True, direction=[-4.0, 0.0, 0.0], zoom=1.0),
+    CameraView(view=80, place_camera=True, zoom=NAN),
+], ids=['pause key', 'below', 'above', 'latitude', 'inf', 'below -180', 'zoom'])
+def test_views_that_are_none_are_refused(ros, peer, message):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(CameraView, '/command/view')
+    sent_nothing(ros, node, publisher, [message], 'command/view')
+
+
+def test_waypoints_are_added_removed_and_cleared(ros, peer):
+    ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(Waypoints, '/command/waypoints')
+
+    def points():
+        return peer.screen.waypoints
+
+    publisher.publish(Waypoints(
+        operation=Waypoints.ADD, latitude=[47.25, 47.5, 47.75], longitude=[8.5, 8.25, 8.0],
+        altitude=[500.0, 600.0, 700.0]))
+    ros.wait_for(lambda: len(points()) == 3, 'three points')
+    publisher.publish(Waypoints(
+        operation=Waypoints.REMOVE, latitude=[47.5], longitude=[8.25], altitude=[600.0]))
+    ros.wait_for(lambda: len(points()) == 2, 'two points')
+    assert points() == [(47.25, 8.5, 500.0), (47.75, 8.0, 700.0)]
+    publisher.publish(Waypoints(operation=Waypoints.CLEAR))
+    ros.wait_for(lambda: not points(), 'no points')
+
+
+@pytest.mark.parametrize('message', [
+    Waypoints(),
+    Waypoints(operation=4),
+    Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
+    Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
+    Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
+    Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
+], ids=['operation 0', 'operation 4', 'lengths', 'latitude', 'nan', '129 points'])
+def test_waypoints_that_cannot_be_are_refused(ros, peer, message):
+    node = ros.start(XpcNode, port=peer.port)
+    publisher = ros.publisher(Waypoints, '/command/waypoints')
+    sent_nothing(ros, node, publisher, [message], 'command/waypoints')
+
+
+# Services.
+
+def answering(ros, node):
+    """Wait until the plugin has shown what it is."""
+    ros.wait_for(lambda: node.session.generation, "the plugin's generation")
+
+
+def test_datarefs_are_read_and_unknown_ones_named(ros, peer):
+    ros.start(XpcNode, port=peer.port)
+    names = [
+        'sim/flightmodel/position/true_phi', 'sim/no/such', 'sim/flightmodel/engine/ENGN_thro']
+    response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
+    assert response.success
+    assert response.message == 'not known here: sim/no/such'
+    assert list(response.sizes) == [1, 0, len(peer.dataref(names[2]))]
+    assert response.values[0] == pytest.approx(
+        math.degrees(peer.jsbsim('attitude/phi-rad')), abs=1e-4)
+    assert response.values[1] == pytest.approx(peer.jsbsim('fcs/throttle-cmd-norm'), abs=1e-6)
+
+
+def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
+    ros.start(XpcNode, port=peer.port)
+    names = ['sim/flightmodel/position/elevation', 'sim/flightmodel/weight/m_fuel'] * 30
+    response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
+    assert response.success and list(response.sizes) == [1, 9] * 30
+    assert response.values[-10] == pytest.approx(peer.jsbsim('position/h-sl-meters'), abs=1e-3)
+
+
+@pytest.mark.parametrize('names, sentence', [
+    ([], 'at least one'), (['x' * 256], 'length'), (['sim/ä'], 'ASCII')])
+def test_reads_that_cannot_be_are_answered_with_the_reason(ros, peer, names, sentence):
+    node = ros.start(XpcNode, port=peer.port)
+    response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
+    assert not response.success and sentence in response.message
+    assert node.refused['get_datarefs'] == 1
+
+
+def test_written_datarefs_are_read_back(ros, peer):
+    ros.start(XpcNode, port=peer.port)
+
+    def write(name, *values):
+        return ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(
+            names=[name], sizes=[len(values)], values=values))
+
+    response = write('sim/cockpit2/controls/flap_ratio', 0.3)
+    assert (response.success, response.message) == (True, '')
+    assert peer.jsbsim('fcs/flap-cmd-norm') == pytest.approx(0.3, abs=1e-7)
+    response = write('sim/no/such', 1.0)
+    assert (response.success, response.message) == (False, 'sim/no/such is not known here')
+    response = write('sim/flightmodel/misc/machno', 3.0)
+    assert not response.success
+    assert response.message.startswith('sim/flightmodel/misc/machno reads back as [0.')
+    response = write('sim/cockpit2/controls/flap_ratio', NAN)
+    assert not response.success and 'finite' in response.message
+    response = ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(
+        names=['sim/a'], sizes=[2], values=[1.0]))
+    assert not response.success and 'do not belong together' in response.message
+
+
+def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    answering(ros, node)
+
+    def run(name, action=RunCommand.Request.ONCE):
+        return ros.call(
+            RunCommand, '/run_command', RunCommand.Request(name=name, action=action))
+
+    before = peer.jsbsim('fcs/flap-cmd-norm')
+    assert run('sim/flight_controls/flaps_down').success
+    ros.wait_for(lambda: peer.jsbsim('fcs/flap-cmd-norm') > before, 'the flaps')
+    for action in (RunCommand.Request.BEGIN, RunCommand.Request.END):
+        response = run('sim/flight_controls/flaps_down', action)
+        assert not response.success and 'develop' in response.message
+    assert run('', RunCommand.Request.ONCE).success is False
+    assert 'none of ONCE, BEGIN, END' in run('sim/a', 3).message
+
+
+def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
+    node = ros.start(XpcNode, port=peer.port, undulation=47.0)
+    answering(ros, node)
+
+    def probe(**place):
+        given = {name: place.get(name, NAN) for name in ('latitude', 'longitude', 'altitude')}
+        return ros.call(GetTerrain, '/get_terrain', GetTerrain.Request(
+            aircraft=place.get('aircraft', 0), **given))
+
+    # In the hills, where the ground slopes.
+    response = probe(latitude=47.75, longitude=8.75, altitude=3000.0)
+    assert response.success, response.message
+    assert (response.latitude, response.longitude) == pytest.approx((47.75, 8.75), abs=1e-6)
+    assert response.altitude == pytest.approx(terrain.elevation_m(47.75, 8.75) + 47.0, abs=1e-3)
+    east, north, up = terrain.normal(47.75, 8.75)
+    assert abs(east) + abs(north) > 0.005
+    # In the axes of X-Plane's local frame, whose origin is less than half a degree away.
+    assert (response.normal.x, response.normal.y, response.normal.z) == pytest.approx(
+        (east, north, up), abs=0.01)
+    assert not response.is_wet
+    # At sea: the nearest is 55 km to the east.
+    lon = next(lon for lon in (9.2 + 0.05 * n for n in range(20)) if terrain.is_wet(47.4, lon))
+    response = probe(latitude=47.4, longitude=lon, altitude=1000.0)
+    assert response.is_wet and response.altitude == pytest.approx(47.0, abs=1e-3)
+    response = probe()
+    lat, lon = peer.jsbsim('position/lat-geod-deg'), peer.jsbsim('position/long-gc-deg')
+    assert (response.latitude, response.longitude) == pytest.approx((lat, lon), abs=1e-6)
+    assert response.altitude == pytest.approx(terrain.elevation_m(lat, lon) + 47.0, abs=1e-3)
+    response = probe(latitude=91.0, longitude=8.0, altitude=0.0)
+    assert not response.success and '91' in response.message
+    response = probe(aircraft=20)
+    assert not response.success and '0..19' in response.message
+
+
+def test_place_and_probe_does_both(ros, peer):
+    node = ros.start(XpcNode, port=peer.port)
+    answering(ros, node)
+    response = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
+        pose=pose(latitude=47.75, longitude=8.75, altitude=3000.0, heading=1.0)))
+    assert response.success, response.message
+    assert response.altitude == pytest.approx(terrain.elevation_m(47.75, 8.75), abs=1e-3)
+    assert peer.jsbsim('position/lat-geod-deg') == pytest.approx(47.75, abs=1e-9)
+    assert peer.jsbsim('position/h-sl-meters') == pytest.approx(3000.0, abs=1e-3)
+    assert peer.jsbsim('attitude/psi-rad') == pytest.approx(1.0, abs=1e-5)
+
+
+def test_all_or_one_aircraft_are_paused(ros, peer):
+    ros.start(XpcNode, port=peer.port, aircraft=[0, 3])
+
+    def held():
+        return peer.world('planepath')
+
+    def pause(service, on):
+        response = ros.call(SetBool, service, SetBool.Request(data=on))
+        assert response.success, response.message
+
+    pause('/pause', True)
+    ros.wait_for(lambda: held() == [1] * 20, 'all to be held')
+    pause('/pause', False)
+    ros.wait_for(lambda: held() == [0] * 20, 'all to go on')
+    pause('/aircraft_3/pause', True)
+    ros.wait_for(lambda: held() == [0, 0, 0, 1] + [0] * 16, 'aircraft 3 to be held')
+    pause('/aircraft_0/pause', True)
+    ros.wait_for(lambda: held() == [1, 0, 0, 1] + [0] * 16, 'aircraft 0 to be held')
+    response = ros.call(Trigger, '/toggle_pause', Trigger.Request())
+    assert response.success
+    ros.wait_for(lambda: held() == [0, 1, 1, 0] + [1] * 16, 'each to be turned over')
+    pause('/aircraft_3/pause', False)
+    pause('/pause', False)
+    ros.wait_for(lambda: held() == [0] * 20, 'all to go on')
+
+
+def test_services_of_an_inactive_node_say_so(ros, peer):
+    ros.start(XpcNode, port=peer.port, activate=False)
+    for kind, service in (
+            (GetDatarefs, '/get_datarefs'), (SetDatarefs, '/set_datarefs'),
+            (RunCommand, '/run_command'), (GetTerrain, '/get_terrain'),
+            (PlaceAndProbe, '/place_and_probe'), (SetBool, '/pause'),
+            (SetBool, '/aircraft_0/pause'), (Trigger, '/toggle_pause')):
+        response = ros.call(kind, service, kind.Request())
+        assert (response.success, response.message) == (False, 'xpc_node is not active')
+    assert peer.received == 0
+
+
+def test_a_read_without_an_answer_fails_with_a_reason_and_delays_nothing(ros, peer):
+    node = ros.start(XpcNode, port=peer.port, command_timeout=0.1)
+    answering(ros, node)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    client = ros.observer.create_client(GetDatarefs, '/get_datarefs')
+    assert client.wait_for_service(5.0)
+    peer.server.freeze()
+    answer = client.call_async(GetDatarefs.Request(names=['sim/time/paused']))
+    publisher.publish(controls(elevator=0.1))
+    ros.wait_for(lambda: node.gates[0].watchdog.expired, 'the watchdog')
+    assert not answer.done()
+    ros.wait_for(answer.done, 'the answer')
+    assert not answer.result().success
+    assert any(words in answer.result().message for words in ('no answer', 'nothing there'))
+    peer.server.resume()
+    # The late answer is nobody's: the next read gets its own.
+    ros.wait_for(
+        lambda: ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(
+            names=['sim/flightmodel/position/true_psi'])).values[:1], 'an answer')
+    response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(
+        names=['sim/flightmodel/position/true_psi']))
+    assert list(response.values) == pytest.approx(
+        [math.degrees(peer.jsbsim('attitude/psi-rad'))], abs=1e-3)

@@ -1,0 +1,76 @@
+"""
+What KerbalSimpit's numbers mean: axes, action groups, attitude.
+
+Kerbal Space Program's control axes have the signs of this package: pitch + is nose up, yaw + is
+nose right, roll + is left wing up. Its roll angle is the other way round: the plugin takes it
+from Unity's Euler angles, which are left-handed, of the attitude with its nose forward, so that +
+is right wing up.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.protocols import simpit
+
+_FULL = 32767
+
+# What mask bits of the axis messages stand for.
+_PITCH, _ROLL, _YAW = 1, 2, 4
+
+
+def axis_to_wire(name: str, value: float) -> int:
+    """
+    Return an axis of -1..1 as a plugin takes it, -32767..32767.
+
+    0 gives the axis back to the game. Raises ValueError for what is out of range.
+    """
+    if not -1.0 <= value <= 1.0:
+        raise ValueError(f'{name} {value:g} is not in -1 .. 1')
+    return round(value * _FULL)
+
+
+def axis_from_wire(value: int) -> float:
+    """Return an axis that a plugin reads back, -1..1."""
+    return max(-1.0, value / _FULL)
+
+
+def to_rotation(controls: Controls) -> simpit.Rotation | None:
+    """Return the rotation that flight controls ask for, if they ask for any."""
+    axes = (controls.elevator, controls.aileron, controls.rudder)
+    mask = sum(
+        bit for bit, axis in zip((_PITCH, _ROLL, _YAW), axes, strict=True) if axis is not None)
+    if not mask:
+        return None
+    pitch, roll, yaw = (
+        axis_to_wire(name, axis or 0.0)
+        for name, axis in zip(('elevator', 'aileron', 'rudder'), axes, strict=True))
+    return simpit.Rotation(pitch, roll, yaw, mask)
+
+
+def to_throttle(controls: Controls) -> simpit.Throttle | None:
+    """Return the throttle that flight controls ask for, if they ask for one."""
+    if controls.throttle is None:
+        return None
+    return simpit.Throttle(axis_to_wire('throttle', controls.throttle))
+
+
+def groups_in(bits: int) -> tuple[int, ...]:
+    """Return the numbers of the bits that are set: standard action groups, SAS modes."""
+    return tuple(number for number in range(bits.bit_length()) if bits >> number & 1)
+
+
+def attitude(message: simpit.Attitude) -> tuple[float, float, float]:
+    """Return heading, pitch and roll in radians, roll + is right wing down."""
+    return message.heading * DEGREE, message.pitch * DEGREE, -message.roll * DEGREE
+
+
+def orientation(message: simpit.Attitude) -> frames.Quaternion | None:
+    """Return the orientation, body FLU to ENU; None if it is not finite."""
+    heading, pitch, roll = attitude(message)
+    if not all(map(math.isfinite, (heading, pitch, roll))):
+        return None
+    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))

@@ -1,0 +1,187 @@
+"""Commands and services of simpit_node that only KerbalSimpit has."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+import math
+from typing import Any, TYPE_CHECKING
+
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from xplane_bridge.conversions.simpit import axis_to_wire
+from xplane_bridge.msg import (
+    SimpitActionCommand,
+    SimpitAxes,
+    SimpitPacket,
+    SimpitSas,
+    SimpitTimeWarp,
+)
+from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
+from xplane_bridge.srv import SimpitPing
+
+if TYPE_CHECKING:
+    from xplane_bridge.nodes.simpit import SimpitNode
+
+# Commands that may come in a row, each of which counts.
+_DEPTH = 10
+
+_VERBS: dict[int, Verb] = {
+    SimpitActionCommand.ACTIVATE: 'activate',
+    SimpitActionCommand.DEACTIVATE: 'deactivate',
+    SimpitActionCommand.TOGGLE: 'toggle',
+}
+# Standard groups above these exist in KSP2 only, and have a message of their own there.
+_STANDARD_GROUPS = 7
+
+# What plugins from 2.2 on have instead of the commands "warp to" of 2.0 and 2.1.
+_INSTANTS = {
+    SimpitTimeWarp.TO_MANOEUVRE: WarpInstant.MANOEUVRE,
+    SimpitTimeWarp.TO_NEXT_SPHERE_OF_INFLUENCE: WarpInstant.NEXT_SPHERE_OF_INFLUENCE,
+    SimpitTimeWarp.TO_APOAPSIS: WarpInstant.APOAPSIS,
+    SimpitTimeWarp.TO_PERIAPSIS: WarpInstant.PERIAPSIS,
+    SimpitTimeWarp.TO_MORNING: WarpInstant.MORNING,
+    SimpitTimeWarp.TO_BURN: WarpInstant.BURN,
+    SimpitTimeWarp.BY_DELAY: WarpInstant.NOW,
+}
+# What gives axes back to the game.
+_NEUTRAL: dict[type[simpit.Message], simpit.Message] = {
+    simpit.Translation: simpit.Translation(0, 0, 0, 0b111),
+    simpit.Wheel: simpit.Wheel(0, 0, 0b11),
+    simpit.CustomAxes: simpit.CustomAxes(0, 0, 0, 0, 0b1111),
+}
+_ONLY_LATER = (SimpitTimeWarp.TO_BURN, SimpitTimeWarp.BY_DELAY)
+
+
+class SimpitCommands:
+    """Subscriptions and services of one simpit_node; each checks, converts and sends."""
+
+    def __init__(self, node: SimpitNode) -> None:
+        self._node = node
+        self._held: dict[type[simpit.Message], simpit.Message] = {}
+        self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
+        node.make_command(
+            SimpitActionCommand, 'command/action_groups', self._action_groups, _DEPTH)
+        node.make_command(
+            SimpitActionCommand, 'command/custom_action_groups', self._custom_groups, _DEPTH)
+        node.make_command(SimpitAxes, 'command/axes', self._axes)
+        node.make_command(SimpitSas, 'command/sas', self._sas)
+        node.make_command(SimpitTimeWarp, 'command/time_warp', self._time_warp, _DEPTH)
+        node.make_command(String, 'command/text', self._text, _DEPTH)
+        node.make_command(SimpitPacket, 'command/packets', self._packet, _DEPTH)
+        node.make_service(Trigger, 'stage', self._stage)
+        node.make_service(Trigger, 'resend', self._resend)
+        node.make_service(SimpitPing, 'ping', self._ping)
+
+    # Topics.
+
+    def _action_groups(self, message: SimpitActionCommand) -> None:
+        verb = _verb(message)
+        bits = 0
+        for group in message.groups:
+            if group < _STANDARD_GROUPS:
+                bits |= 1 << group
+            else:
+                self._node.send(simpit.SetActionGroup(
+                    False, group, GroupSetting[verb.upper()]))
+        if bits:
+            self._node.send(simpit.ActionGroups(verb, ActionGroup(bits)))
+
+    def _custom_groups(self, message: SimpitActionCommand) -> None:
+        self._node.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
+
+    def _axes(self, message: SimpitAxes) -> None:
+        asked = {
+            kind: _axis_message(kind, names, values) for kind, names, values in (
+                (simpit.Translation, ('x', 'y', 'z'), (message.x, message.y, message.z)),
+                (simpit.Wheel, ('wheel_steer', 'wheel_throttle'),
+                 (message.wheel_steer, message.wheel_throttle)),
+                (simpit.CustomAxes, tuple(f'custom[{number}]' for number in range(4)),
+                 tuple(map(float, message.custom))),
+            )}
+        for kind, command in asked.items():
+            if command is not None:
+                self._node.send(command)
+                self._held[kind] = _NEUTRAL[kind]
+        self.watchdog.feed()
+
+    def _expired(self) -> None:
+        what = self._node.parameters.on_command_timeout
+        self._node.get_logger().warning(
+            f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
+        if what != 'hold':
+            try:
+                for neutral in self._held.values():
+                    self._node.send(neutral)
+            except ValueError as error:
+                # The game went away, perhaps together with the commander.
+                self._node.refuse('command/axes', error)
+        self._held.clear()
+
+    def _sas(self, message: SimpitSas) -> None:
+        self._node.send(simpit.SasMode(message.mode))
+
+    def _time_warp(self, message: SimpitTimeWarp) -> None:
+        instant = _INSTANTS.get(message.command)
+        profile = self._node.session.profile
+        later = profile is not None and profile.name == 'cobs'
+        if instant is not None and (later or message.command in _ONLY_LATER or message.delay):
+            # Refused by the session where the plugin has it not.
+            self._node.send(simpit.TimeWarpTo(instant, message.delay))
+        elif message.delay:
+            raise ValueError(f'command {message.command} takes no delay')
+        else:
+            self._node.send(simpit.TimeWarp(message.command))
+
+    def _text(self, message: String) -> None:
+        self._node.send(simpit.Log(simpit.LogFlags.SCREEN, message.data))
+
+    def _packet(self, message: SimpitPacket) -> None:
+        self._node.send(simpit.Packet(message.channel, bytes(message.payload)))
+
+    # Services.
+
+    def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self._node.send(simpit.ActionGroups('activate', ActionGroup.STAGE))
+        _sent(response)
+
+    def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self._node.send(simpit.RequestMessage(0))
+        _sent(response)
+
+    async def _ping(self, request: SimpitPing.Request, response: SimpitPing.Response) -> None:
+        done = await self._node.ping(bytes(request.payload))
+        if done.round_trip is None:
+            raise ValueError(done.error)
+        response.success = True
+        response.payload = array('B', done.payload)
+        response.round_trip = done.round_trip
+
+
+def _verb(message: SimpitActionCommand) -> Verb:
+    if message.verb not in _VERBS:
+        raise ValueError(f'verb {message.verb} is none of ACTIVATE, DEACTIVATE, TOGGLE')
+    if not message.groups:
+        raise ValueError('no action group is named')
+    return _VERBS[message.verb]
+
+
+def _axis_message(
+    kind: type[Any], names: Sequence[str], values: Sequence[float]
+) -> simpit.Message | None:
+    """Return a message of these axes, without those that are NaN; None if all are."""
+    mask = sum(1 << bit for bit, value in enumerate(values) if not math.isnan(value))
+    if not mask:
+        return None
+    message: simpit.Message = kind(*(
+        0 if math.isnan(value) else axis_to_wire(name, value)
+        for name, value in zip(names, values, strict=True)), mask=mask)
+    return message
+
+
+def _sent(response: Trigger.Response) -> None:
+    response.success = True
+    response.message = 'sent; the plugin does not confirm it'

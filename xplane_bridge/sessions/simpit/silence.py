@@ -1,0 +1,40 @@
+"""What the silence of plugins 0.8 to 1.4 says about action groups."""
+
+from __future__ import annotations
+
+# The status comes with every frame of the game while a group is on.
+_SILENCE = 0.5
+# A game that stands still sends nothing else either: more than this between two packets does not
+# count as time in which the status was missing.
+_LONGEST_GAP = 0.2
+
+
+class ActionSilence:
+    """
+    Tell when no action group is on, which plugins before 2.0 never say.
+
+    They send the action status in each frame while a group is on, and nothing once the last one
+    goes off (Simpit wire notes, section 3). So half a second of other telemetry without it means
+    that all are off. Times are in seconds.
+    """
+
+    def __init__(self) -> None:
+        self._flowed = 0.0
+        self._packet_at: float | None = None
+        self._said = False
+
+    def heard_status(self, now: float) -> None:
+        """Take note of an action status."""
+        self._flowed = 0.0
+        self._packet_at = now
+        self._said = False
+
+    def heard_other(self, now: float) -> bool:
+        """Take note of other telemetry; tell, once, that all groups are off."""
+        if self._packet_at is not None:
+            self._flowed += min(max(now - self._packet_at, 0.0), _LONGEST_GAP)
+        self._packet_at = now
+        if self._said or self._flowed < _SILENCE:
+            return False
+        self._said = True
+        return True

@@ -1,0 +1,180 @@
+"""The plugin's ports: one conversation each, about one vessel."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import deque
+from collections.abc import Sequence
+import threading
+from typing import Any
+
+from xplane_bridge.links.serial import check_port, PortChanged, SerialLoop
+from xplane_bridge.links.udp import Counters, LinkError
+from xplane_bridge.protocols.simpit import Message, PROFILES
+from xplane_bridge.sessions.simpit import Command, PluginSession
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.simpit.line import FaultyLine
+from xplane_bridge.simulators.simpit.vessel import Vessel
+from xplane_bridge.simulators.world import World
+
+# A plugin looks whether a value has changed about as often as it sends the others.
+_CHANGE_PERIOD = 0.125
+_OPEN_TIMEOUT = 5.0
+# How plugins call a channel that is sent when its value has changed.
+_ON_CHANGE = ('change', 'subscription')
+
+
+class _Line:
+    """One port of the plugin, and the thread that serves it."""
+
+    def __init__(self, profile: str, port: str, baud: int, faults: Faults) -> None:
+        self.session = PluginSession(profile)
+        self.commands: deque[Message] = deque()
+        self.failure: Exception | None = None
+        self._tried = threading.Event()
+        self.loop = SerialLoop(
+            FaultyLine(self.session, faults), port, baud, self._on_event, self._on_failure,
+            name='simpit plugin')
+
+    def open(self) -> None:
+        """Open the port. Raises LinkError if it cannot be had."""
+        self.loop.start()
+        self._tried.wait(_OPEN_TIMEOUT)
+        if not self.loop.is_open:
+            raise LinkError(self.loop.status.text)
+        self.loop.call(self.session.set_flight, True)
+
+    def provide(self, messages: Sequence[Message]) -> None:
+        """Set what the channels of this plugin's generation have to say."""
+        def provide(now: float) -> None:
+            for message in messages:
+                self.session.provide(message, now)
+
+        self.loop.call(provide)
+
+    def _on_event(self, event: Any, stamp_ns: int) -> None:
+        if isinstance(event, PortChanged):
+            self._tried.set()
+        elif isinstance(event, Command):
+            self.commands.append(event.message)
+
+    def _on_failure(self, error: Exception) -> None:
+        self.failure = error
+
+
+class SimpitFace:
+    """
+    The plugin Kerbal Simpit on one or several serial ports, in the flight scene.
+
+    profile is one of PROFILES. ports are those of open_port(); ``pty:`` makes a pseudo-terminal,
+    ``pty:/some/link`` with a symbolic link that a restart does not change. Each port has a thread
+    that answers whether there are frames or not, as in the real plugin; commands act at the next
+    frame. Raises ValueError for a profile or a port that can never be right.
+    """
+
+    def __init__(
+        self, profile: str = 'cobs', ports: Sequence[str] = ('pty:',), baud: int = 115200,
+        faults: Faults | None = None,
+    ) -> None:
+        self.profile = profile
+        self._ports = tuple(ports)
+        self._baud = baud
+        self._faults = faults if faults is not None else Faults()
+        self._past = Counters()
+        self._lines: list[_Line] = []
+        PluginSession(profile)
+        for port in self._ports:
+            check_port(port, baud)
+        self._channels = {
+            row.name: row for row in PROFILES[profile].channels if row.sender == 'plugin'}
+
+    @property
+    def name(self) -> str:
+        """Return what it is."""
+        return f'Kerbal Simpit {PROFILES[self.profile].plugins} ({self.profile})'
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return where devices find the ports; known once it has been open."""
+        return tuple(line.loop.path for line in self._lines) or self._ports
+
+    @property
+    def address(self) -> str:
+        """Return where devices find the ports; known once it has been open."""
+        return ', '.join(self.paths)
+
+    @property
+    def counters(self) -> Counters:
+        """Return how many packets have gone in and out."""
+        total = Counters(self._past.received, self._past.sent)
+        for line in self._lines:
+            total.received += line.session.statistics.packets
+            total.sent += sum(line.session.statistics.sent.values())
+        return total
+
+    def open(self, world: World, now: float) -> None:
+        """Begin as a game that has just been started. Raises LinkError for a port."""
+        self._vessel = Vessel(world, load=self.profile == 'cobs')
+        self._changes_at = now
+        self._lines = [
+            _Line(self.profile, port, self._baud, self._faults) for port in self._ports]
+        for line in self._lines:
+            line.open()
+        self._provide(now)
+
+    def frame(self, now: float) -> None:
+        """Obey what has come, and say how the aircraft is now."""
+        for line in self._lines:
+            if line.failure is not None:
+                raise line.failure
+            while line.commands:
+                self._vessel.obey(line.commands.popleft())
+        self._provide(now)
+
+    def poll(self, now: float) -> None:
+        """Do nothing: the ports have threads of their own."""
+
+    def next_due(self) -> float | None:
+        """Return None: frames are often enough."""
+        return None
+
+    def close(self) -> None:
+        """Close the ports; closing twice is fine."""
+        self._past = self.counters
+        lines, self._lines = self._lines, []
+        for line in lines:
+            line.loop.close()
+
+    def _provide(self, now: float) -> None:
+        """Say what is new: most with every frame, what is sent on a change less often."""
+        changes = now >= self._changes_at
+        if changes:
+            self._changes_at = now + _CHANGE_PERIOD
+        messages = [
+            message for message in self._vessel.telemetry()
+            if (row := self._channels.get(message.channel)) is not None
+            and (changes or row.sent not in _ON_CHANGE)]
+        for line in self._lines:
+            line.provide(messages)
+
+
+# The subcommand.
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of ``simulator simpit``."""
+    parser.add_argument('--port', action='append', metavar='PORT',
+                        help='pty: for a new pseudo-terminal, pty:/some/link with a symbolic '
+                        'link to it, or a serial port; may be given more than once (default: '
+                        'pty:)')
+    parser.add_argument('--baud', type=int, default=115200,
+                        help='baud rate of serial ports (%(default)s)')
+    parser.add_argument('--profile', choices=PROFILES, default='cobs',
+                        help='generation of the plugin: ' + ', '.join(
+                            f'{profile.name} is {profile.plugins}'
+                            for profile in PROFILES.values()) + ' (%(default)s)')
+
+
+def make_face(arguments: Namespace, faults: Faults) -> SimpitFace:
+    """Return the face that the options ask for."""
+    return SimpitFace(
+        arguments.profile, arguments.port or ('pty:',), arguments.baud, faults)

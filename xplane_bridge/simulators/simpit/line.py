@@ -1,0 +1,70 @@
+"""A serial line with faults, between a session and its port."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xplane_bridge.links.serial import SerialSession
+from xplane_bridge.simulators.faults import Faults, Path
+
+
+class FaultyLine:
+    """
+    Hand bytes to a session and back, in the pieces in which they come, through faults.
+
+    A piece is lost, doubled or late as a datagram would be; with jitter pieces change places,
+    which on a line is noise.
+    """
+
+    def __init__(self, session: SerialSession, faults: Faults) -> None:
+        self._session = session
+        self._inbound: Path[tuple[str, bytes]] = Path(faults, 'in')
+        self._outbound: Path[tuple[str, bytes]] = Path(faults, 'out')
+        self._events: list[Any] = []
+
+    def opened(self, now: float) -> None:
+        """Take note that the port has been opened."""
+        self._clear()
+        self._session.opened(now)
+
+    def lost(self, now: float) -> None:
+        """Take note that the port is gone, and what was under way with it."""
+        self._clear()
+        self._session.lost(now)
+
+    def receive(self, channel: str, data: bytes, now: float) -> list[Any]:
+        """Take bytes of the port; return the events of those that have arrived."""
+        self._inbound.put((channel, data), now)
+        return self._deliver(now)
+
+    def poll(self, now: float) -> list[tuple[str, bytes]]:
+        """Return what has come through and is to be sent now."""
+        self._events += self._deliver(now)
+        for channel, data in self._session.poll(now):
+            if data is not None:
+                self._outbound.put((channel, data), now)
+        outgoing = []
+        while (item := self._outbound.take(now)) is not None:
+            outgoing.append(item)
+        return outgoing
+
+    def next_deadline(self) -> float | None:
+        """Return when poll() is due; known after poll()."""
+        times = (self._session.next_deadline(), self._inbound.next_arrival(),
+                 self._outbound.next_arrival())
+        return min((at for at in times if at is not None), default=None)
+
+    def expired(self) -> list[Any]:
+        """Return the events that time or a call has caused, since the last call."""
+        events, self._events = self._events, []
+        return [*events, *self._session.expired()]
+
+    def _deliver(self, now: float) -> list[Any]:
+        events: list[Any] = []
+        while (item := self._inbound.take(now)) is not None:
+            events += self._session.receive(*item, now)
+        return events
+
+    def _clear(self) -> None:
+        self._inbound.clear()
+        self._outbound.clear()
