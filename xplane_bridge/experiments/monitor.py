@@ -1,4 +1,4 @@
-"""What an experiment sees of a vehicle: the common topics as time series."""
+"""What an experiment sees of a vehicle while it flies: the common topics as time series."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.conversions import frames
+from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_DEPTH = 50
+# Stamps further than this from the time here are a simulator's own time.
+_SAME_CLOCK = 3600.0
 
 
 class Series:
-    """Values of one quantity and the times at which they came, seconds since the start."""
+    """Values of one quantity and the stamps of the messages that they came in, seconds."""
 
     def __init__(self) -> None:
         self.times = array('d')
@@ -40,106 +44,70 @@ class Series:
 
     def since(self, start: float) -> tuple[array[float], array[float]]:
         """Return times and values from ``start`` on."""
-        first = next((n for n, at in enumerate(self.times) if at >= start), len(self.times))
+        first = len(self.times)
+        while first and self.times[first - 1] >= start:
+            first -= 1
         return self.times[first:], self.values[first:]
-
-
-QUANTITIES = (
-    'east', 'north', 'altitude', 'roll', 'pitch', 'heading', 'airspeed', 'elevator', 'aileron',
-    'rudder', 'throttle', 'target_altitude', 'target_heading', 'target_airspeed', 'latency',
-)
 
 
 class Monitor:
     """
     Collect a vehicle's telemetry below a namespace.
 
-    ``series`` holds a Series for each of QUANTITIES (SI units, radians; heading is continuous,
-    latency in seconds from the kernel's receive time to here); ``counts`` the messages by topic.
-    Every access from another thread holds ``lock``.
+    ``series`` holds a Series for each of quantities.QUANTITIES (SI units, radians; heading is
+    continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
+    ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
+    ``diagnostics`` the newest sentence by name.
+    Every access from another thread holds ``arrived``.
     """
 
     def __init__(self, node: Node, namespace: str) -> None:
-        self.lock = threading.Lock()
-        self.arrived = threading.Condition(self.lock)
+        self.arrived = threading.Condition()
         self.series = {name: Series() for name in QUANTITIES}
         self.counts: Counter[str] = Counter()
+        self.stamps: dict[str, float] = {}
+        self.latency = math.nan
         self.diagnostics: dict[str, str] = {}
-        self._start = time.monotonic()
-        for kind, topic, handler in (
-            (NavSatFix, 'fix', self._on_fix),
-            (Imu, 'imu/data', self._on_imu),
-            (Odometry, 'odom', self._on_odom),
-            (AirData, 'air_data', self._on_air_data),
-            (FlightControls, 'controls', self._on_controls),
+        for kind, topic in (
+            (NavSatFix, 'fix'), (Imu, 'imu/data'), (Odometry, 'odom'), (AirData, 'air_data'),
+            (FlightControls, 'controls'), (AutopilotTarget, 'autopilot/active_target'),
         ):
-            self._subscribe(node, kind, namespace, topic, handler)
-        self._subscribe(
-            node, AutopilotTarget, namespace, 'autopilot/active_target', self._on_target, _LATCHED)
-        self._subscribe(node, DiagnosticArray, '', 'diagnostics', self._on_diagnostics)
+            self._subscribe(node, kind, namespace, topic)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
-    def _subscribe(
-        self, node: Node, kind: type, namespace: str, topic: str, handler: Any, qos: Any = 50
-    ) -> None:
-        def count(message: Any) -> None:
+    def _subscribe(self, node: Node, kind: type, namespace: str, topic: str) -> None:
+        extract = EXTRACT[topic]
+
+        def take(message: Any) -> None:
             with self.arrived:
+                stamp = (self.stamps.get('imu/data', math.nan) if topic in UNSTAMPED
+                         else stamp_of(message))
                 self.counts[topic] += 1
-                handler(message)
+                self.stamps[topic] = stamp
+                for name, value in extract(message).items():
+                    series = self.series[name]
+                    if name == 'heading' and series.values:
+                        value = series.last + frames.wrap_angle(value - series.last)
+                    series.add(stamp, value)
+                if topic == 'fix':
+                    latency = time.time() - stamp
+                    self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
                 self.arrived.notify_all()
 
-        node.create_subscription(kind, f'{namespace}/{topic}', count, qos)
-
-    @property
-    def now(self) -> float:
-        """Return the time of the series, seconds."""
-        return time.monotonic() - self._start
+        node.create_subscription(
+            kind, f'{namespace}/{topic}', take, _LATCHED if topic in UNSTAMPED else _DEPTH)
 
     def wait_for(self, predicate: Any, timeout: float) -> bool:
         """Wait until ``predicate()`` is true after some message; tell whether it became so."""
         with self.arrived:
-            return self.arrived.wait_for(predicate, timeout)
+            return bool(self.arrived.wait_for(predicate, timeout))
 
-    def _add(self, **values: float) -> None:
-        now = self.now
-        for name, value in values.items():
-            self.series[name].add(now, value)
-
-    def _on_fix(self, message: NavSatFix) -> None:
-        stamp = message.header.stamp
-        self._add(
-            altitude=message.altitude,
-            latency=time.time() - stamp.sec - stamp.nanosec * 1e-9)
-
-    def _on_imu(self, message: Imu) -> None:
-        orientation = message.orientation
-        roll, pitch, yaw = frames.quaternion_to_euler(
-            (orientation.w, orientation.x, orientation.y, orientation.z))
-        last = self.series['heading'].last
-        heading = frames.yaw_to_heading(yaw)
-        if not math.isnan(last):
-            heading = last + frames.wrap_angle(heading - last)
-        self._add(roll=roll, pitch=-pitch, heading=heading)
-
-    def _on_odom(self, message: Odometry) -> None:
-        position = message.pose.pose.position
-        self._add(east=position.x, north=position.y)
-
-    def _on_air_data(self, message: AirData) -> None:
-        speed = message.indicated_airspeed
-        self._add(airspeed=message.true_airspeed if math.isnan(speed) else speed)
-
-    def _on_controls(self, message: FlightControls) -> None:
-        self._add(
-            elevator=message.elevator, aileron=message.aileron, rudder=message.rudder,
-            throttle=message.throttle)
-
-    def _on_target(self, message: AutopilotTarget) -> None:
-        self._add(
-            target_altitude=message.altitude, target_heading=message.heading,
-            target_airspeed=message.airspeed)
+    def last(self, name: str) -> float:
+        """Return the newest value of a quantity, NaN if there is none."""
+        with self.arrived:
+            return self.series[name].last
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self.diagnostics[status.name] = status.message
-            for item in status.values:
-                self.diagnostics[f'{status.name}: {item.key}'] = item.value
+        with self.arrived:
+            for status in message.status:
+                self.diagnostics[status.name] = status.message

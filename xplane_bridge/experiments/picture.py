@@ -1,23 +1,25 @@
-"""The picture of a flight: path, responses, control activity, latency."""
+"""The picture of a flight: path, responses, attitude, control activity, latency."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import math
 from typing import Any
 
 import numpy as np
 
-from xplane_bridge.experiments.monitor import Series
+from xplane_bridge.experiments.analysis import Flight, latency_of, Series
 
 _MEASURED = '#1f5fa8'
+_SECOND = '#3a9a5b'
+_THIRD = '#e0922f'
 _TARGET = '#d1495b'
 _GREY = '#8a8f98'
+_DEGREES = 180.0 / math.pi
 
 
-def draw_flight(series: Mapping[str, Series], path: str, title: str) -> None:
+def draw_flight(flight: Flight, path: str, title: str) -> None:
     """
-    Draw the series of a Monitor into a PNG file.
+    Draw a flight into a PNG file.
 
     Raises ImportError with a sentence if matplotlib is missing.
     """
@@ -30,34 +32,38 @@ def draw_flight(series: Mapping[str, Series], path: str, title: str) -> None:
             'drawing needs the Python package matplotlib: pip install matplotlib') from error
     figure, axes = pyplot.subplot_mosaic(
         [['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
-         ['controls', 'attitude']],
-        figsize=(13, 9), layout='constrained')
+         ['controls', 'attitude'], ['latency', 'attitude']],
+        figsize=(13, 10), layout='constrained', height_ratios=(1, 1, 1, 0.5, 0.5))
     figure.suptitle(title, fontsize=13)
-    _draw_path(axes['path'], series)
-    _draw_response(axes['altitude'], series, 'altitude', 1.0, 'altitude, m')
-    _draw_response(axes['heading'], series, 'heading', 180.0 / math.pi, 'heading, deg')
-    _draw_response(axes['airspeed'], series, 'airspeed', 1.0, 'indicated airspeed, m/s')
-    _draw_lines(axes['attitude'], series, {
-        'roll': (180.0 / math.pi, _MEASURED), 'pitch': (180.0 / math.pi, '#3a9a5b'),
+    _draw_path(axes['path'], flight)
+    _draw_response(axes['altitude'], flight, 'altitude', 1.0, 'altitude, m')
+    _draw_response(axes['heading'], flight, 'heading', _DEGREES, 'heading, deg')
+    _draw_response(axes['airspeed'], flight, 'airspeed', 1.0, 'indicated airspeed, m/s')
+    series = flight.series
+    _draw_lines(axes['attitude'], {
+        'roll': (series['roll'], _DEGREES, _MEASURED),
+        'pitch': (series['pitch'], _DEGREES, _SECOND),
     }, 'attitude, deg')
-    _draw_lines(axes['controls'], series, {
-        'elevator': (1.0, _MEASURED), 'aileron': (1.0, '#3a9a5b'), 'rudder': (1.0, '#e0922f'),
-        'throttle': (1.0, _GREY),
-    }, 'controls')
-    axes['controls'].set_xlabel('time, s')
-    axes['attitude'].set_xlabel('time, s')
+    # What was commanded, where it is known: that is the controller's work.
+    which = 'command_' if len(series['command_elevator'].times) else ''
+    _draw_lines(axes['controls'], {
+        name: (series[which + name], 1.0, colour) for name, colour in (
+            ('elevator', _MEASURED), ('aileron', _SECOND), ('rudder', _THIRD),
+            ('throttle', _GREY))
+    }, 'commands' if which else 'controls')
+    _draw_latency(axes['latency'], flight)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
 
-def _draw_path(axes: Any, series: Mapping[str, Series]) -> None:
-    east, north = np.asarray(series['east'].values), np.asarray(series['north'].values)
-    altitude = np.interp(
-        series['east'].times, series['altitude'].times, series['altitude'].values
-    ) if len(east) else np.empty(0)
-    points = axes.scatter(east, north, c=altitude, s=6, cmap='viridis')
-    if len(east):
-        axes.plot(east[0], north[0], 'o', color=_TARGET, label='start')
+def _draw_path(axes: Any, flight: Flight) -> None:
+    east, north = flight.series['east'], flight.series['north']
+    altitude = flight.series['altitude']
+    colours = np.interp(east.times, altitude.times, altitude.values) if (
+        len(east.times) and len(altitude.times)) else np.zeros(len(east.times))
+    points = axes.scatter(east.values, north.values, c=colours, s=6, cmap='viridis')
+    if len(east.values):
+        axes.plot(east.values[0], north.values[0], 'o', color=_TARGET, label='start')
         axes.legend(loc='best', frameon=False)
         axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
     axes.set_aspect('equal', adjustable='datalim')
@@ -67,33 +73,44 @@ def _draw_path(axes: Any, series: Mapping[str, Series]) -> None:
     axes.grid(alpha=0.3)
 
 
-def _draw_response(
-    axes: Any, series: Mapping[str, Series], name: str, factor: float, label: str
-) -> None:
-    measured, target = series[name], series[f'target_{name}']
-    axes.plot(measured.times, np.asarray(measured.values) * factor, color=_MEASURED,
-              label='measured')
+def _draw_response(axes: Any, flight: Flight, name: str, factor: float, label: str) -> None:
+    measured, target = flight.series[name], flight.series[f'target_{name}']
+    axes.plot(measured.times, measured.values * factor, color=_MEASURED, label='measured')
     if len(target.times) and len(measured.times):
         # A target holds until the next one.
-        times = [*target.times, measured.times[-1]]
-        values = np.asarray([*target.values, target.values[-1]]) * factor
-        if name == 'heading' and len(measured.values):
-            # The measured heading is continuous; targets come as 0..360.
-            values += 360.0 * np.round((np.interp(
-                times, measured.times, measured.values) * factor - values) / 360.0)
-        axes.step(times, values, where='post', color=_TARGET, linestyle='--', label='target')
+        axes.step(
+            [*target.times, measured.times[-1]],
+            np.append(target.values, target.values[-1]) * factor, where='post', color=_TARGET,
+            linestyle='--', label='target')
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     axes.legend(loc='best', frameon=False)
 
 
-def _draw_lines(
-    axes: Any, series: Mapping[str, Series], lines: Mapping[str, tuple[float, str]], label: str
-) -> None:
-    for name, (factor, colour) in lines.items():
-        axes.plot(
-            series[name].times, np.asarray(series[name].values) * factor, color=colour,
-            label=name, linewidth=1.2)
+def _draw_lines(axes: Any, lines: dict[str, tuple[Series, float, str]], label: str) -> None:
+    for name, (series, factor, colour) in lines.items():
+        axes.plot(series.times, series.values * factor, color=colour, label=name, linewidth=1.2)
     axes.set_ylabel(label)
+    axes.set_xlabel('time, s')
     axes.grid(alpha=0.3)
     axes.legend(loc='best', ncols=2, frameon=False)
+
+
+def _draw_latency(axes: Any, flight: Flight) -> None:
+    axes.set_ylabel('latency, ms')
+    axes.set_xlabel('time, s')
+    axes.grid(alpha=0.3)
+    drawn = False
+    for name, topic, colour in (
+        ('telemetry', 'fix', _MEASURED), ('loop', 'command/controls', _SECOND),
+    ):
+        latency = latency_of(flight, topic)
+        if len(latency.times):
+            axes.plot(latency.times, latency.values * 1e3, '.', markersize=2, color=colour,
+                      label=name)
+            drawn = True
+    if drawn:
+        axes.set_yscale('log')
+        axes.legend(loc='best', ncols=2, frameon=False)
+    else:
+        axes.text(0.5, 0.5, 'stamps are simulated time', ha='center', transform=axes.transAxes)

@@ -32,6 +32,8 @@ class Processes:
     def __exit__(self, *_: object) -> None:
         for _name, process in reversed(self._running):
             if process.poll() is None:
+                # One that is stopped would not hear of its end.
+                process.send_signal(signal.SIGCONT)
                 process.send_signal(signal.SIGINT)
                 try:
                     process.wait(_PATIENCE)

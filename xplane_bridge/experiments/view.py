@@ -57,8 +57,9 @@ class View:
         if now - self._drawn_at < (1.0 / _REFRESHES if self._live else _LINE_PERIOD):
             return
         self._drawn_at = now
-        with self._monitor.lock:
+        with self._monitor.arrived:
             last = {name: series.last for name, series in self._monitor.series.items()}
+            last['latency'] = self._monitor.latency
             counts = dict(self._monitor.counts)
         if now - self._rates_at >= 1.0:
             self._rates = {
@@ -106,7 +107,9 @@ class View:
             ProgressBar(total=1.0, completed=progress), '', table, '',
             f'position  {last["east"]:.0f} m east, {last["north"]:.0f} m north of the datum',
             f'topics    {rates}',
-            f'latency   {last["latency"] * 1e3:.2f} ms from the datagram to this subscriber',
+            'latency   ' + (
+                'unknown: stamps are simulated time' if math.isnan(last['latency'])
+                else f'{last["latency"] * 1e3:.2f} ms from the datagram to this subscriber'),
         ), title=phase)
 
 

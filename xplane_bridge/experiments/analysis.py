@@ -1,0 +1,301 @@
+"""
+A recording as numpy arrays, and figures of the flight in it.
+
+    from xplane_bridge.experiments.analysis import figures, load
+    flight = load('steps.mcap')
+    time, altitude = flight.series['altitude']
+    print(figures(flight)['tracking'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.conversions.frames import wrap_angle
+from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
+
+Array = NDArray[np.float64]
+
+# Stamps further than this from the time of recording are a simulator's own time.
+_SAME_CLOCK = 3600.0
+_IMU = 'imu/data'
+_TARGETS = ('altitude', 'heading', 'airspeed')
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+
+
+class Series(NamedTuple):
+    """A quantity: times (s, shape (n,), never falling) and values (SI, radians, shape (n,))."""
+
+    times: Array
+    values: Array
+
+    def between(self, begin: float, end: float) -> Series:
+        """Return the part from ``begin`` to ``end``, both included; NaN is no limit."""
+        low = 0 if math.isnan(begin) else int(np.searchsorted(self.times, begin, 'left'))
+        high = len(self.times) if math.isnan(end) else int(
+            np.searchsorted(self.times, end, 'right'))
+        return Series(self.times[low:high], self.values[low:high])
+
+
+class Arrivals(NamedTuple):
+    """A topic: stamps and times of recording, seconds since the epoch of each, shape (n,)."""
+
+    stamps: Array
+    recorded: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """
+    What a recording says of one vehicle.
+
+    ``series`` has each of quantities.QUANTITIES, empty where nothing was recorded, at seconds
+    after ``begin``, a stamp; heading and target_heading are continuous. ``topics`` is by name
+    below ``namespace``, ``counts`` by full name. ``diagnostics`` has the last value of each
+    "node: status: key".
+    """
+
+    namespace: str
+    begin: float
+    series: Mapping[str, Series]
+    topics: Mapping[str, Arrivals]
+    counts: Mapping[str, int]
+    diagnostics: Mapping[str, str] = field(default_factory=dict)
+
+
+def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> Flight:
+    """
+    Read a recording: an MCAP file of record's, or a folder of rosbag2's.
+
+    ``namespace`` is needed if there are several vehicles in it; ``begin`` is the stamp (s) that
+    times count from, by default the first of imu/data. Raises ImportError with a sentence if the
+    reader is missing, OSError if there is no such file, and ValueError if no vehicle is in it.
+    """
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise ImportError(
+            'reading a recording needs the Python package rosbags: pip install rosbags') from error
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f'there is no recording {path}')
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
+            return _read(reader, namespace, begin)
+    except AnyReaderError as error:
+        raise ValueError(f'{path} is not read as a recording: {error}') from error
+
+
+def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
+    prefix = _prefix([connection.topic for connection in reader.connections], namespace)
+    counts = {connection.topic: connection.msgcount for connection in reader.connections}
+    rows: dict[str, list[tuple[float, float, dict[str, float]]]] = {name: [] for name in EXTRACT}
+    diagnostics: dict[str, str] = {}
+    wanted = [
+        connection for connection in reader.connections
+        if connection.topic.removeprefix(prefix) in EXTRACT
+        or connection.topic == '/diagnostics']
+    for connection, recorded, data in reader.messages(connections=wanted):
+        message = reader.deserialize(data, connection.msgtype)
+        if connection.topic == '/diagnostics':
+            for status in message.status:
+                diagnostics[status.name] = status.message
+                for item in status.values:
+                    diagnostics[f'{status.name}: {item.key}'] = item.value
+            continue
+        topic = connection.topic.removeprefix(prefix)
+        stamp = math.nan if topic in UNSTAMPED else stamp_of(message)
+        rows[topic].append((stamp, recorded * 1e-9, EXTRACT[topic](message)))
+    return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
+
+
+def _prefix(topics: Sequence[str], namespace: str | None) -> str:
+    """Return what the vehicle's topics begin with, such as ``/uav1/``."""
+    if namespace is not None:
+        return f'/{namespace.strip("/")}/'.replace('//', '/')
+    found = sorted({
+        topic.removesuffix(_IMU) for topic in topics if topic.endswith(f'/{_IMU}')})
+    if len(found) != 1:
+        raise ValueError(
+            f'expected one topic {_IMU} in the recording, found '
+            + (', '.join(prefix + _IMU for prefix in found) or 'none')
+            + ('; choose a namespace' if found else ''))
+    return found[0]
+
+
+def _flight(
+    namespace: str, rows: Mapping[str, list[tuple[float, float, dict[str, float]]]],
+    counts: Mapping[str, int], diagnostics: Mapping[str, str], begin: float | None,
+) -> Flight:
+    topics = {
+        topic: Arrivals(np.array([row[0] for row in found]), np.array([row[1] for row in found]))
+        for topic, found in rows.items() if found}
+    imu = topics.get(_IMU)
+    if imu is None:
+        raise ValueError(f'the recording has no message on {_IMU} below {namespace}')
+    for topic in UNSTAMPED:
+        if topic in topics:
+            # What has no stamp is put between the stamps of what was recorded about it.
+            recorded = topics[topic].recorded
+            topics[topic] = Arrivals(np.interp(recorded, imu.recorded, imu.stamps), recorded)
+    start = float(imu.stamps[0]) if begin is None else begin
+    empty = Series(np.empty(0), np.empty(0))
+    series = dict.fromkeys(QUANTITIES, empty)
+    for topic, found in rows.items():
+        if found:
+            order = np.argsort(topics[topic].stamps, kind='stable')
+            times = topics[topic].stamps[order] - start
+            for name in found[0][2]:
+                series[name] = Series(times, np.array([row[2][name] for row in found])[order])
+    _join_headings(series)
+    return Flight(namespace, start, series, topics, counts, diagnostics)
+
+
+def _join_headings(series: dict[str, Series]) -> None:
+    """Make heading continuous, and the target the turn of it that is nearest."""
+    times, values = series['heading']
+    if len(times):
+        series['heading'] = Series(times, np.unwrap(values))
+        target = series['target_heading']
+        if len(target.times):
+            flown = np.interp(target.times, times, series['heading'].values)
+            turns = np.round((flown - target.values) / math.tau)
+            series['target_heading'] = Series(target.times, target.values + math.tau * turns)
+
+
+def error_of(flight: Flight, name: str) -> Series:
+    """Return how far altitude, heading or airspeed is from the target that held; + is above."""
+    measured, target = flight.series[name], flight.series[f'target_{name}']
+    if not len(target.times):
+        return Series(np.empty(0), np.empty(0))
+    measured = measured.between(float(target.times[0]), math.nan)
+    held = target.values[np.searchsorted(target.times, measured.times, 'right') - 1]
+    error = measured.values - held
+    if name == 'heading':
+        error = np.array([wrap_angle(value) for value in error])
+    return Series(measured.times, error)
+
+
+def quantity(flight: Flight, name: str) -> Series:
+    """
+    Return a quantity by name: one of the flight's series, or altitude_error and its like.
+
+    A name that ends in _deg is in degrees. Raises KeyError with a sentence for others.
+    """
+    plain = name.removesuffix('_deg')
+    if plain.removesuffix('_error') in _TARGETS and plain.endswith('_error'):
+        found = error_of(flight, plain.removesuffix('_error'))
+    elif plain in flight.series:
+        found = flight.series[plain]
+    else:
+        known = ', '.join((*QUANTITIES, *(f'{target}_error' for target in _TARGETS)))
+        raise KeyError(f'there is no quantity {name!r}: expected one of {known}')
+    return Series(found.times, np.degrees(found.values)) if plain != name else found
+
+
+def statistic(series: Series, kind: str) -> float:
+    """
+    Return a statistic of a series, NaN of an empty one; scenario.STATISTICS lists the kinds.
+
+    rise is the highest above the first value, change the last above the first.
+    """
+    values = series.values
+    if not len(values):
+        return math.nan
+    return float({
+        'min': lambda: values.min(),
+        'max': lambda: values.max(),
+        'mean': lambda: values.mean(),
+        'max_abs': lambda: np.abs(values).max(),
+        'rms': lambda: math.sqrt(float(np.mean(values**2))),
+        'std': lambda: values.std(),
+        'rise': lambda: values.max() - values[0],
+        'first': lambda: values[0],
+        'last': lambda: values[-1],
+        'change': lambda: values[-1] - values[0],
+    }[kind]())
+
+
+def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
+    """
+    Return the figures of a flight from its beginning to ``end`` (s), as plain numbers by name.
+
+    tracking: rms and largest error of each target while there was one (rad, m, m/s). activity of
+    each command: standard deviation, and travel (the sum of all movements) a second. rates: of
+    each topic, messages, messages a second, and the longest gap (s). latency (s), where stamps
+    are times of reception: from the datagram in the kernel to the recorder, and to the recorder
+    by way of the autopilot. link: what the bridge counts.
+    """
+    return {
+        'duration': _duration(flight, end),
+        'tracking': {
+            name: {kind: statistic(error_of(flight, name).between(0.0, end), kind)
+                   for kind in ('rms', 'max_abs')}
+            for name in _TARGETS if len(flight.series[f'target_{name}'].times)},
+        'activity': {
+            name: _activity(flight.series[f'command_{name}'].between(0.0, end))
+            for name in _CONTROLS if len(flight.series[f'command_{name}'].times)},
+        'rates': {topic: _rate(arrivals.stamps - flight.begin, end)
+                  for topic, arrivals in flight.topics.items() if topic not in UNSTAMPED},
+        'latency': {
+            name: _latency(flight.topics[topic])
+            for name, topic in (('telemetry', 'fix'), ('loop', 'command/controls'))
+            if topic in flight.topics and _on_one_clock(flight.topics[topic])},
+        'link': _link(flight.diagnostics),
+    }
+
+
+def latency_of(flight: Flight, topic: str) -> Series:
+    """Return seconds from the stamps of a topic to its recording; empty if clocks differ."""
+    arrivals = flight.topics.get(topic)
+    if arrivals is None or not _on_one_clock(arrivals):
+        return Series(np.empty(0), np.empty(0))
+    return Series(arrivals.stamps - flight.begin, arrivals.recorded - arrivals.stamps)
+
+
+def _duration(flight: Flight, end: float) -> float:
+    times = flight.series['heading'].between(0.0, end).times
+    return float(times[-1] - times[0]) if len(times) else 0.0
+
+
+def _activity(command: Series) -> dict[str, float]:
+    values = command.values[np.isfinite(command.values)]
+    if len(values) < 2:
+        return {'std': math.nan, 'travel': math.nan}
+    seconds = float(command.times[-1] - command.times[0])
+    return {'std': float(values.std()),
+            'travel': float(np.abs(np.diff(values)).sum()) / seconds if seconds else math.nan}
+
+
+def _rate(times: Array, end: float) -> dict[str, float]:
+    times = Series(times, times).between(0.0, end).times
+    gaps = np.diff(times)
+    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    return {
+        'messages': len(times),
+        'rate': (len(times) - 1) / span if span else math.nan,
+        'longest_gap': float(gaps.max()) if len(gaps) else math.nan,
+    }
+
+
+def _on_one_clock(arrivals: Arrivals) -> bool:
+    return bool(abs(arrivals.recorded[0] - arrivals.stamps[0]) < _SAME_CLOCK)
+
+
+def _latency(arrivals: Arrivals) -> dict[str, float]:
+    seconds = arrivals.recorded - arrivals.stamps
+    return {'median': float(np.median(seconds)), 'p99': float(np.percentile(seconds, 99)),
+            'max': float(seconds.max())}
+
+
+def _link(diagnostics: Mapping[str, str]) -> dict[str, str]:
+    return {key.rsplit(': ', 1)[1]: value for key, value in diagnostics.items()
+            if ': peer: ' in key}

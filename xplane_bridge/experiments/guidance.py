@@ -1,0 +1,57 @@
+"""Flying by waypoints: which heading, which leg, how far beside it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from xplane_bridge.experiments.scenario import Route
+
+
+class Guidance:
+    """
+    Follow a route, leg by leg, from where it begins.
+
+    ``passed`` holds (time, cross-track distance in m, + is right of the leg) of the legs that
+    have been flown; after the last the heading of the last leg is kept.
+    """
+
+    def __init__(self, route: Route, east: float, north: float) -> None:
+        """Put the route's origin at ``east``, ``north`` (m)."""
+        self._route = route
+        self.corners = [(east, north)] + [
+            (east + e, north + n) for e, n in route.waypoints]
+        self.passed: list[tuple[float, float]] = []
+
+    @property
+    def done(self) -> bool:
+        """Tell whether the last waypoint has been reached."""
+        return len(self.passed) == len(self.corners) - 1
+
+    def heading(self, time: float, east: float, north: float) -> float:
+        """Return the heading to fly (rad, 0..2 pi), with the aircraft at ``east``, ``north``."""
+        leg = min(len(self.passed), len(self.corners) - 2)
+        course, along, across, length = _on_leg(self.corners, leg, east, north)
+        # The last leg is flown to its end.
+        lead = self._route.lead if leg < len(self.corners) - 2 else 0.0
+        if not self.done and along >= length - lead:
+            self.passed.append((time, across))
+            if not self.done:
+                return self.heading(time, east, north)
+        return (course - math.atan2(across, self._route.lookahead)) % math.tau
+
+
+def _on_leg(
+    corners: Sequence[tuple[float, float]], leg: int, east: float, north: float
+) -> tuple[float, float, float, float]:
+    """Return a leg's course (rad), the distances along and right of it, and its length (m)."""
+    (east0, north0), (east1, north1) = corners[leg], corners[leg + 1]
+    length = math.hypot(east1 - east0, north1 - north0)
+    unit_east, unit_north = (east1 - east0) / length, (north1 - north0) / length
+    d_east, d_north = east - east0, north - north0
+    return (
+        math.atan2(unit_east, unit_north),
+        d_east * unit_east + d_north * unit_north,
+        d_east * unit_north - d_north * unit_east,
+        length,
+    )

@@ -1,0 +1,76 @@
+"""
+What an experiment looks at: the quantities in the common topics' messages.
+
+It takes messages of rclpy and of rosbags alike: both have the fields of the definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import math
+from typing import Any
+
+from xplane_bridge.conversions import frames
+
+_SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
+
+
+def _of_fix(message: Any) -> dict[str, float]:
+    return {'latitude': message.latitude, 'longitude': message.longitude,
+            'altitude': message.altitude}
+
+
+def _of_imu(message: Any) -> dict[str, float]:
+    orientation = message.orientation
+    roll, pitch, yaw = frames.quaternion_to_euler(
+        (orientation.w, orientation.x, orientation.y, orientation.z))
+    return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw)}
+
+
+def _of_odom(message: Any) -> dict[str, float]:
+    position = message.pose.pose.position
+    return {'east': position.x, 'north': position.y}
+
+
+def _of_air_data(message: Any) -> dict[str, float]:
+    speed = message.indicated_airspeed
+    return {'airspeed': message.true_airspeed if math.isnan(speed) else speed}
+
+
+def _of_controls(message: Any) -> dict[str, float]:
+    return {name: getattr(message, name) for name in _SURFACES}
+
+
+def _of_command(message: Any) -> dict[str, float]:
+    return {f'command_{name}': getattr(message, name) for name in _SURFACES}
+
+
+def _of_target(message: Any) -> dict[str, float]:
+    return {'target_altitude': message.altitude, 'target_heading': message.heading,
+            'target_airspeed': message.airspeed}
+
+
+# Topic, below the vehicle's namespace -> what its messages give, in SI units and radians.
+EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
+    'fix': _of_fix,
+    'imu/data': _of_imu,
+    'odom': _of_odom,
+    'air_data': _of_air_data,
+    'controls': _of_controls,
+    'command/controls': _of_command,
+    'autopilot/active_target': _of_target,
+}
+# It has no header: it counts from when it came.
+UNSTAMPED = ('autopilot/active_target',)
+
+QUANTITIES = (
+    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    *_SURFACES, *(f'command_{name}' for name in _SURFACES),
+    'target_altitude', 'target_heading', 'target_airspeed',
+)
+
+
+def stamp_of(message: Any) -> float:
+    """Return the stamp of a message's header in seconds."""
+    stamp = message.header.stamp
+    return float(stamp.sec + stamp.nanosec * 1e-9)

@@ -1,0 +1,171 @@
+"""Whether a flight did what its scenario demands: each criterion with its value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import math
+from typing import Any
+
+import numpy as np
+
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.experiments.analysis import Flight, quantity, Series, statistic
+from xplane_bridge.experiments.response import step_response, StepResponse
+from xplane_bridge.experiments.scenario import Criterion, Event, Scenario
+
+# A flight's last sample is never quite at its end.
+_LAST_SAMPLE = 0.2
+
+UNITS = {'altitude': ('m', 1.0), 'heading': ('deg', DEGREE), 'airspeed': ('m/s', 1.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One criterion: what is demanded, what was found (NaN: it never happened), and whether."""
+
+    criterion: str
+    value: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An event that was made at scenario time ``at`` (s); ``before``: the target that it changed."""
+
+    event: Event
+    at: float
+    before: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class FlownStep:
+    """The response to one change of a target; times in seconds of the scenario, values SI."""
+
+    quantity: str
+    begin: float
+    start: float
+    target: float
+    response: StepResponse
+
+    def __str__(self) -> str:
+        unit, factor = UNITS[self.quantity]
+        response = self.response
+        return (
+            f'{self.quantity:<9} {(self.target - self.start) / factor:+6.1f} {unit:<4} '
+            f'rise {response.rise:5.1f} s   overshoot {response.overshoot:6.1%}   settling to '
+            f'+-{response.band / factor:.1f} {unit} {response.settling:5.1f} s   '
+            f'left over {response.error / factor:+.2f} {unit}')
+
+
+def flown_step(series: Mapping[str, Series], made: Made) -> FlownStep:
+    """
+    Return the response to a change of a target that has an expectation.
+
+    ``series`` has the changed quantity at scenario times. Raises ValueError if it was not flown
+    to its end.
+    """
+    expect = made.event.expect
+    assert expect is not None
+    (name, change), = made.event.value.items()
+    end = made.at + expect.until - made.event.at
+    measured = series[name]
+    if not len(measured.times) or measured.times[-1] < end - _LAST_SAMPLE:
+        raise ValueError(f'{made.event}: was not flown to its end')
+    measured = measured.between(made.at, end)
+    start = made.before
+    if name == 'heading':
+        # The measured heading is continuous, the target may be turns apart.
+        start += math.tau * round((float(measured.values[0]) - start) / math.tau)
+    return FlownStep(name, made.at, start, start + change, step_response(
+        measured.times, measured.values, start, start + change, expect.band))
+
+
+def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
+    """Return whether a response is as expected."""
+    assert event.expect is not None
+    response, expect = step.response, event.expect
+    return [
+        Judgement(
+            f'{event}: settles to +-{response.band / UNITS[step.quantity][1]:g} '
+            f'{UNITS[step.quantity][0]} within {expect.settling:g} s',
+            response.settling, response.settling <= expect.settling),
+        Judgement(
+            f'{event}: overshoots by at most {expect.overshoot:.0%}',
+            response.overshoot, response.overshoot <= expect.overshoot),
+    ]
+
+
+def judge(
+    scenario: Scenario, flight: Flight, figures: Mapping[str, Any], flown: float,
+    steps: Sequence[tuple[Event, FlownStep]],
+) -> list[Judgement]:
+    """
+    Return all criteria of a scenario, judged on a flight that got to ``flown`` (s).
+
+    What lies beyond that is missed.
+    """
+    found = [judgement for event, step in steps for judgement in judge_step(event, step)]
+    done = [event for event, _ in steps]
+    found += [
+        Judgement(f'{event}: is flown', math.nan, False)
+        for event in scenario.events if event.expect is not None and event not in done]
+    return found + [_judge(criterion, flight, figures, flown) for criterion in scenario.criteria]
+
+
+def _judge(
+    criterion: Criterion, flight: Flight, figures: Mapping[str, Any], flown: float
+) -> Judgement:
+    if criterion.statistic:
+        begin = 0.0 if math.isnan(criterion.begin) else criterion.begin
+        end = flown if math.isnan(criterion.end) else criterion.end
+        value = statistic(
+            quantity(flight, criterion.name).between(begin, end), criterion.statistic
+        ) if end <= flown else math.nan
+    else:
+        value = figure(figures, criterion.name)
+    # A NaN is on neither side of any limit.
+    passed = (
+        not math.isnan(value)
+        and (math.isnan(criterion.at_least) or value >= criterion.at_least)
+        and (math.isnan(criterion.at_most) or value <= criterion.at_most))
+    return Judgement(describe(criterion), value, passed)
+
+
+def figure(figures: Mapping[str, Any], name: str) -> float:
+    """Return a figure by its dotted name; KeyError with a sentence if there is none."""
+    found: Any = figures
+    for part in name.split('.'):
+        if not isinstance(found, Mapping) or part not in found:
+            raise KeyError(
+                f'there is no figure {name!r}: '
+                + (f'expected one of {", ".join(found)} for {part!r}'
+                   if isinstance(found, Mapping) else f'nothing is below {part!r}'))
+        found = found[part]
+    if isinstance(found, Mapping):
+        raise KeyError(f'{name!r} is no figure: expected one of {", ".join(found)} of it')
+    return float(found)
+
+
+def describe(criterion: Criterion) -> str:
+    """Return a criterion as a phrase."""
+    limits = [f'{words} {limit:g}' for words, limit in (
+        ('at least', criterion.at_least), ('at most', criterion.at_most))
+        if not math.isnan(limit)]
+    what = f'{criterion.statistic} of {criterion.name}' if criterion.statistic else criterion.name
+    window = [f'{word} {time:g} s' for word, time in (
+        ('from', criterion.begin), ('to', criterion.end)) if not math.isnan(time)]
+    return ' '.join([what, *window, ' and '.join(limits)])
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: NaN and infinities, which it lacks, become null."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
