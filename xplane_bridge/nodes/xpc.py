@@ -174,11 +174,12 @@ class XpcNode(BridgeNode[XpcParameters]):
     def changed(self, given: XpcParameters) -> None:
         """Use new live parameters."""
         old = self.parameters
+        # Which may refuse: then nothing has changed.
+        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
+            self._watch(given)
         if given.command_timeout != old.command_timeout:
             for gate in self.gates.values():
                 gate.watchdog.set_timeout(given.command_timeout)
-        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
-            self._watch(given)
 
     def _open_beacon(self, host: str) -> dict[str, UdpSocket]:
         """Listen to the plugin's beacon, where the network has multicast."""

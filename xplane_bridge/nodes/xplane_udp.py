@@ -90,7 +90,7 @@ class XplaneUdpParameters(VehicleParameters):
         '6, without for 7.', choices=('auto', 'with', 'without'))
     pacing: float = parameter(
         0.01, 'Seconds between two datagrams to X-Plane, which loses some of those sent back to '
-        'back. The controls of one command leave together.', minimum=0.0, maximum=1.0)
+        'back. Controls do not wait from 10 on.', minimum=0.0, maximum=1.0)
     command_rows: str = parameter(
         'trim', 'What command/controls moves in X-Plane 6 to 9: the trims, or the joystick, which '
         "locks the user's own out until X-Plane is restarted.", choices=('trim', 'joystick'))
