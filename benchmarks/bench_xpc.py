@@ -386,16 +386,20 @@ class PolledStates:
         self._link.close()
 
 
+ATTITUDE = [
+    xplane.OWN_DATAREFS.index(f'sim/flightmodel/position/{name}')
+    for name in ('theta', 'phi', 'psi')]
+
+
 def same_frame(update: Telemetry) -> bool:
     """
     Tell whether both replies of an update show the same attitude, to the last bit.
 
     The session compares the places; in flight the attitude changes with each frame as well.
     """
-    names = [f'sim/flightmodel/position/{name}' for name in ('theta', 'phi', 'psi')]
-    values = tuple(update.values[xplane.OWN_INDEX[name]][0] for name in names)
+    pitch, roll, heading = (update.values[place][0] for place in ATTITUDE)
     position = update.position
-    return values == (position.pitch, position.roll, position.heading)
+    return (pitch, roll, heading) == (position.pitch, position.roll, position.heading)
 
 
 class BlockingClient:

@@ -70,7 +70,8 @@ class XpcPeer:
 
     def address(self) -> int:
         """Return the UDP port."""
-        return self._link.local[1]
+        port: int = self._link.local[1]
+        return port
 
     def pace(self, frame_rate: float, updates_per_frame: int = 0) -> None:
         """Change the pace; an ``updates_per_frame`` of 0 answers everything in its frame."""
@@ -156,7 +157,7 @@ class XpcPeer:
             return message.aircraft, False, bytearray(xpc.encode(reply))
         assert isinstance(message, xpc.GetDatarefs)
         aircraft = -1
-        values = {name: (1.0,) for name in message.names}
+        values: dict[str, tuple[float, ...]] = dict.fromkeys(message.names, (1.0,))
         for number in range(20):
             names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
             if message.names == names:

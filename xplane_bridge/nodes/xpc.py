@@ -12,7 +12,8 @@ from rclpy.task import Future
 
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
@@ -121,7 +122,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         # A bad bind address shall stop configuring, not the first datagram.
         open_channel('').close()
         self.get_logger().info(undulation.description)
-        beacons = self._open_beacon(host)
+        beacons = {} if given.capture_file else self._open_beacon(host)
         self.session = XpcSession(
             {
                 number: xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
@@ -130,13 +131,18 @@ class XpcNode(BridgeNode[XpcParameters]):
             rate=given.rate,
             budget=given.max_datagrams_per_second,
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
-            hears_beacons=bool(beacons),
+            hears_beacons=bool(beacons or given.capture_file),
             port=given.port,
         )
-        self.link = UdpLoop(
-            self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
-            name='xpc link',
-        )
+        if given.capture_file:
+            self.link: SessionLoop = ReplayLoop(
+                given.capture_file, self.session, self._on_event, self._on_failure,
+                speed=given.capture_speed, channels={xpc.BEACON_PORT: BEACON_CHANNEL},
+                peer_port=given.port, name='xpc replay')
+        else:
+            self.link = UdpLoop(
+                self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
+                name='xpc link')
         self.vehicles = {}
         self.gates = {}
         for number in given.aircraft:
