@@ -22,6 +22,7 @@ from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
     make_undulation,
+    TOPICS,
     VehicleParameters,
     VehiclePublisher,
 )
@@ -38,6 +39,9 @@ from xplane_bridge.sessions.xpc import (
     WatchedDatarefs,
     XpcSession,
 )
+
+# X-Plane has no air data of the others.
+_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
 
 _HINTS = {
     PeerState.UNKNOWN: 'waiting for the first answer',
@@ -147,7 +151,8 @@ class XpcNode(BridgeNode[XpcParameters]):
         self.gates = {}
         for number in given.aircraft:
             prefix = f'aircraft_{number}/' if number else ''
-            self.vehicles[number] = VehiclePublisher(self, given, prefix, undulation)
+            self.vehicles[number] = VehiclePublisher(
+                self, given, prefix, undulation, TOPICS if number == 0 else _OTHER_TOPICS)
             self.gates[number] = self._make_gate(number, prefix)
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
