@@ -82,6 +82,9 @@ class Huginn:
                 if received.data[0] == Command.GPS:
                     self._fixes += 1
                     _FLOAT.pack_into(reply, _ALTITUDE_AT, self._fixes)
+                elif received.data[0] == Command.GYROSCOPE:
+                    # Data that stand still would be taken for those of a held simulation.
+                    reply[-1] ^= 1
                 self.data.send(reply, received.sender)
                 self.answered += 1
             while (received := self.controls.receive()) is not None:
@@ -95,7 +98,7 @@ def running_node(peer: Huginn, **others: Any) -> Iterator[subprocess.Popen[str]]
     """Run fdmdata_node with the peer as its Huginn."""
     values = {
         'data_port': peer.data.local[1], 'controls_port': peer.controls.local[1],
-        'undulation': 0.0, **others}
+        'undulation': 0.0, 'command_timeout': 0.0, **others}
     with executable('fdmdata_node', *parameters(NAMESPACE, values)) as process:
         yield process
 

@@ -63,10 +63,15 @@ class XpcPeer:
         self._updates: list[tuple[int, int]] = []
         self._commands: list[tuple[int, int]] = []
         self._dropped = 0
+        self._first_at = 0
+
+    def close(self) -> None:
+        """Do nothing: its thread ends with the process."""
 
     def address(self) -> int:
         """Return the UDP port."""
-        return self._link.local[1]
+        port: int = self._link.local[1]
+        return port
 
     def pace(self, frame_rate: float, updates_per_frame: int = 0) -> None:
         """Change the pace; an ``updates_per_frame`` of 0 answers everything in its frame."""
@@ -77,10 +82,12 @@ class XpcPeer:
         Return what happened since the last report.
 
         ``updates`` are pairs of aircraft and frame, of those whose two requests were answered in
-        one frame; ``commands`` are serial numbers of CTRL and the kernel's receive times in ns.
+        one frame; ``commands`` are serial numbers of CTRL and the kernel's receive times in ns;
+        ``first_at`` is that of the first datagram.
         """
         report = {
-            'updates': self._updates, 'commands': self._commands, 'dropped': self._dropped}
+            'updates': self._updates, 'commands': self._commands, 'dropped': self._dropped,
+            'first_at': self._first_at}
         self._clear()
         return report
 
@@ -105,6 +112,7 @@ class XpcPeer:
         count = 0
         while received := self._link.receive():
             count += 1
+            self._first_at = self._first_at or received.stamp_ns
             if count > most:
                 self._dropped += 1
             elif received.data.startswith(b'CTRL'):
@@ -149,7 +157,7 @@ class XpcPeer:
             return message.aircraft, False, bytearray(xpc.encode(reply))
         assert isinstance(message, xpc.GetDatarefs)
         aircraft = -1
-        values = {name: (1.0,) for name in message.names}
+        values: dict[str, tuple[float, ...]] = dict.fromkeys(message.names, (1.0,))
         for number in range(20):
             names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
             if message.names == names:
@@ -186,6 +194,12 @@ class _RosRole:
             'datarefs': Datarefs,
         }
         self.node = rclpy.create_node(f'bench_{os.getpid()}')
+
+    def close(self) -> None:
+        """Say good-bye: others would look for a participant that is just gone."""
+        import rclpy
+        self.node.destroy_node()
+        rclpy.shutdown()
 
 
 class Publisher(_RosRole):
@@ -242,9 +256,16 @@ class Subscriber(_RosRole):
         super().__init__()
         from rclpy.executors import SingleThreadedExecutor
         self._samples: dict[str, list[tuple[int, int, int]]] = {}
-        executor = SingleThreadedExecutor()
-        executor.add_node(self.node)
-        threading.Thread(target=executor.spin, daemon=True).start()
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop to spin, and say good-bye."""
+        self._executor.shutdown()
+        self._thread.join()
+        super().close()
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
         """Subscribe to topics of the kinds given."""
@@ -296,8 +317,7 @@ def main() -> None:
     for line in sys.stdin:
         what, arguments = json.loads(line)
         print(json.dumps(getattr(role, what)(**arguments)), flush=True)
-    # Threads of the middleware need no farewell, and the measuring process waits for this one.
-    os._exit(0)
+    role.close()
 
 
 if __name__ == '__main__':

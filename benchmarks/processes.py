@@ -18,12 +18,12 @@ _PAGE = os.sysconf('SC_PAGE_SIZE')
 
 
 class Peer:
-    """One role of peers.py in a process of its own; a context manager that ends it."""
+    """One role of peers.py, or another script, in a process; a context manager that ends it."""
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, script: Path = _PEERS) -> None:
         self._role = role
         self.process = subprocess.Popen(
-            [sys.executable, str(_PEERS), role], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, str(script), role], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, bufsize=1)
 
     def __enter__(self) -> 'Peer':

@@ -62,7 +62,8 @@ def simulator():
     from harness import process
     with ExitStack() as stack:
         def start(face, *arguments):
-            child = stack.enter_context(process('simulator', face, '--port', '0', *arguments))
+            child = stack.enter_context(process('simulator', face, *(
+                () if '--port' in arguments else ('--port', '0')), *arguments))
             line = child.stdout.readline()
             port = re.search(r':(\d+)', line)
             assert port, f'the simulator said: {line}'

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from contextlib import contextmanager, suppress
+import gc
 import os
 import signal
 import subprocess
@@ -44,6 +45,12 @@ class Harness:
         for close in reversed(self._stack):
             close()
         rclpy.shutdown(context=self.context)
+        self._stack.clear()
+        self._executors.clear()
+        del self.observer
+        # A managed node's own services live as long as it, and nodes are full of cycles: the
+        # next test would find them.
+        gc.collect()
         assert not self.failures, f'an executor was ended by {self.failures}'
 
     def _spin(self, node):

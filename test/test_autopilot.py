@@ -38,6 +38,14 @@ def test_engaging_in_a_turn_begins_with_the_controls_as_they_stand():
     assert first.rudder == pytest.approx(0.05, abs=1e-3)
 
 
+def test_controls_that_are_not_known_begin_centred_with_cruise_power():
+    law = Autopilot()
+    law.engage(LEVEL, Controls())
+    first = law.update(LEVEL, 0.02)
+    assert first.elevator == pytest.approx(0.0, abs=1e-3)
+    assert first.throttle == pytest.approx(Gains().cruise_throttle, abs=1e-3)
+
+
 @pytest.mark.parametrize(('target', 'control', 'sign'), [
     (Target(1050.0, 1.0, 50.0), 'elevator', +1),
     (Target(950.0, 1.0, 50.0), 'elevator', -1),

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 
 import pytest
@@ -10,9 +11,10 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory
-from harness import process
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
+
+from harness import process
 
 pytestmark = pytest.mark.launch
 
@@ -89,3 +91,42 @@ def test_autopilot_is_engaged_by_its_argument(ros, simulator):
     with launched('xpc', 'namespace:=uav1', f'port:={port}'), \
             launched('autopilot', 'namespace:=uav1', 'engage:=true'):
         assert ros.next('/uav1/command/controls', 10).throttle > 0.0
+
+
+def free_ports(count):
+    """Return UDP ports that nobody has bound just now."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(('127.0.0.1', 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def test_fdmdata_node_flies(ros, simulator):
+    data, controls, rpc = free_ports(3)
+    simulator('fdmdata', '--port', str(data), '--controls-port', str(controls),
+              '--rpc-port', str(rpc))
+    ros.subscribe(NavSatFix, '/uav2/fix')
+    with launched('fdmdata', 'namespace:=uav2', f'data_port:={data}',
+                  f'controls_port:={controls}'):
+        assert ros.next('/uav2/fix', 5).latitude != 0.0
+
+
+def test_ulyssix_node_hears_its_publisher(ros, simulator):
+    from xplane_bridge.msg import UlyssixPacket
+    (port,) = free_ports(1)
+    ros.subscribe(UlyssixPacket, '/telemetry/packets')
+    with launched('ulyssix', 'namespace:=telemetry', f'port:={port}'):
+        simulator('ulyssix', '--port', str(port))
+        assert len(ros.next('/telemetry/packets', 5).values)
+
+
+def test_xplane_udp_node_flies(ros, simulator):
+    (port,) = free_ports(1)
+    simulator('xplane', '--port', str(port), '--version', '12', '--no-beacon')
+    ros.subscribe(NavSatFix, '/uav3/fix')
+    with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
+        assert ros.next('/uav3/fix', 5).latitude != 0.0

@@ -29,6 +29,12 @@ CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speed
 POSE = ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
 
 
+def answering(ros, node):
+    """Wait until the node knows the plugin, and where its aircraft are."""
+    ros.wait_for(
+        lambda: all(map(node.last_state, node.parameters.aircraft)), 'telemetry')
+
+
 def controls(**values):
     return FlightControls(**{name: values.get(name, NAN) for name in CONTROLS})
 
@@ -48,8 +54,7 @@ def peer(x_plane):
 def near(ros, read, expected, what, **tolerance):
     """Wait until ``read()`` is near a value."""
     ros.wait_for(
-        lambda: read() == pytest.approx(expected, **tolerance),
-        f'{what} to be {expected}, not {read()}', 5.0)
+        lambda: read() == pytest.approx(expected, **tolerance), f'{what} of {expected}', 5.0)
 
 
 def sent_nothing(ros, node, publisher, messages, topic):
@@ -125,7 +130,8 @@ def test_the_joystick_is_overridden_from_the_first_command_if_asked(ros, peer):
 # Pose.
 
 def test_a_pose_is_taken_with_all_its_values(ros, peer):
-    ros.start(XpcNode, port=peer.port, undulation=47.0)
+    node = ros.start(XpcNode, port=peer.port, undulation=47.0)
+    answering(ros, node)
     publisher = ros.publisher(AircraftPose, '/command/pose')
     publisher.publish(pose(
         latitude=47.5, longitude=8.75, altitude=2047.0, roll=0.25, pitch=0.125, heading=4.0,
@@ -142,7 +148,8 @@ def test_a_pose_is_taken_with_all_its_values(ros, peer):
 def test_nan_leaves_what_a_pose_does_not_say(ros, peer):
     before = {name: peer.jsbsim(name) for name in (
         'position/lat-geod-deg', 'position/long-gc-deg', 'attitude/theta-rad')}
-    ros.start(XpcNode, port=peer.port, undulation=-30.0)
+    node = ros.start(XpcNode, port=peer.port, undulation=-30.0)
+    answering(ros, node)
     publisher = ros.publisher(AircraftPose, '/command/pose')
     publisher.publish(pose(roll=-0.5))
     near(ros, lambda: peer.jsbsim('attitude/phi-rad'), -0.5, 'roll', abs=1e-5)
@@ -200,11 +207,12 @@ def test_rows_of_the_data_table_are_written(ros, peer):
     publisher.publish(DataRows(rows=[17, 25], values=[
         5.0, -10.0, 200.0, *[NAN] * 5, 0.75, *[NAN] * 7]))
     near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.75, 'throttle')
-    assert math.degrees(peer.jsbsim('attitude/phi-rad')) == pytest.approx(-10.0, abs=1e-3)
-    assert math.degrees(peer.jsbsim('attitude/theta-rad')) == pytest.approx(5.0, abs=1e-3)
+    # These angles are X-Plane's, against its local axes.
+    assert peer.dataref('sim/flightmodel/position/phi')[0] == pytest.approx(-10.0, abs=1e-4)
+    assert peer.dataref('sim/flightmodel/position/theta')[0] == pytest.approx(5.0, abs=1e-4)
     publisher.publish(DataRows(rows=[17], values=[NAN, 20.0, *[NAN] * 6]))
-    near(ros, lambda: math.degrees(peer.jsbsim('attitude/phi-rad')), 20.0, 'roll', abs=1e-3)
-    assert math.degrees(peer.jsbsim('attitude/theta-rad')) == pytest.approx(5.0, abs=1e-3)
+    near(ros, lambda: peer.dataref('sim/flightmodel/position/phi')[0], 20.0, 'roll', abs=1e-4)
+    assert peer.dataref('sim/flightmodel/position/theta')[0] == pytest.approx(5.0, abs=1e-4)
 
 
 def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
@@ -213,7 +221,7 @@ def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
     sent_nothing(ros, node, publisher, [
         DataRows(rows=[17] * 32, values=[0.0] * 256), DataRows(rows=[17], values=[0.0] * 7),
         DataRows(rows=[256], values=[0.0] * 8), DataRows(rows=[25], values=[INF] + [0.0] * 7),
-        DataRows()], 'command/data')
+    ], 'command/data')
     # 31 are the most that it bears.
     publisher.publish(DataRows(rows=[25] * 31, values=[0.25] * 248))
     near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.25, 'throttle')
@@ -239,7 +247,7 @@ def test_text_is_shown_and_cleared(ros, peer):
 
 def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
-    ros.wait_for(lambda: node.session.generation, 'the generation')
+    answering(ros, node)
     publisher = ros.publisher(CameraView, '/command/view')
     publisher.publish(CameraView(view=CameraView.TOWER))
     ros.wait_for(lambda: peer.screen.view, 'the view')
@@ -301,11 +309,6 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer, message):
 
 
 # Services.
-
-def answering(ros, node):
-    """Wait until the plugin has shown what it is."""
-    ros.wait_for(lambda: node.session.generation, "the plugin's generation")
-
 
 def test_datarefs_are_read_and_unknown_ones_named(ros, peer):
     ros.start(XpcNode, port=peer.port)
@@ -393,9 +396,8 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
     assert response.altitude == pytest.approx(terrain.elevation_m(47.75, 8.75) + 47.0, abs=1e-3)
     east, north, up = terrain.normal(47.75, 8.75)
     assert abs(east) + abs(north) > 0.005
-    # In the axes of X-Plane's local frame, whose origin is less than half a degree away.
     assert (response.normal.x, response.normal.y, response.normal.z) == pytest.approx(
-        (east, north, up), abs=0.01)
+        (east, north, up), abs=1e-6)
     assert not response.is_wet
     # At sea: the nearest is 55 km to the east.
     lon = next(lon for lon in (9.2 + 0.05 * n for n in range(20)) if terrain.is_wet(47.4, lon))

@@ -1,8 +1,9 @@
 """What xpc_node publishes, against JSBSim's own properties and figures worked out by hand."""
 
 import math
+import sys
+import time
 
-from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
@@ -11,121 +12,37 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from jsbsim_expectations import (
+    array,
+    axes_of,
+    body_axes,
+    earth_centred,
+    east_north_up,
+    FOOT,
+    specific_force,
+    velocity_enu,
+)
+from rcl_interfaces.msg import Log
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.msg import AirData, Datarefs, FlightControls
+from xpc_peer import paused, turning
+
+from xplane_bridge.msg import Datarefs, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.world import World
 
-FOOT = 0.3048
 KNOT = 1852.0 / 3600.0
 POUND_PER_SQUARE_FOOT = 4.4482216152605 / FOOT ** 2
 SLUG_PER_CUBIC_FOOT = 14.5939029372 / FOOT ** 3
 G = 9.80665
 
-TOPICS = {
-    'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
-    'air_data': AirData, 'controls': FlightControls,
-}
-
-
-def turning():
-    """Return a world with an aircraft in a banked, climbing, slipping turn, in wind."""
-    aircraft = Aircraft(initial=Initial(lat_deg=47.31, lon_deg=8.62))
-    aircraft.set_wind(4.0, -7.0, 0.5)
-    aircraft.set_controls(
-        elevator=0.25, aileron=0.2, rudder=-0.15, throttle=0.9, flaps=0.33, speedbrake=0.4)
-    aircraft.advance(2.5)
-    return World(aircraft)
-
 
 def parked():
     """Return a world with an aircraft at rest on the ground."""
     return World(Aircraft(initial=Initial(parked=True)))
-
-
-def paused(ros, peer, prefix='/'):
-    """Let time stand still; return a message of each topic from then on."""
-    for topic, kind in TOPICS.items():
-        ros.subscribe(kind, prefix + topic)
-    ros.next(prefix + 'controls')
-    peer.pause()
-    # The first may have been under way.
-    ros.next(prefix + 'controls', 2)
-    last = {topic: ros.messages[prefix + topic][-1] for topic in TOPICS}
-    stamp = last['controls'].header.stamp
-    return {
-        topic: ros.wait_for(
-            lambda topic=topic: next((
-                message for message in reversed(ros.messages[prefix + topic])
-                if message.header.stamp == stamp), None),
-            f'{topic} of the same stamp')
-        for topic in TOPICS
-    }
-
-
-def array(vector):
-    return np.array([vector.x, vector.y, vector.z])
-
-
-def body_axes(peer):
-    """Return forward, left and up of the aircraft in east, north, up, from JSBSim's angles."""
-    phi, theta, psi = (peer.jsbsim(f'attitude/{name}-rad') for name in ('phi', 'theta', 'psi'))
-    sin_phi, cos_phi = math.sin(phi), math.cos(phi)
-    sin_theta, cos_theta = math.sin(theta), math.cos(theta)
-    sin_psi, cos_psi = math.sin(psi), math.cos(psi)
-    forward = np.array([cos_theta * sin_psi, cos_theta * cos_psi, sin_theta])
-    # Of level wings, both; the bank turns them about the forward axis.
-    level_left = np.array([-cos_psi, sin_psi, 0.0])
-    level_up = np.array([-sin_theta * sin_psi, -sin_theta * cos_psi, cos_theta])
-    left = cos_phi * level_left + sin_phi * level_up
-    up = cos_phi * level_up - sin_phi * level_left
-    return forward, left, up
-
-
-def turned(quaternion, vector):
-    """Return a vector turned by a message's quaternion."""
-    w, axis = quaternion.w, np.array([quaternion.x, quaternion.y, quaternion.z])
-    return vector + 2.0 * np.cross(axis, np.cross(axis, vector) + w * np.asarray(vector))
-
-
-def axes_of(quaternion):
-    return [turned(quaternion, axis) for axis in np.eye(3)]
-
-
-def east_north_up(lat_deg, lon_deg):
-    """Return the unit vectors of a place, as rows, in earth-centred axes."""
-    lat, lon = math.radians(lat_deg), math.radians(lon_deg)
-    return np.array([
-        [-math.sin(lon), math.cos(lon), 0.0],
-        [-math.sin(lat) * math.cos(lon), -math.sin(lat) * math.sin(lon), math.cos(lat)],
-        [math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)]])
-
-
-def earth_centred(lat_deg, lon_deg, height):
-    """Return a place on the WGS-84 ellipsoid in earth-centred axes, in metres."""
-    a, f = 6378137.0, 1.0 / 298.257223563
-    squared = f * (2.0 - f)
-    east, north, up = east_north_up(lat_deg, lon_deg)
-    normal = a / math.sqrt(1.0 - squared * up[2] ** 2)
-    return np.array([
-        (normal + height) * up[0], (normal + height) * up[1],
-        (normal * (1.0 - squared) + height) * up[2]])
-
-
-def velocity_enu(peer):
-    north, east, down = (
-        peer.jsbsim(f'velocities/v-{name}-fps') * FOOT for name in ('north', 'east', 'down'))
-    return np.array([east, north, -down])
-
-
-def specific_force(peer):
-    """Return all forces but the weight, by the mass, forward, left, up."""
-    x, y, z = (peer.jsbsim(f'forces/fb{axis}-total-lbs') for axis in 'xyz')
-    mass = peer.jsbsim('inertia/mass-slugs')
-    return np.array([x, -y, -z]) / mass * FOOT
 
 
 def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
@@ -136,7 +53,7 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     # It is a case that tells all signs and axes apart.
     assert math.degrees(peer.jsbsim('attitude/phi-rad')) > 10.0
     assert math.degrees(peer.jsbsim('attitude/theta-rad')) > 3.0
-    assert velocity_enu(peer)[2] > 1.0
+    assert velocity_enu(peer.jsbsim)[2] > 1.0
     assert abs(peer.jsbsim('aero/beta-rad')) > 0.02
 
     fix = said['fix']
@@ -148,15 +65,15 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     assert fix.position_covariance_type == NavSatFix.COVARIANCE_TYPE_UNKNOWN
 
     velocity = array(said['fix_velocity'].twist.linear)
-    assert velocity == pytest.approx(velocity_enu(peer), abs=2e-5)
+    assert velocity == pytest.approx(velocity_enu(peer.jsbsim), abs=2e-5)
     assert not array(said['fix_velocity'].twist.angular).any()
 
     imu = said['imu/data']
-    for axis, expected in zip(axes_of(imu.orientation), body_axes(peer), strict=True):
+    for axis, expected in zip(axes_of(imu.orientation), body_axes(peer.jsbsim), strict=True):
         assert axis == pytest.approx(expected, abs=1e-6)
     p, q, r = (peer.jsbsim(f'velocities/{name}-rad_sec') for name in 'pqr')
     assert array(imu.angular_velocity) == pytest.approx((p, -q, -r), abs=1e-7)
-    assert array(imu.linear_acceleration) == pytest.approx(specific_force(peer), abs=1e-4)
+    assert array(imu.linear_acceleration) == pytest.approx(specific_force(peer.jsbsim), abs=1e-4)
     for covariance in (imu.orientation_covariance, imu.angular_velocity_covariance,
                        imu.linear_acceleration_covariance):
         assert not covariance.any()
@@ -167,7 +84,7 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     assert array(odom.pose.pose.position) == pytest.approx(datum @ offset, abs=1e-3)
     here = east_north_up(lat, lon)
     for axis, expected in zip(
-            axes_of(odom.pose.pose.orientation), body_axes(peer), strict=True):
+            axes_of(odom.pose.pose.orientation), body_axes(peer.jsbsim), strict=True):
         assert axis == pytest.approx(datum @ here.T @ expected, abs=2e-5)
     assert array(odom.twist.twist.linear) == pytest.approx(
         (fps['u'], -fps['v'], -fps['w']), abs=1e-4)
@@ -226,11 +143,11 @@ def test_a_parked_aircraft_feels_gravity_along_its_attitude(ros, x_plane):
     peer = x_plane(parked)
     ros.start(XpcNode, port=peer.port)
     said = paused(ros, peer)
-    upward_parts = np.array([axis[2] for axis in body_axes(peer)])
+    upward_parts = np.array([axis[2] for axis in body_axes(peer.jsbsim)])
     assert array(said['imu/data'].linear_acceleration) == pytest.approx(
         G * upward_parts, abs=1e-5)
     # JSBSim's own contact forces are not quite that, so the guard is at work.
-    assert np.linalg.norm(specific_force(peer) - G * upward_parts) > 1e-4
+    assert np.linalg.norm(specific_force(peer.jsbsim) - G * upward_parts) > 1e-4
     assert array(said['fix_velocity'].twist.linear) == pytest.approx((0.0, 0.0, 0.0), abs=0.02)
 
 
@@ -242,12 +159,12 @@ def test_specific_force_from_acceleration_is_that_and_gravity(ros, x_plane):
     velocity = np.array([peer.jsbsim(f'velocities/{name}-fps') for name in 'uvw'])
     change = np.array([peer.jsbsim(f'accelerations/{name}dot-ft_sec2') for name in 'uvw'])
     forward, right, down = (change + np.cross(rates, velocity)) * FOOT
-    upward_parts = np.array([axis[2] for axis in body_axes(peer)])
+    upward_parts = np.array([axis[2] for axis in body_axes(peer.jsbsim)])
     expected = np.array([forward, -right, -down]) + G * upward_parts
     force = array(said['imu/data'].linear_acceleration)
     assert force == pytest.approx(expected, abs=1e-4)
     # Both ways agree but for what gravity really is there.
-    assert force == pytest.approx(specific_force(peer), abs=0.02)
+    assert force == pytest.approx(specific_force(peer.jsbsim), abs=0.02)
     assert np.linalg.norm(force) > 10.0
     _, _, values = ros.diagnosed('telemetry')
     assert float(values['g loads against acceleration, m/s^2']) < 0.02
@@ -405,3 +322,102 @@ def test_the_parts_of_an_update_are_of_one_frame_and_no_frame_comes_twice(ros, x
     else:
         # Every third frame of 60.
         assert 2.0 < steps.mean() < 4.0
+
+
+# Time.
+
+def test_stamps_are_when_the_datagram_came(ros, x_plane):
+    peer = x_plane()
+    late = []
+
+    def note(message):
+        now = time.time_ns()
+        stamp = message.header.stamp
+        late.append((now - stamp.sec * 1_000_000_000 - stamp.nanosec) * 1e-9)
+
+    ros.observer.create_subscription(NavSatFix, '/fix', note, 10)
+    ros.start(XpcNode, port=peer.port)
+    ros.wait_for(lambda: len(late) >= 20, '20 messages')
+    assert min(late) >= 0.0
+    assert sorted(late)[len(late) // 2] < 0.01
+
+
+def seconds(stamp):
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def test_the_clock_is_the_simulators_and_stamps_are_its(ros, x_plane):
+    peer = x_plane()
+    ros.subscribe(Clock, '/clock', 1000)
+    ros.subscribe(NavSatFix, '/fix', 1000)
+    ros.subscribe(Datarefs, '/datarefs', 1000)
+    ros.start(
+        XpcNode, port=peer.port, stamp='simulator', use_sim_time=True,
+        datarefs=['sim/time/total_running_time_sec'])
+
+    def clock():
+        return seconds(ros.next('/clock').clock)
+
+    def standing():
+        """Let time stand still, and return both clocks."""
+        peer.pause()
+        ros.next('/clock', 3)
+        return clock(), peer.world('total_running_time')
+
+    ros.next('/datarefs', 3)
+    first, simulated = standing()
+    before = len(ros.messages['/clock'])
+    assert clock() == clock() == first
+    peer.pause(False)
+    ros.next('/clock', 20)
+    second, simulated_later = standing()
+    assert second - first == pytest.approx(simulated_later - simulated, abs=1e-4)
+    assert second - first > 0.2
+    # A restart begins at 0 again, and ROS time goes on from where it was.
+    peer.server.switch_off()
+    peer.server.switch_on()
+    ros.next('/clock', 20)
+    assert peer.world('total_running_time') < simulated_later + 5.0
+    times = [seconds(message.clock) for message in ros.messages['/clock']]
+    assert times == sorted(times) and times[-1] > second
+    assert times[before] == first
+    for topic in ('/fix', '/datarefs'):
+        stamps = {seconds(message.header.stamp) for message in ros.messages[topic]}
+        assert len(stamps) > 3 and stamps <= set(times)
+
+
+# Transforms.
+
+def test_without_tf2_a_sentence_says_so_and_the_rest_goes_on(ros, x_plane, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'tf2_ros', None)
+    peer = x_plane()
+    ros.subscribe(Log, '/rosout', 1000)
+    ros.subscribe(Odometry, '/odom')
+    ros.start(XpcNode, port=peer.port, publish_tf=True)
+    ros.next('/odom', 3)
+    ros.wait_for(
+        lambda: any('tf2_ros is not installed' in log.msg for log in ros.messages['/rosout']),
+        'the sentence')
+
+
+@pytest.mark.launch
+def test_with_tf2_the_transform_is_that_of_odom(ros, x_plane):
+    pytest.importorskip('tf2_ros', reason='tf2_ros is not installed (it has no wheel)')
+    from tf2_msgs.msg import TFMessage
+    peer = x_plane(turning)
+    ros.subscribe(TFMessage, '/tf', 100)
+    ros.subscribe(Odometry, '/odom', 100)
+    node = ros.start(XpcNode, port=peer.port, publish_tf=True, frame_prefix='uav1/')
+    ros.next('/tf', 3)
+    odom = {seconds(message.header.stamp): message for message in ros.messages['/odom']}
+    transform, = ros.next('/tf', where=lambda message: seconds(
+        message.transforms[0].header.stamp) in odom).transforms
+    message = odom[seconds(transform.header.stamp)]
+    assert (transform.header.frame_id, transform.child_frame_id) == (
+        'uav1/odom', 'uav1/base_link')
+    assert array(transform.transform.translation) == pytest.approx(
+        array(message.pose.pose.position))
+    assert transform.transform.rotation == message.pose.pose.orientation
+    for name in ('deactivate', 'cleanup'):
+        ros.run_in(node, getattr(node, f'trigger_{name}'))
+    ros.wait_for(lambda: node.count_publishers('/tf') == 0, 'the end of the publisher')

@@ -275,6 +275,11 @@ def test_simulator_time_stands_still_in_a_pause(ros):
         assert len(stamps) == 1
 
 
+def test_version_may_be_written_as_a_number(ros):
+    node = ros.start(XplaneUdpNode, version=12, port=free_port())
+    assert node.parameters.version == '12'
+
+
 # Commands
 
 def test_controls_fly_12_and_are_given_back(ros):

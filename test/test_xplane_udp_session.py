@@ -610,7 +610,7 @@ def test_trims_of_the_user_come_back_on_release():
     run = Run(version=9, row_kind='trim').start()
     rows = b''.join(struct.pack('<i8f', row, *values) for row, values in (
         (13, (0.25, 0.125, -0.5, 0, 0, 0, 0, 0)),))
-    run.session._needs = Needs({}, {9: (13,)})
+    run.session._feeds._needs = Needs({}, {9: (13,)})
     run.session.start(run.now)
     run.session.receive('data', b'DATA@' + rows, run.now)
     run.session.set_controls({'elevator': 0.75}, run.now)

@@ -2,11 +2,22 @@
 
 from contextlib import contextmanager
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu, NavSatFix
+
+from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
+
+
+TOPICS = {
+    'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
+    'air_data': AirData, 'controls': FlightControls,
+}
 
 
 class XpcPeer:
@@ -61,3 +72,31 @@ def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **opti
     face = XpcFace(UdpEndpoint(port=port), **options)
     with running(face, make_world=make_world, frame_rate=frame_rate) as server:
         yield XpcPeer(server, face)
+
+
+def turning():
+    """Return a world with an aircraft in a banked, climbing, slipping turn, in wind."""
+    aircraft = Aircraft(initial=Initial(lat_deg=47.31, lon_deg=8.62))
+    aircraft.set_wind(4.0, -7.0, 0.5)
+    aircraft.set_controls(
+        elevator=0.25, aileron=0.2, rudder=-0.15, throttle=0.9, flaps=0.33, speedbrake=0.4)
+    aircraft.advance(2.5)
+    return World(aircraft)
+
+
+def paused(ros, peer):
+    """Let time stand still; return a message of each topic, of one update from then on."""
+    for topic, kind in TOPICS.items():
+        ros.subscribe(kind, f'/{topic}')
+    ros.next('/controls')
+    peer.pause()
+    # The first may have been under way.
+    stamp = ros.next('/controls', 2).header.stamp
+    return {
+        topic: ros.wait_for(
+            lambda topic=topic: next((
+                message for message in reversed(ros.messages[f'/{topic}'])
+                if message.header.stamp == stamp), None),
+            f'{topic} of the same stamp')
+        for topic in TOPICS
+    }

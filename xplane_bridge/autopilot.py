@@ -31,6 +31,7 @@ class Gains:
     Gains and limits; the defaults are tuned for the Cessna 172P (c172p) near 50 m/s.
 
     Angles in rad, speeds in m/s, controls as ratios. A gain's name says from what to what.
+    cruise_throttle is where the throttle begins if a simulator does not say how it stands.
     """
 
     altitude_to_climb: float = 0.3
@@ -52,6 +53,7 @@ class Gains:
     climb_to_throttle: float = 0.10
     airspeed_rate_limit: float = 0.6
     climb_filter: float = 0.5
+    cruise_throttle: float = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class Autopilot:
         self._aileron_integral = _Integral(
             (controls.aileron or 0.0) + gains.roll_rate_to_aileron * now.roll_rate
             + gains.bank_to_aileron * now.roll)
-        self._throttle_integral = _Integral(controls.throttle or 0.0)
+        self._throttle_integral = _Integral(
+            gains.cruise_throttle if controls.throttle is None else controls.throttle)
         self._rudder = (controls.rudder or 0.0) - self._turn_rudder(now)
 
     def update(self, now: Measurement, dt: float) -> Controls:

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, MISSING
-from enum import Enum
+from enum import Enum, IntFlag
+from functools import partial
 from io import BufferedReader
 import json
 import math
@@ -22,7 +23,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
 
 from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
-from xplane_bridge.protocols import fdmdata, ulyssix, xpc, xplane_udp
+from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -199,12 +200,11 @@ class Simpit(Dialect):
             simpit.Packet.tag: simpit.Packet}
 
     def encode(self, message: object) -> bytes:
-        end = _end(self.arguments.sender or 'peer')
-        known = cast(simpit.Message | simpit.Packet, message)
-        if isinstance(known, simpit.Message) and type(known) not in self.classes(
-                self.arguments.sender or 'peer').values():
-            end = 'device' if end == 'plugin' else 'plugin'
-        return simpit.encode(self._profile, end, known, agx=True)
+        sender: Sender = self.arguments.sender or 'peer'
+        if type(message) not in self.classes(sender).values():
+            sender = _other(sender)
+        return simpit.encode(
+            self._profile, _end(sender), cast(simpit.Message | simpit.Packet, message), agx=True)
 
 
 def _end(sender: Sender) -> simpit.Sender:

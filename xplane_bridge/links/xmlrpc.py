@@ -23,6 +23,10 @@ class _Transport(xmlrpc.client.Transport):
         connection.timeout = self._timeout
         return connection
 
+    def request(self, host: Any, handler: str, request_body: Any, verbose: bool = False) -> Any:
+        """Send a request once; the base class sends it again when the connection breaks."""
+        return self.single_request(host, handler, request_body, verbose)
+
 
 def call(host: str, port: int, method: str, timeout: float) -> Any:
     """

@@ -47,6 +47,17 @@ class BaseParameters:
     )
 
 
+@dataclass(frozen=True)
+class CaptureParameters(BaseParameters):
+    """Parameters of every node that can play a capture instead of talking to a peer."""
+
+    capture_file: str = parameter(
+        '', 'pcap file to take datagrams from instead of the network.')
+    capture_speed: float = parameter(
+        1.0, 'Speed of playing it, a multiple of the recorded one; 0 is as fast as possible.',
+        minimum=0.0, maximum=1000.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """One line of /diagnostics: a name below the node's, a level, a sentence, and values."""

@@ -19,7 +19,8 @@ from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.units import DEGREE, kelvin_to_celsius
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.links import xmlrpc
-from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
@@ -150,14 +151,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self.get_logger().info(undulation.description)
         self.session = FdmdataSession()
 
-        def open_channel(channel: str) -> UdpSocket:
-            port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
-            return UdpSocket((given.bind_address, 0), peer=(host, port), sender=host)
-
-        # A bad bind address shall stop configuring, not the first datagram.
-        open_channel('').close()
-        self.link = UdpLoop(
-            self.session, open_channel, self._on_event, self._on_failure, name='fdmdata link')
+        self.link = self._replay() if given.capture_file else self._open_link(host)
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._make_topics(given, undulation)
         self.gate = CommandGate(self, self._send, lambda: None, clamp=True)
@@ -173,6 +167,24 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._subscribers_timer = self.create_timer(
             _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
         self.link.start()
+
+    def _replay(self) -> SessionLoop:
+        given = self.parameters
+        return ReplayLoop(
+            given.capture_file, self.session, self._on_event, self._on_failure,
+            speed=given.capture_speed, peer_port=given.data_port, name='fdmdata replay')
+
+    def _open_link(self, host: str) -> SessionLoop:
+        given = self.parameters
+
+        def open_channel(channel: str) -> UdpSocket:
+            port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
+            return UdpSocket((given.bind_address, 0), peer=(host, port), sender=host)
+
+        # A bad bind address shall stop configuring, not the first datagram.
+        open_channel('').close()
+        return UdpLoop(
+            self.session, open_channel, self._on_event, self._on_failure, name='fdmdata link')
 
     def begin(self) -> None:
         """Start to ask."""

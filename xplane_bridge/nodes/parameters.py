@@ -130,9 +130,10 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
         name=_name(item),
         description=text,
         read_only=not meta['live'],
-        # A YAML file says 50 where it means 50.0, and an empty list has no type; types are
-        # checked in _checked() instead.
-        dynamic_typing=isinstance(item.default, float | tuple),
+        # A YAML file says 50 where it means 50.0 or the choice '50', and an empty list has no
+        # type; types are checked in _checked() instead.
+        dynamic_typing=isinstance(item.default, float | tuple)
+        or any(map(str.isdecimal, meta['choices'])),
     )
     low, high = meta['minimum'], meta['maximum']
     if low is not None or high is not None:
@@ -169,6 +170,8 @@ def _checked(item: Field[Any], value: Any) -> Any:
     elif isinstance(default, int):
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadParameterError(f'parameter {name}: expected a whole number, got {value!r}')
+    elif str(value) in meta['choices']:
+        value = str(value)
     elif not isinstance(value, str):
         raise BadParameterError(f'parameter {name}: expected a text, got {value!r}')
     if meta['choices'] and value not in meta['choices']:

@@ -168,7 +168,11 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         """Say what has changed."""
         log = self.get_logger()
         if isinstance(event, PortChanged):
-            (log.info if event.is_open else log.warning)(event.text)
+            # rclpy's loggers keep one severity for each line of the source.
+            if event.is_open:
+                log.info(event.text)
+            else:
+                log.warning(event.text)
         elif isinstance(event, Connected):
             self._telemetry.reset()
             self._gear = None

@@ -19,8 +19,8 @@ from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import RECEIVE_BUFFER, resolve, UdpSocket
 from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixSamples
 from xplane_bridge.nodes.base import (
-    BaseParameters,
     BridgeNode,
+    CaptureParameters,
     ERROR,
     OK,
     run,
@@ -61,7 +61,7 @@ _HINT = (
 
 
 @dataclass(frozen=True)
-class UlyssixNodeParameters(BaseParameters):
+class UlyssixNodeParameters(CaptureParameters):
     """Parameters of ulyssix_node."""
 
     port: int = parameter(
@@ -99,11 +99,6 @@ class UlyssixNodeParameters(BaseParameters):
     decimation: int = parameter(
         1, 'Publish each n-th sample only on samples/<name>.', minimum=1, maximum=1_000_000,
         live=True)
-    capture_file: str = parameter(
-        '', 'Play this pcap file instead of listening to the network.')
-    capture_speed: float = parameter(
-        1.0, 'Multiple of the recorded speed; 0 is as fast as possible.', minimum=0.0,
-        maximum=1000.0)
 
     def __post_init__(self) -> None:
         """Check what single values cannot say."""

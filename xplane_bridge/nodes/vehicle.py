@@ -17,7 +17,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
@@ -55,7 +55,7 @@ class CommandParameters(BaseParameters):
 
 
 @dataclass(frozen=True)
-class VehicleParameters(CommandParameters):
+class VehicleParameters(CommandParameters, CaptureParameters):
     """Parameters of every node that bridges a vehicle."""
 
     frame_prefix: str = parameter('', 'Put before every frame name, for example "uav1/".')

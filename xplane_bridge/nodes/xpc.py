@@ -12,7 +12,8 @@ from rclpy.task import Future
 
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
@@ -21,6 +22,7 @@ from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
     make_undulation,
+    TOPICS,
     VehicleParameters,
     VehiclePublisher,
 )
@@ -37,6 +39,9 @@ from xplane_bridge.sessions.xpc import (
     WatchedDatarefs,
     XpcSession,
 )
+
+# X-Plane has no air data of the others.
+_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
 
 _HINTS = {
     PeerState.UNKNOWN: 'waiting for the first answer',
@@ -121,7 +126,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         # A bad bind address shall stop configuring, not the first datagram.
         open_channel('').close()
         self.get_logger().info(undulation.description)
-        beacons = self._open_beacon(host)
+        beacons = {} if given.capture_file else self._open_beacon(host)
         self.session = XpcSession(
             {
                 number: xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
@@ -130,18 +135,24 @@ class XpcNode(BridgeNode[XpcParameters]):
             rate=given.rate,
             budget=given.max_datagrams_per_second,
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
-            hears_beacons=bool(beacons),
+            hears_beacons=bool(beacons or given.capture_file),
             port=given.port,
         )
-        self.link = UdpLoop(
-            self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
-            name='xpc link',
-        )
+        if given.capture_file:
+            self.link: SessionLoop = ReplayLoop(
+                given.capture_file, self.session, self._on_event, self._on_failure,
+                speed=given.capture_speed, channels={xpc.BEACON_PORT: BEACON_CHANNEL},
+                peer_port=given.port, name='xpc replay')
+        else:
+            self.link = UdpLoop(
+                self.session, open_channel, self._on_event, self._on_failure, channels=beacons,
+                name='xpc link')
         self.vehicles = {}
         self.gates = {}
         for number in given.aircraft:
             prefix = f'aircraft_{number}/' if number else ''
-            self.vehicles[number] = VehiclePublisher(self, given, prefix, undulation)
+            self.vehicles[number] = VehiclePublisher(
+                self, given, prefix, undulation, TOPICS if number == 0 else _OTHER_TOPICS)
             self.gates[number] = self._make_gate(number, prefix)
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
@@ -174,11 +185,12 @@ class XpcNode(BridgeNode[XpcParameters]):
     def changed(self, given: XpcParameters) -> None:
         """Use new live parameters."""
         old = self.parameters
+        # Which may refuse: then nothing has changed.
+        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
+            self._watch(given)
         if given.command_timeout != old.command_timeout:
             for gate in self.gates.values():
                 gate.watchdog.set_timeout(given.command_timeout)
-        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
-            self._watch(given)
 
     def _open_beacon(self, host: str) -> dict[str, UdpSocket]:
         """Listen to the plugin's beacon, where the network has multicast."""

@@ -262,10 +262,13 @@ class XpcCommands:
         response.longitude = terrain.lon
         response.altitude = msl_to_ellipsoid(
             terrain.alt, self._undulation.height_m(terrain.lat, terrain.lon))
+        place = terrain.lat, terrain.lon
+        turn = frames.enu_to_enu_rotation(*(self._node.local_origin() or place), *place)
         normal, velocity = response.normal, response.velocity
-        normal.x, normal.y, normal.z = frames.opengl_to_enu(terrain.normal)
-        velocity.x, velocity.y, velocity.z = frames.opengl_to_enu(
-            terrain.velocity or (0.0, 0.0, 0.0))
+        normal.x, normal.y, normal.z = frames.rotate(
+            turn, frames.opengl_to_enu(terrain.normal))
+        velocity.x, velocity.y, velocity.z = frames.rotate(
+            turn, frames.opengl_to_enu(terrain.velocity or (0.0, 0.0, 0.0)))
         response.is_wet = bool(terrain.is_wet)
 
 

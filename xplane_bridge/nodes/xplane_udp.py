@@ -15,7 +15,8 @@ from rclpy.task import Future
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
-from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
@@ -90,7 +91,7 @@ class XplaneUdpParameters(VehicleParameters):
         '6, without for 7.', choices=('auto', 'with', 'without'))
     pacing: float = parameter(
         0.01, 'Seconds between two datagrams to X-Plane, which loses some of those sent back to '
-        'back. The controls of one command leave together.', minimum=0.0, maximum=1.0)
+        'back. Controls do not wait from 10 on.', minimum=0.0, maximum=1.0)
     command_rows: str = parameter(
         'trim', 'What command/controls moves in X-Plane 6 to 9: the trims, or the joystick, which '
         "locks the user's own out until X-Plane is restarted.", choices=('trim', 'joystick'))
@@ -123,6 +124,8 @@ class XplaneUdpParameters(VehicleParameters):
         for name in self.datarefs:
             if name:
                 xplane_udp.encode(xplane_udp.RrefRequest(1, 0, name))
+        if self.discover and self.capture_file:
+            raise ValueError('parameter discover: a capture does not beacon; give host')
         if self.number is not None and self.number < _FIRST_WITH_DATAREFS:
             if self.discover:
                 raise ValueError(
@@ -189,22 +192,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             row_kind=given.command_rows,
             override_joystick=given.override_joystick,
         )
-        # A bad bind address or a port in use shall stop configuring, not the first datagram.
-        UdpSocket((given.bind_address, 0)).close()
-        channels: dict[str, UdpSocket] = {}
-        if given.needs_rows:
-            data_socket = self._open_data(host)
-            if host is None:
-                data_socket.close()
-            else:
-                channels[DATA_CHANNEL] = data_socket
-        self._beacon_socket = self._open_beacon(host)
-        if self._beacon_socket is not None:
-            channels[BEACON_CHANNEL] = self._beacon_socket
-        self.link = UdpLoop(
-            self.session, self._open_channel, self._on_event, self._on_failure,
-            channels=channels, name='xplane_udp link',
-        )
+        self._beacon_socket: BeaconSocket | None = None
+        self.link = self._replay(host) if given.capture_file else self._open_link(host)
         self.vehicle = VehiclePublisher(self, given, '', undulation)
         self.gate = CommandGate(
             self, self._send_controls, lambda: self.link.call(self.session.release))
@@ -236,7 +225,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def close(self) -> None:
         """Close the sockets and join the thread, once what is owed has left at its pace."""
-        deadline = time.monotonic() + _FAREWELL
+        deadline = time.monotonic() + (0.0 if self.parameters.capture_file else _FAREWELL)
         while not self.session.drained and time.monotonic() < deadline:
             time.sleep(0.005)
         self.link.call(self.session.flush)
@@ -252,6 +241,36 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self._watch(given)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
+
+    def _replay(self, host: str | None) -> SessionLoop:
+        """Take datagrams from a capture: rows by their port, datarefs by what was asked."""
+        given = self.parameters
+        # X-Plane 6 has one port both ways: there the sender tells the directions apart.
+        both_ways = given.data_port == given.port
+        return ReplayLoop(
+            given.capture_file, self.session, self._on_event, self._on_failure,
+            speed=given.capture_speed,
+            channels={given.data_port: DATA_CHANNEL, xplane_udp.BEACON_PORT: BEACON_CHANNEL},
+            peer_port=None if both_ways else given.port, sender=host if both_ways else None,
+            name='xplane_udp replay')
+
+    def _open_link(self, host: str | None) -> SessionLoop:
+        given = self.parameters
+        # A bad bind address or a port in use shall stop configuring, not the first datagram.
+        UdpSocket((given.bind_address, 0)).close()
+        channels: dict[str, UdpSocket] = {}
+        if given.needs_rows:
+            data_socket = self._open_data(host)
+            if host is None:
+                data_socket.close()
+            else:
+                channels[DATA_CHANNEL] = data_socket
+        self._beacon_socket = self._open_beacon(host)
+        if self._beacon_socket is not None:
+            channels[BEACON_CHANNEL] = self._beacon_socket
+        return UdpLoop(
+            self.session, self._open_channel, self._on_event, self._on_failure,
+            channels=channels, name='xplane_udp link')
 
     def _open_channel(self, channel: str) -> UdpSocket:
         host, port = self.session.peer or ('', 0)
@@ -335,9 +354,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             if future is not None:
                 future.set_result(event)
         elif isinstance(event, BeaconHeard):
-            if self._beacon_socket is not None:
-                self.link.call(
-                    self.session.hear, event.beacon, self._beacon_socket.last_sender)
+            # Without a socket it comes from a capture, and is of the peer that was given.
+            sender = '' if self._beacon_socket is None else self._beacon_socket.last_sender
+            self.link.call(self.session.hear, event.beacon, sender)
         elif isinstance(event, VersionFound):
             self._places = _places(event.version)
             self.get_logger().info(f'this is X-Plane {event.version}')

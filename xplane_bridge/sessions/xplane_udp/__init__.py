@@ -14,13 +14,8 @@ from xplane_bridge.sessions.xplane_udp.events import (
     VersionFound,
     WatchedDatarefs,
 )
-from xplane_bridge.sessions.xplane_udp.session import (
-    BEACON_CHANNEL,
-    DATA_CHANNEL,
-    Needs,
-    Wire,
-    XplaneUdpSession,
-)
+from xplane_bridge.sessions.xplane_udp.feeds import DATA_CHANNEL, Needs, Wire
+from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
 
 __all__ = [
     'BEACON_CHANNEL', 'BeaconHeard', 'DATA_CHANNEL', 'DataArrived', 'Event', 'Needs',

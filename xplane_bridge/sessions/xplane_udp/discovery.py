@@ -1,8 +1,8 @@
-"""Which X-Plane to talk to, by the beacons that come, and which version it is."""
+"""Which X-Plane to talk to, by the beacons that come."""
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.xplane_udp import Becn, VERSIONS
+from xplane_bridge.protocols.xplane_udp import Becn
 
 Address = tuple[str, int]
 
@@ -13,8 +13,6 @@ BEACON_TIMEOUT = 3.5
 """X-Plane beacons about once a second."""
 
 _MISSED_BEACON = 2.0
-
-_FIRST_WITH_BEACON = 10
 
 
 class Discovery:
@@ -45,8 +43,3 @@ class Discovery:
         self._name = beacon.name
         self._heard_at = now
         return moved
-
-
-def version_of(number: float) -> int:
-    """Return the version, 10 to 12, of a number like 115501; later ones count as the last."""
-    return min(max(int(number) // 10_000, _FIRST_WITH_BEACON), VERSIONS[-1])

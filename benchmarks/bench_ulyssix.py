@@ -1,0 +1,227 @@
+"""
+What Ulyssix packets cost, each figure beside its limit, measured in turn with it.
+
+Figures: decode, latency, load, throughput; all, or those named on the command line. The decoder's
+limit is numpy's copy of the two columns of 5,000 samples where they lie in a datagram: what any
+decoder that delivers contiguous arrays has to do. Even counts are those of parameters of one
+rate; uneven ones have to be walked one by one. The node's limit is a bare rclpy hop of the same
+message.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+import socket
+import struct
+import subprocess
+import sys
+import time
+from timeit import timeit
+
+import numpy as np
+from numpy.typing import NDArray
+from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from tables import Goals, show
+from ulyssix_peers import DEPTH
+
+from xplane_bridge.protocols import ulyssix
+
+# What is to be reached.
+SHARE_OF_LIMIT = 0.5  # with even counts up to 50 parameters
+RATE = 20e6  # samples/s, always
+SUSTAINED = 1000  # packets/s of LARGE samples without a loss
+
+LARGE = 5_000  # samples in 60 kB
+SMALL = 110  # in 1.4 kB
+PARAMETERS = (1, 10, 50, 500)
+THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
+LATENCIES = ((SMALL, 100), (SMALL, 1000), (LARGE, 100), (LARGE, 500))
+ROUNDS = 200
+CALLS = 20
+
+FIRST_SAMPLE = 45  # its offset: header 5, payload header 36, count 4
+SAMPLE = np.dtype([('value', '<f4'), ('time', '<f8')])
+
+NAMESPACE, TOPIC, BARE = '/bench', '/bench/packets', '/bench/bare'
+QOS = f'reliable, keep last {DEPTH}, both ends'
+_PEERS = Path(__file__).parent / 'ulyssix_peers.py'
+_COUNTER = struct.Struct('<I')
+_TOTAL = struct.Struct('<Q')
+_TOTAL_AT = 5 + 20
+
+
+def packet(samples: int, parameters: int, even: bool = True) -> bytes:
+    """Return a datagram of so many samples; uneven counts differ by 2 from their neighbours'."""
+    each = samples // parameters
+    counts = [each + (0 if even else (-1) ** index) for index in range(parameters)]
+    date = ulyssix.PacketTime(45, 12, 34, 56, 789012, ulyssix.WordOrder.FIRST_WORD_HIGH)
+    values = [np.arange(count, dtype=np.float32) for count in counts]
+    times = [3846896.789012 + 0.001 * np.arange(count) for count in counts]
+    return ulyssix.encode(ulyssix.data_packet(1, samples, date, values, times))
+
+
+def copy_columns(datagram: bytes) -> tuple[object, object]:
+    """Copy both columns of a datagram with one parameter and no names: the limit."""
+    samples = np.frombuffer(datagram, SAMPLE, LARGE, FIRST_SAMPLE)
+    return samples['value'].copy(), samples['time'].copy()
+
+
+def rounds_in_turn(*calls: Callable[[], object]) -> NDArray[np.float64]:
+    """
+    Time the calls in turn, so that a change of the machine's pace meets all of them alike.
+
+    Returns seconds a call, shape (calls, ROUNDS).
+    """
+    rounds = [[timeit(call, number=CALLS) / CALLS for call in calls] for _ in range(ROUNDS)]
+    return np.array(rounds).T
+
+
+def decode(goals: Goals) -> None:
+    """Measure the decoder."""
+    rows = []
+    single = packet(LARGE, 1)
+    for count in PARAMETERS:
+        for even in (True, False) if count > 1 else (True,):
+            took, limit = rounds_in_turn(
+                partial(ulyssix.decode, packet(LARGE, count, even)),
+                partial(copy_columns, single))
+            share = float(np.median(limit / took))
+            rate = LARGE / float(np.median(took))
+            rows.append([
+                count, 'even' if even else 'uneven', f'{1e6 * np.median(took):.1f}',
+                f'{1e6 * np.median(limit):.1f}', f'{share:.2f}',
+                goals.at_least(share, SHARE_OF_LIMIT) if even and count <= 50 else '-',
+                f'{rate / 1e6:.0f}', goals.at_least(rate, RATE),
+            ])
+    show(f'Decode {LARGE} samples (float32, float64) a packet, beside the copy of both columns; '
+         'medians', ('parameters', 'counts', 'us', 'limit us', 'share', f'goal {SHARE_OF_LIMIT}',
+                     'M samples/s', f'goal {RATE / 1e6:.0f}'), rows)
+
+
+class Source:
+    """Send packets to the node, each with its number and its time of departure."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.connect(('127.0.0.1', port))
+        self._counter = 0
+
+    def send(self, samples: int, rate: float, seconds: float) -> int:
+        """Send ``rate`` packets a second; return how many there were."""
+        datagram = bytearray(packet(samples, 10))
+        count = round(rate * seconds)
+        begin = time.monotonic()
+        for number in range(count):
+            time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+            self._counter += 1
+            _COUNTER.pack_into(datagram, 0, self._counter)
+            _TOTAL.pack_into(datagram, _TOTAL_AT, time.time_ns())
+            self._socket.send(datagram)
+        return count
+
+
+@contextmanager
+def bridge() -> Iterator[tuple[subprocess.Popen[str], Source, Peer]]:
+    """Run the node and a subscriber; give the node, what feeds it, and the subscriber."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('127.0.0.1', 0))
+        port = probe.getsockname()[1]
+    with (
+        executable('ulyssix_node', *parameters(NAMESPACE, {'port': port})) as node,
+        Peer('subscriber', _PEERS) as subscriber,
+    ):
+        subscriber.ask('open', topics=[TOPIC, BARE])
+        source = Source(port)
+        for _ in range(100):
+            # Until both have found each other.
+            source.send(SMALL, 10, 0.1)
+            if subscriber.ask('wait', topic=TOPIC, timeout=0.1):
+                break
+        else:
+            raise RuntimeError('nothing came through the node')
+        yield node, source, subscriber
+
+
+def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+    """Measure how long a packet takes from sendto() to the subscriber."""
+    rows = []
+    for samples, rate in LATENCIES:
+        with bridge() as (_, source, subscriber), Peer('publisher', _PEERS) as publisher:
+            publisher.ask('open', topic=BARE, samples=samples)
+            through: list[int] = []
+            bare: list[int] = []
+            sent = 0
+            for _ in range(rounds):
+                subscriber.ask('report')
+                publisher.ask('publish', rate=rate, seconds=seconds)
+                time.sleep(0.2)
+                bare += subscriber.ask('report')[BARE][0]
+                sent += source.send(samples, rate, seconds)
+                time.sleep(0.2)
+                through += subscriber.ask('report')[TOPIC][0]
+            median, p99 = np.percentile(through, (50, 99)) / 1e3
+            bare_median, bare_p99 = np.percentile(bare, (50, 99)) / 1e3
+            rows.append([
+                f'{len(packet(samples, 10)) / 1e3:.1f} kB, {rate}/s', f'{median:.0f}',
+                f'{bare_median:.0f}', f'{median / bare_median:.2f}', f'{p99:.0f}',
+                f'{bare_p99:.0f}', f'{p99 / bare_p99:.2f}', sent, sent - len(through)])
+    show(f'sendto() to subscriber of another process, beside a bare rclpy hop of the same '
+         f'message\n({QOS}; in turn, {rounds} x {seconds:g} s each)',
+         ('packets', 'median us', 'bare us', 'ratio', 'p99 us', 'bare p99 us', 'ratio', 'sent',
+          'lost'), rows)
+
+
+def load(goals: Goals, seconds: float = 5.0) -> None:
+    """Measure what the node costs at Altair's 100 packets a second."""
+    rows = []
+    with bridge() as (node, source, subscriber):
+        for samples in (SMALL, LARGE):
+            used, begin = cpu_seconds(node.pid), time.monotonic()
+            source.send(samples, 100, seconds)
+            percent = 100.0 * (cpu_seconds(node.pid) - used) / (time.monotonic() - begin)
+            rows.append([f'{len(packet(samples, 10)) / 1e3:.1f} kB', f'{percent:.1f}',
+                         f'{memory_mb(node.pid):.0f}'])
+    show('ulyssix_node at 100 packets/s with one subscriber',
+         ('packets', 'CPU, % of a core', 'memory, MB'), rows)
+
+
+def throughput(goals: Goals, seconds: float = 4.0) -> None:
+    """Measure the highest rate at which nothing is lost."""
+    rows = []
+    size = len(packet(LARGE, 10)) / 1e3
+    with bridge() as (node, source, subscriber):
+        for rate in THROUGHPUTS:
+            before = subscriber.ask('diagnostics')
+            subscriber.ask('report')
+            used, begin = cpu_seconds(node.pid), time.monotonic()
+            sent = source.send(LARGE, rate, seconds)
+            took = time.monotonic() - begin
+            percent = 100.0 * (cpu_seconds(node.pid) - used) / took
+            after = subscriber.ask('diagnostics')
+            latencies, samples = subscriber.ask('report')[TOPIC]
+            taken = int(after['packets']) - int(before['packets'])
+            lost = sent - len(latencies)
+            rows.append([
+                f'{rate}/s', f'{sent / took:.0f}', sent, taken, len(latencies), lost,
+                f'{samples / took / 1e6:.1f}', f'{percent:.0f}',
+                goals.at_most(lost, 0) if rate <= SUSTAINED else '-'])
+    show(f'Packets of {size:.1f} kB, {LARGE} samples, into a subscriber of another process\n'
+         f'({QOS}; kernel buffer 4 MiB; {seconds:g} s each)',
+         ('asked', 'packets/s', 'sent', 'at the node', 'received', 'lost', 'M samples/s', 'CPU %',
+          f'goal {SUSTAINED}/s'), rows)
+
+
+FIGURES = {'decode': decode, 'latency': latency, 'load': load, 'throughput': throughput}
+
+
+def main(names: list[str] | None = None) -> int:
+    """Print the figures; return 1 if a goal was missed."""
+    goals = Goals()
+    for name in names or FIGURES:
+        FIGURES[name](goals)
+    return int(goals.missed > 0)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

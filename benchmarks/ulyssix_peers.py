@@ -1,0 +1,116 @@
+"""
+The other ends of the Ulyssix benchmark, as peers.py has them for the others.
+
+Roles: ``publisher`` and ``subscriber`` (bare rclpy) of UlyssixPacket. The time of departure in ns
+travels in total_samples, from end to end.
+"""
+
+from __future__ import annotations
+
+from array import array
+import threading
+import time
+from typing import Any
+
+from peers import main, ROLES
+
+DEPTH = 200
+"""Of the node's topic packets, and of every end here."""
+
+
+class _RosRole:
+    def __init__(self) -> None:
+        import rclpy
+        rclpy.init()
+        self.node = rclpy.create_node('bench_ulyssix')
+
+
+class Publisher(_RosRole):
+    """Publish packets from a plain loop: nothing but rclpy."""
+
+    def open(self, topic: str, samples: int) -> None:
+        """Make the publisher of packets with so many samples, and wait for its subscriber."""
+        from xplane_bridge.msg import UlyssixPacket
+        self._publisher = self.node.create_publisher(UlyssixPacket, topic, DEPTH)
+        self._message = UlyssixPacket(
+            counts=array('I', [samples]), values=array('f', bytes(4 * samples)),
+            times=array('q', bytes(8 * samples)))
+        while not self._publisher.get_subscription_count():
+            time.sleep(0.02)
+
+    def publish(self, rate: float, seconds: float) -> int:
+        """Publish ``rate`` packets a second; return how many there were."""
+        count = round(rate * seconds)
+        begin = time.monotonic()
+        for number in range(count):
+            time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+            self._message.total_samples = time.time_ns()
+            self._publisher.publish(self._message)
+        return count
+
+
+class Subscriber(_RosRole):
+    """Take packets, and note how long they were under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from diagnostic_msgs.msg import DiagnosticArray
+        from rclpy.executors import SingleThreadedExecutor
+        self._latencies: dict[str, list[int]] = {}
+        self._samples: dict[str, int] = {}
+        self._diagnostics: dict[str, str] = {}
+        self._diagnosed = threading.Event()
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
+        executor = SingleThreadedExecutor()
+        executor.add_node(self.node)
+        threading.Thread(target=executor.spin, daemon=True).start()
+
+    def open(self, topics: list[str]) -> None:
+        """Subscribe to packets on these topics."""
+        from xplane_bridge.msg import UlyssixPacket
+        for topic in topics:
+            self._latencies[topic] = []
+            self._samples[topic] = 0
+            self.node.create_subscription(
+                UlyssixPacket, topic,
+                lambda message, topic=topic: self._take(topic, message), DEPTH)
+
+    def _take(self, topic: str, message: Any) -> None:
+        self._latencies[topic].append(time.time_ns() - message.total_samples)
+        self._samples[topic] += len(message.values)
+
+    def _take_diagnostics(self, message: Any) -> None:
+        for status in message.status:
+            if status.name.endswith('ulyssix_node: publisher'):
+                self._diagnostics = {item.key: item.value for item in status.values}
+                self._diagnosed.set()
+
+    def wait(self, topic: str, timeout: float = 15.0) -> bool:
+        """Wait for a packet on a topic; return whether one came."""
+        end = time.monotonic() + timeout
+        while not self._latencies[topic] and time.monotonic() < end:
+            time.sleep(0.005)
+        return bool(self._latencies[topic])
+
+    def diagnostics(self) -> dict[str, str]:
+        """Return what the node says of its publisher, from now on."""
+        self._diagnosed.clear()
+        if not self._diagnosed.wait(5.0):
+            raise RuntimeError('no diagnostics came')
+        return self._diagnostics
+
+    def report(self) -> dict[str, tuple[list[int], int]]:
+        """Return by topic, since the last report: latencies in ns, and the samples in all."""
+        report = {
+            topic: (latencies[:], self._samples[topic])
+            for topic, latencies in self._latencies.items()}
+        for topic, latencies in self._latencies.items():
+            del latencies[:len(report[topic][0])]
+            self._samples[topic] -= report[topic][1]
+        return report
+
+
+ROLES.update(publisher=Publisher, subscriber=Subscriber)
+
+if __name__ == '__main__':
+    main()

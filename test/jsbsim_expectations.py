@@ -1,0 +1,71 @@
+"""Hand-written expectations from JSBSim's own properties, for tests of what nodes publish."""
+
+import math
+
+import numpy as np
+
+FOOT = 0.3048
+
+
+def array(vector):
+    """Return a message's vector as an array."""
+    return np.array([vector.x, vector.y, vector.z])
+
+
+def turned(quaternion, vector):
+    """Return a vector turned by a message's quaternion."""
+    w, axis = quaternion.w, np.array([quaternion.x, quaternion.y, quaternion.z])
+    return vector + 2.0 * np.cross(axis, np.cross(axis, vector) + w * np.asarray(vector))
+
+
+def axes_of(quaternion):
+    """Return the three unit vectors, turned by a message's quaternion."""
+    return [turned(quaternion, axis) for axis in np.eye(3)]
+
+
+def body_axes(jsbsim):
+    """Return forward, left and up of the aircraft in east, north, up, from JSBSim's angles."""
+    phi, theta, psi = (jsbsim(f'attitude/{name}-rad') for name in ('phi', 'theta', 'psi'))
+    sin_phi, cos_phi = math.sin(phi), math.cos(phi)
+    sin_theta, cos_theta = math.sin(theta), math.cos(theta)
+    sin_psi, cos_psi = math.sin(psi), math.cos(psi)
+    forward = np.array([cos_theta * sin_psi, cos_theta * cos_psi, sin_theta])
+    # Of level wings, both; the bank turns them about the forward axis.
+    level_left = np.array([-cos_psi, sin_psi, 0.0])
+    level_up = np.array([-sin_theta * sin_psi, -sin_theta * cos_psi, cos_theta])
+    left = cos_phi * level_left + sin_phi * level_up
+    up = cos_phi * level_up - sin_phi * level_left
+    return forward, left, up
+
+
+def velocity_enu(jsbsim):
+    """Return the velocity over ground in east, north, up, m/s."""
+    north, east, down = (
+        jsbsim(f'velocities/v-{name}-fps') * FOOT for name in ('north', 'east', 'down'))
+    return np.array([east, north, -down])
+
+
+def specific_force(jsbsim):
+    """Return all forces but the weight, by the mass, forward, left, up, m/s^2."""
+    x, y, z = (jsbsim(f'forces/fb{axis}-total-lbs') for axis in 'xyz')
+    return np.array([x, -y, -z]) / jsbsim('inertia/mass-slugs') * FOOT
+
+
+def east_north_up(lat_deg, lon_deg):
+    """Return the unit vectors of a place, as rows, in earth-centred axes."""
+    lat, lon = math.radians(lat_deg), math.radians(lon_deg)
+    return np.array([
+        [-math.sin(lon), math.cos(lon), 0.0],
+        [-math.sin(lat) * math.cos(lon), -math.sin(lat) * math.sin(lon), math.cos(lat)],
+        [math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)]])
+
+
+def earth_centred(lat_deg, lon_deg, height):
+    """Return a place on the WGS-84 ellipsoid in earth-centred axes, in metres."""
+    a, f = 6378137.0, 1.0 / 298.257223563
+    squared = f * (2.0 - f)
+    _, _, up = east_north_up(lat_deg, lon_deg)
+    normal = a / math.sqrt(1.0 - squared * up[2] ** 2)
+    return np.array([
+        (normal + height) * up[0], (normal + height) * up[1],
+        (normal * (1.0 - squared) + height) * up[2]])

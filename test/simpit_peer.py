@@ -1,0 +1,105 @@
+"""Plugins for tests of simpit_node, each on a pseudo-terminal of its own."""
+
+import threading
+
+from xplane_bridge.links.serial import SerialLoop
+from xplane_bridge.sessions.simpit import Command, DeviceHandshake, PluginSession, Subscriptions
+
+SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('010401373600')}
+
+
+class _OnPty:
+    """A session at the far end of a pseudo-terminal that a symbolic link leads to."""
+
+    def __init__(self, path, session):
+        self.path = str(path)
+        self.session = session
+        self.failures = []
+        self._open = threading.Event()
+        self.loop = SerialLoop(
+            session, f'pty:{path}', 115200, self._event, self.failures.append)
+        self.loop.start()
+        assert self._open.wait(5.0)
+
+    def _event(self, event, stamp_ns):
+        if hasattr(event, 'is_open'):
+            self._open.set()
+        else:
+            self.heard(event)
+
+    def heard(self, event):
+        """Take an event of the session."""
+
+    def close(self):
+        self.loop.close()
+        assert not self.failures
+
+
+class Plugin(_OnPty):
+    """The measured behaviour of a generation of plugins, in the flight scene."""
+
+    def __init__(self, path, profile, **options):
+        self.events = []
+        super().__init__(path, PluginSession(profile, **options))
+        self.call(self.session.set_flight, True)
+
+    def heard(self, event):
+        self.events.append(event)
+
+    def call(self, function, *arguments):
+        return self.loop.call(function, *arguments)
+
+    def say(self, *messages):
+        for message in messages:
+            self.call(self.session.provide, message)
+
+    @property
+    def commands(self):
+        return [event.message for event in self.events if isinstance(event, Command)]
+
+    @property
+    def channels(self):
+        found = [event.channels for event in self.events if isinstance(event, Subscriptions)]
+        return found[-1] if found else ()
+
+    @property
+    def handshakes(self):
+        return [event.handshake for event in self.events if isinstance(event, DeviceHandshake)]
+
+
+class _Tape:
+    """Answer the first bytes with a SYNACK, and all later ones with the same recording."""
+
+    def __init__(self, synack, recording):
+        self._synack = synack
+        self._recording = recording
+        self._heard = False
+        self._outgoing = []
+
+    def opened(self, now):
+        pass
+
+    def lost(self, now):
+        pass
+
+    def receive(self, channel, data, now):
+        self._outgoing.append(self._recording if self._heard else self._synack)
+        self._heard = True
+        return []
+
+    def poll(self, now):
+        outgoing, self._outgoing = self._outgoing, []
+        return [('serial', data) for data in outgoing]
+
+    def next_deadline(self):
+        return None
+
+    def expired(self):
+        return []
+
+
+class RecordedPlugin(_OnPty):
+    """Bytes that a genuine plugin has written, whatever a device says."""
+
+    def __init__(self, path, framing, recording):
+        super().__init__(path, _Tape(SYNACK[framing], recording))

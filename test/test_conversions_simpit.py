@@ -1,0 +1,80 @@
+"""Axes, groups and attitude of KerbalSimpit, by hand; and what its silence says."""
+
+import math
+
+import pytest
+
+from xplane_bridge.conversions import simpit as conversions
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.protocols import simpit
+from xplane_bridge.sessions.simpit import ActionSilence
+
+
+@pytest.mark.parametrize(('value', 'wire'), [
+    (0.0, 0), (1.0, 32767), (-1.0, -32767), (0.5, 16384), (-0.25, -8192)])
+def test_axis_to_wire(value, wire):
+    assert conversions.axis_to_wire('x', value) == wire
+
+
+@pytest.mark.parametrize('value', [1.0001, -2.0, math.nan, math.inf])
+def test_axis_out_of_range_is_refused_by_name(value):
+    with pytest.raises(ValueError, match='wheel_steer'):
+        conversions.axis_to_wire('wheel_steer', value)
+
+
+@pytest.mark.parametrize(('wire', 'value'), [(32767, 1.0), (-32767, -1.0), (-32768, -1.0), (0, 0)])
+def test_axis_from_wire_stays_in_range(wire, value):
+    assert conversions.axis_from_wire(wire) == value
+
+
+@pytest.mark.parametrize(('controls', 'expected'), [
+    (Controls(elevator=1.0), simpit.Rotation(32767, 0, 0, 1)),
+    (Controls(aileron=-1.0), simpit.Rotation(0, -32767, 0, 2)),
+    (Controls(rudder=0.5), simpit.Rotation(0, 0, 16384, 4)),
+    (Controls(elevator=0.0, rudder=0.0), simpit.Rotation(0, 0, 0, 5)),
+    (Controls(throttle=1.0), None),
+])
+def test_controls_to_rotation(controls, expected):
+    assert conversions.to_rotation(controls) == expected
+
+
+def test_groups_in_bits():
+    assert conversions.groups_in(0) == ()
+    assert conversions.groups_in(0b1000010) == (1, 6)
+
+
+def test_attitude_with_the_left_wing_down_is_a_negative_roll():
+    attitude = simpit.Attitude(270.0, -5.0, 20.0, 0.0, 0.0, 0.0, 0.0)
+    assert conversions.attitude(attitude) == pytest.approx(
+        (1.5 * math.pi, math.radians(-5.0), math.radians(-20.0)))
+
+
+def test_attitude_that_is_not_finite_has_no_orientation():
+    attitude = simpit.Attitude(math.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert conversions.orientation(attitude) is None
+
+
+def ticks(silence, begin, count, step=0.125):
+    return [silence.heard_other(begin + number * step) for number in range(count)]
+
+
+def test_half_a_second_of_other_telemetry_means_once_that_all_groups_are_off():
+    assert ticks(ActionSilence(), 10.0, 12) == [False] * 4 + [True] + [False] * 7
+
+
+def test_status_in_each_frame_keeps_groups_on():
+    silence = ActionSilence()
+    for number in range(100):
+        now = 10.0 + 0.02 * number
+        silence.heard_status(now)
+        assert not silence.heard_other(now + 0.01)
+    assert ticks(silence, 12.0, 8).count(True) == 1
+
+
+def test_game_that_stands_still_turns_no_group_off():
+    silence = ActionSilence()
+    silence.heard_status(10.0)
+    # Five seconds without anything, then the first packets come before the next frame's status.
+    assert ticks(silence, 15.0, 3) == [False] * 3
+    silence.heard_status(15.4)
+    assert ticks(silence, 15.5, 4) == [False] * 4

@@ -1,0 +1,85 @@
+"""The dissector on bytes of Kerbal Simpit, those of genuine plugins among them."""
+
+import io
+import json
+from pathlib import Path
+import sys
+
+import pytest
+
+from xplane_bridge import dissect
+
+VECTORS = json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())
+PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
+TELEMETRY = [
+    vector for vector in VECTORS if vector['name'].startswith('telemetry_')
+    and vector['fields']['decoded']]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs the tool in this process and returns its output lines."""
+    def run(profile, lines, *arguments):
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines.encode())))
+        monkeypatch.setattr(sys, 'stdin', stdin)
+        assert dissect.main(['simpit', '--profile', profile, *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+    return run
+
+
+@pytest.mark.parametrize('vector', TELEMETRY, ids=lambda vector: vector['name'])
+def test_what_genuine_plugins_wrote(run, vector):
+    (line,) = run(PROFILE_OF_ERA[vector['era']], vector['hex'])
+    message = json.loads(line)
+    for name, value in vector['fields']['decoded'].items():
+        assert message[name] == value
+
+
+def test_packets_are_found_across_lines(run):
+    lines = run('v2', 'aa5008 # the head\n0800509a44\n00808642 aa50010b\n07\n')
+    assert [json.loads(line) for line in lines] == [
+        {'message': 'altitude', 'sea_level_m': 1234.5, 'surface_m': 67.25},
+        {'error': 'v2 plugin channel 11 (liquid_fuel_stage): 1 payload bytes, need 8'}]
+
+
+def test_a_bad_packet_costs_no_other_of_its_line(run):
+    lines = run('v2', 'aa50010801' 'aa50031a4d756e')
+    assert [list(json.loads(line)) for line in lines] == [['error'], ['message', 'text']]
+
+
+def test_sides_have_decoders_of_their_own(run):
+    assert json.loads(*run('cobs', '040d02 0f00', '--from', 'bridge')) == {
+        'message': 'action_groups', 'verb': 'activate', 'action_bits': 2}
+    assert json.loads(*run('v1', 'aa5002c80102'))['message'] == 'packet'
+
+
+@pytest.mark.parametrize(('profile', 'record', 'expected'), [
+    ('v0', {'message': 'altitude', 'sea_level_m': 1234.5, 'surface_m': 67.25},
+     'aa50080400509a4400808642'),
+    ('v2', {'message': 'altitude', 'sea_level_m': 1234.5, 'surface_m': 67.25},
+     'aa50080800509a4400808642'),
+    ('v2', {'message': 'action_groups', 'verb': 'activate', 'action_bits': 34}, 'aa50010d22'),
+    ('cobs', {'message': 'handshake', 'handshake': 1, 'rest': '37'}, '010401373600'),
+    ('cobs', {'message': 'custom_action_groups', 'verb': 'toggle', 'groups': [3]}, '040c030f00'),
+    ('cobs', {'message': 'set_action_group', 'custom': False, 'index': 7, 'setting': 1},
+     '043a1d2700'),
+])
+def test_encodes_json(run, profile, record, expected):
+    assert run(profile, json.dumps(record), '--encode') == [expected]
+
+
+def test_the_sender_decides_where_both_ends_have_a_message(run):
+    rotation = json.dumps({'message': 'rotation', 'pitch': 1, 'roll': 2, 'yaw': 3, 'mask': 7})
+    assert run('cobs', rotation, '--encode')[0].startswith('032f')
+    assert run('cobs', rotation, '--encode', '--from', 'bridge')[0].startswith('0310')
+
+
+def test_what_a_profile_has_not_is_refused(run):
+    (line,) = run('v0', '{"message": "orbit"}', '--encode')
+    assert 'orbit' in json.loads(line)['error']
+
+
+def test_profile_is_required(capsys):
+    with pytest.raises(SystemExit):
+        dissect.main(['simpit'])
+    assert '--profile' in capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""XML-RPC calls against servers that answer well, badly, or not at all."""
+
+from contextlib import contextmanager
+import socket
+import threading
+import time
+
+import pytest
+
+from xplane_bridge.links import xmlrpc
+from xplane_bridge.links.udp import LinkError
+
+# As twisted.web.xmlrpc answers a method that returns True.
+GOOD = (
+    b'HTTP/1.0 200 OK\r\nContent-Type: text/xml\r\n\r\n'
+    b"<?xml version='1.0'?><methodResponse><params><param><value><boolean>1</boolean></value>"
+    b'</param></params></methodResponse>')
+FAULT = (
+    b'HTTP/1.0 200 OK\r\nContent-Type: text/xml\r\n\r\n'
+    b"<?xml version='1.0'?><methodResponse><fault><value><struct>"
+    b'<member><name>faultCode</name><value><int>8001</int></value></member>'
+    b'<member><name>faultString</name><value><string>procedure reset not found</string></value>'
+    b'</member></struct></value></fault></methodResponse>')
+
+
+@contextmanager
+def answering(answer):
+    """Serve one connection with these bytes, whatever it asks; give port and request."""
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        listener.listen()
+        requests = []
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(5.0)
+                data = b''
+                while b'</methodCall>' not in data:
+                    data += connection.recv(4096)
+                requests.append(data)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1], requests
+        thread.join(5.0)
+
+
+def test_result_of_a_method():
+    with answering(GOOD) as (port, requests):
+        assert xmlrpc.call('127.0.0.1', port, 'resume', 5.0) is True
+    assert requests[0].startswith(b'POST / HTTP/1.1\r\n')
+    assert b'<methodName>resume</methodName>' in requests[0]
+
+
+@pytest.mark.parametrize(('answer', 'text'), [
+    (FAULT, 'procedure reset not found'),
+    (b'HTTP/1.0 404 Not Found\r\n\r\n', '404 Not Found'),
+    (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'no XML-RPC'),
+    (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'no XML-RPC'),
+    (b'SSH-2.0-OpenSSH\r\n', 'no XML-RPC'),
+    (b'', 'no XML-RPC'),
+])
+def test_what_went_wrong_is_said(answer, text):
+    with answering(answer) as (port, _), pytest.raises(LinkError, match=text) as error:
+        xmlrpc.call('127.0.0.1', port, 'reset', 5.0)
+    assert str(error.value).startswith(f'XML-RPC reset at 127.0.0.1:{port}: ')
+
+
+def test_nobody_there():
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    with pytest.raises(LinkError, match='refused'):
+        xmlrpc.call('127.0.0.1', port, 'pause', 5.0)
+
+
+def test_silence_ends_in_time():
+    with socket.socket() as deaf:
+        deaf.bind(('127.0.0.1', 0))
+        deaf.listen()
+        begin = time.monotonic()
+        with pytest.raises(LinkError, match='timed out'):
+            xmlrpc.call('127.0.0.1', deaf.getsockname()[1], 'pause', 0.2)
+        assert time.monotonic() - begin < 3.0

@@ -1,0 +1,265 @@
+"""xpc_node with several aircraft, with each generation of the plugin, and each X-Plane."""
+
+import math
+
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from jsbsim_expectations import array, axes_of, body_axes, velocity_enu
+from sensor_msgs.msg import Imu, NavSatFix
+from std_srvs.srv import SetBool
+from xpc_peer import paused, turning
+
+from xplane_bridge.msg import AircraftPose, CameraView, FlightControls
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.world import World
+from xplane_bridge.srv import GetTerrain, PlaceAndProbe, RunCommand
+
+NAN = math.nan
+
+
+def controls(**values):
+    names = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+    return FlightControls(**{name: values.get(name, NAN) for name in names})
+
+
+def pose(**values):
+    names = ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
+    return AircraftPose(**{name: values.get(name, NAN) for name in names})
+
+
+# Several aircraft.
+
+def traffic():
+    """Return a world in which aircraft 1 is banked and climbs, far from the local origin."""
+    world = World(Aircraft())
+    other = world.others[0]
+    other.place(
+        lat_deg=47.3, lon_deg=8.9, altitude_msl=2000.0, pitch_deg=10.0, roll_deg=30.0,
+        heading_deg=90.0, speed=60.0)
+    other.yoke_pitch, other.yoke_roll, other.yoke_yaw = 0.1, 0.2, -0.3
+    other.throttle[0], other.flaps, other.speedbrake = 0.6, 0.5, 0.25
+    other.gear[:] = [0.0] * 10
+    world.paused = True
+    return world
+
+
+def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
+    peer = x_plane(traffic)
+    kinds = {'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
+             'controls': FlightControls}
+    for topic, kind in kinds.items():
+        ros.subscribe(kind, f'/aircraft_1/{topic}')
+    ros.start(XpcNode, port=peer.port, aircraft=[0, 1, 7], velocity_stddev=0.5)
+    said = {topic: ros.next(f'/aircraft_1/{topic}') for topic in kinds}
+    fix = said['fix']
+    assert (fix.latitude, fix.longitude, fix.altitude) == pytest.approx((47.3, 8.9, 2000.0))
+    assert fix.header.frame_id == 'aircraft_1/base_link'
+    # Heading east, nose ten degrees up, the right wing thirty down, at 60 m/s.
+    velocity = array(said['fix_velocity'].twist.linear)
+    assert velocity == pytest.approx((59.088, 0.0, 10.419), abs=1e-3)
+    forward, left, up = axes_of(said['imu/data'].orientation)
+    assert forward == pytest.approx((0.98481, 0.0, 0.17365), abs=2e-5)
+    assert left == pytest.approx((-0.08682, 0.86603, 0.49240), abs=2e-5)
+    assert up == pytest.approx((-0.15038, -0.50000, 0.85287), abs=2e-5)
+    # What the simulator does not say of it is marked.
+    imu, odom = said['imu/data'], said['odom']
+    assert imu.orientation_covariance[0] == 0.0
+    assert imu.angular_velocity_covariance[0] == imu.linear_acceleration_covariance[0] == -1.0
+    assert array(odom.twist.twist.linear) == pytest.approx((60.0, 0.0, 0.0), abs=1e-3)
+    assert list(np.diag(odom.twist.covariance.reshape(6, 6))) == [0.25] * 3 + [-1.0] * 3
+    set_to = said['controls']
+    assert (set_to.elevator, set_to.aileron, set_to.rudder) == pytest.approx((0.1, 0.2, -0.3))
+    assert (set_to.throttle, set_to.flaps, set_to.gear, set_to.speedbrake) == pytest.approx(
+        (0.6, 0.5, 0.0, 0.25))
+
+
+def test_topics_that_an_aircraft_has_nothing_for_do_not_exist(ros, x_plane):
+    peer = x_plane(traffic)
+    node = ros.start(XpcNode, port=peer.port, aircraft=[0, 7])
+
+    def topics():
+        return {name for name, _ in node.get_publisher_names_and_types_by_node('xpc_node', '/')}
+
+    ros.wait_for(lambda: '/aircraft_7/controls' in topics(), 'its topics')
+    assert {'/air_data', '/fix', '/aircraft_7/fix', '/aircraft_7/odom'} <= topics()
+    assert '/aircraft_7/air_data' not in topics() and '/aircraft_1/fix' not in topics()
+
+
+def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
+    peer = x_plane(traffic)
+    node = ros.start(
+        XpcNode, port=peer.port, aircraft=[0, 1, 7], command_timeout=0.0, undulation=50.0)
+    ros.wait_for(lambda: all(map(node.last_state, (0, 1, 7))), 'telemetry of all')
+    before = peer.jsbsim('fcs/elevator-cmd-norm'), peer.jsbsim('position/lat-geod-deg')
+    ros.publisher(FlightControls, '/aircraft_1/command/controls').publish(
+        controls(elevator=0.75, aileron=-0.5, rudder=0.25, throttle=1.0, flaps=1.0, gear=1.0,
+                 speedbrake=-0.5))
+    ros.wait_for(lambda: peer.world('others')[0].yoke_pitch == 0.75, 'the yoke')
+    other = peer.world('others')[0]
+    assert (other.yoke_roll, other.yoke_yaw, other.throttle[0], other.flaps, other.gear[0],
+            other.speedbrake) == (-0.5, 0.25, 1.0, 1.0, 1.0, -0.5)
+    ros.publisher(AircraftPose, '/aircraft_7/command/pose').publish(
+        pose(latitude=47.25, longitude=8.25, altitude=1550.0, roll=0.2, pitch=-0.1, heading=1.0))
+    ros.wait_for(lambda: abs(peer.world('others')[6].lat_deg - 47.25) < 1e-9, 'the place')
+    ros.wait_for(lambda: abs(peer.world('others')[6].psi - 1.0) < 1e-5, 'the heading')
+    other = peer.world('others')[6]
+    assert (other.lon_deg, other.altitude_msl) == pytest.approx((8.25, 1500.0), abs=1e-6)
+    assert (other.phi, other.theta) == pytest.approx((0.2, -0.1), abs=1e-5)
+    # Only altitude: where that aircraft is, not the first one.
+    ros.publisher(AircraftPose, '/aircraft_1/command/pose').publish(pose(altitude=2550.0))
+    ros.wait_for(lambda: abs(peer.world('others')[0].altitude_msl - 2500.0) < 1e-6, 'altitude')
+    assert peer.world('others')[0].lat_deg == pytest.approx(47.3, abs=1e-9)
+    assert before == (
+        peer.jsbsim('fcs/elevator-cmd-norm'), peer.jsbsim('position/lat-geod-deg'))
+
+
+def test_aircraft_share_the_budget_alike(ros, x_plane):
+    peer = x_plane()
+    ros.start(XpcNode, port=peer.port, aircraft=[0, 1, 7], max_datagrams_per_second=120.0)
+    for _ in range(2):
+        _, _, values = ros.diagnosed('telemetry')
+    rates = [float(values[f'aircraft {number}: updates/s']) for number in (0, 1, 7)]
+    # Two datagrams each: 60 updates a second in all.
+    assert sum(rates) < 66.0
+    assert min(rates) > 12.0 and max(rates) < min(rates) + 4.0
+
+
+# Generations of the plugin, and of X-Plane.
+
+GENERATIONS = ('1.2.1', 'rc5', 'rc6', 'develop')
+
+
+@pytest.fixture(params=GENERATIONS)
+def generation(request):
+    return request.param
+
+
+@pytest.fixture
+def bridged(ros, x_plane, generation):
+    """Return X-Plane with a plugin of that generation, and the node that has found it out."""
+    peer = x_plane(turning, generation=generation, beacon_interfaces=['127.0.0.1'])
+    # What cannot be told is given.
+    given = {'plugin': 'develop'} if generation == 'develop' else {}
+    node = ros.start(XpcNode, port=peer.port, undulation=0.0, **given)
+    ros.wait_for(lambda: node.session.generation, 'the generation')
+    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    return peer, node
+
+
+def test_each_generation_is_recognised_placed_and_told_what_it_can(ros, bridged, generation):
+    peer, node = bridged
+    assert node.session.generation.value == generation
+    _, _, values = ros.diagnosed('peer', node=node)
+    assert values['plugin generation'] == generation
+
+    # Telemetry.
+    said = paused(ros, peer)
+    exact = 1e-5 if generation in ('1.2.1', 'rc5') else 1e-12
+    fix = said['fix']
+    assert fix.latitude == pytest.approx(peer.jsbsim('position/lat-geod-deg'), abs=exact)
+    assert fix.longitude == pytest.approx(peer.jsbsim('position/long-gc-deg'), abs=exact)
+    assert fix.altitude == pytest.approx(peer.jsbsim('position/h-sl-meters'), abs=1e-3)
+    assert array(said['fix_velocity'].twist.linear) == pytest.approx(
+        velocity_enu(peer.jsbsim), abs=1e-4)
+
+    # Poses.
+    ros.publisher(AircraftPose, '/command/pose').publish(
+        pose(latitude=47.456789, longitude=8.123456, altitude=2345.6, gear=0.0))
+    exact = 1e-5 if generation == '1.2.1' else 1e-9
+    ros.wait_for(
+        lambda: abs(peer.jsbsim('position/lat-geod-deg') - 47.456789) < exact, 'the place')
+    assert peer.jsbsim('position/long-gc-deg') == pytest.approx(8.123456, abs=exact)
+    assert peer.jsbsim('position/h-sl-meters') == pytest.approx(2345.6, abs=1e-3)
+    ros.wait_for(lambda: peer.jsbsim('gear/gear-cmd-norm') == 0.0, 'the gear')
+
+    # Pause.
+    def pause(service):
+        return ros.call(SetBool, service, SetBool.Request(data=True))
+
+    response = pause('/aircraft_0/pause')
+    if generation == '1.2.1':
+        assert not response.success and 'cannot pause a single aircraft' in response.message
+        assert pause('/pause').success
+    else:
+        assert response.success
+    ros.wait_for(lambda: peer.world('planepath')[0] == 1, 'the pause')
+
+
+def test_what_a_generation_cannot_do_is_refused(ros, bridged, generation):
+    peer, node = bridged
+
+    def run(action):
+        return ros.call(RunCommand, '/run_command', RunCommand.Request(
+            name='sim/flight_controls/flaps_down', action=action))
+
+    once, begin, end = run(RunCommand.Request.ONCE), run(1), run(2)
+    terrain = ros.call(GetTerrain, '/get_terrain', GetTerrain.Request(latitude=NAN))
+    placed = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
+        pose=pose(heading=1.0)))
+    has_commands = generation in ('rc6', 'develop')
+    for response, tag in ((once, 'COMM'), (terrain, 'GETT'), (placed, 'POST')):
+        assert response.success == has_commands
+        if not has_commands:
+            assert f'{tag} needs plugin 1.3-rc6 or later; this one is {generation}' == (
+                response.message)
+    for response, tag in ((begin, 'BCOM'), (end, 'ECOM')):
+        assert response.success == (generation == 'develop')
+        if not response.success:
+            assert response.message.startswith(f'{tag} (hold a command) exists only')
+
+    views = ros.publisher(CameraView, '/command/view', 10)
+    refused = node.refused['command/view']
+    views.publish(CameraView(
+        view=CameraView.RUNWAY, place_camera=True, location=[47.5, 8.5, 600.0],
+        direction=[0.0, 0.25, 0.5], zoom=1.0))
+    if has_commands:
+        ros.wait_for(lambda: peer.screen.view and peer.screen.view.camera, 'the camera')
+        assert peer.screen.view.camera.direction[2] == pytest.approx(math.degrees(0.5))
+    else:
+        ros.wait_for(lambda: node.refused['command/view'] == refused + 1, 'the refusal')
+        assert peer.screen.view is None
+    if generation == 'rc5':
+        views.publish(CameraView(
+            view=CameraView.RUNWAY, place_camera=True, location=[47.5, 8.5, 600.0],
+            direction=[NAN] * 3, zoom=1.0))
+        ros.wait_for(lambda: peer.screen.view and peer.screen.view.camera, 'the camera')
+        assert peer.screen.view.camera.loc == (47.5, 8.5, 600.0)
+
+
+def test_a_held_command_is_held_with_the_develop_branch(ros, x_plane):
+    peer = x_plane(generation='develop')
+    node = ros.start(XpcNode, port=peer.port, plugin='develop')
+    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+
+    def run(action):
+        assert ros.call(RunCommand, '/run_command', RunCommand.Request(
+            name='sim/engines/throttle_down', action=action)).success
+
+    run(RunCommand.Request.BEGIN)
+    ros.wait_for(lambda: peer.jsbsim('fcs/throttle-cmd-norm') == 0.0, 'the throttle to be shut')
+    run(RunCommand.Request.END)
+
+
+@pytest.mark.parametrize('version', [9, 10, 11, 12])
+def test_each_x_plane_gives_orientation_and_weather(ros, x_plane, version):
+    peer = x_plane(turning, xplane_version=version)
+    ros.start(XpcNode, port=peer.port)
+    said = paused(ros, peer)
+    # X-Plane 9 has the attitude against its local axes only.
+    for axis, expected in zip(
+            axes_of(said['imu/data'].orientation), body_axes(peer.jsbsim), strict=True):
+        assert axis == pytest.approx(expected, abs=1e-6)
+    air = said['air_data']
+    assert air.static_pressure == pytest.approx(
+        peer.jsbsim('atmosphere/P-psf') * 47.880259, rel=1e-6)
+    assert air.temperature == pytest.approx(peer.jsbsim('atmosphere/T-R') * 5.0 / 9.0, abs=1e-4)
+    assert array(air.wind) == pytest.approx((-7.0, 4.0, -0.5), abs=1e-5)
+    assert air.sideslip == pytest.approx(peer.jsbsim('aero/beta-rad'), abs=1e-6)

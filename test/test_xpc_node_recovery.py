@@ -1,0 +1,424 @@
+"""What xpc_node does when its commander, its peer or it itself goes away."""
+
+import gc
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import process
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.lifecycle import TransitionCallbackReturn
+from sensor_msgs.msg import NavSatFix
+from std_srvs.srv import SetBool
+
+from xplane_bridge.msg import FlightControls, ScreenText
+from xplane_bridge.nodes.xpc import XpcNode
+
+COMMANDER = os.path.join(os.path.dirname(__file__), 'commander.py')
+NAN = float('nan')
+RELEASED = -2.0
+
+
+def commander(topic, **controls):
+    """Run a process that commands without end."""
+    return process(
+        sys.executable, '-P', COMMANDER, topic,
+        *(f'{name}={value}' for name, value in controls.items()))
+
+
+def node_process(port, *arguments):
+    return process('xpc_node', '--ros-args', '-p', f'port:={port}', *arguments)
+
+
+def transition(ros, node, name):
+    return ros.run_in(node, getattr(node, f'trigger_{name}'))
+
+
+def controls(**values):
+    names = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+    return FlightControls(**{name: values.get(name, NAN) for name in names})
+
+
+# The commander goes away.
+
+@pytest.mark.parametrize('action', ['neutral', 'hold', 'release'])
+def test_a_commander_killed_in_flight(ros, x_plane, action):
+    peer = x_plane()
+    node = ros.start(XpcNode, port=peer.port, command_timeout=0.4, on_command_timeout=action)
+    watchdog = node.gates[0].watchdog
+    with commander('/command/controls', elevator=0.1, aileron=0.3, throttle=0.9) as child:
+        ros.wait_for(lambda: peer.jsbsim('velocities/p-rad_sec') > 0.2, 'roll to the right')
+        assert not watchdog.expired
+        killed = time.monotonic()
+        child.kill()
+        ros.wait_for(lambda: watchdog.expired, 'the watchdog')
+    assert 0.3 < time.monotonic() - killed < 3.0
+    level, message, _ = ros.diagnosed('commands', node=node)
+    assert (level, message) == (DiagnosticStatus.WARN, 'commands stopped coming')
+    ailerons, roll = 'fcs/aileron-cmd-norm', 'velocities/p-rad_sec'
+    if action == 'hold':
+        assert peer.jsbsim(ailerons) == pytest.approx(0.3)
+        assert peer.jsbsim(roll) > 0.1
+        assert peer.world('throttle_override') == pytest.approx(0.9)
+        return
+    ros.wait_for(lambda: peer.jsbsim(ailerons) == 0.0, 'the ailerons to be centred')
+    assert peer.jsbsim('fcs/elevator-cmd-norm') == 0.0
+    ros.wait_for(lambda: abs(peer.jsbsim(roll)) < 0.1, 'the roll to end')
+    if action == 'neutral':
+        assert peer.world('throttle_override') == pytest.approx(0.9)
+    else:
+        ros.wait_for(
+            lambda: peer.world('throttle_override') == RELEASED, 'the throttle to be free')
+
+
+def test_the_next_command_arms_the_watchdog_again(ros, x_plane):
+    peer = x_plane()
+    node = ros.start(XpcNode, port=peer.port, command_timeout=0.2)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    rudder = 'fcs/rudder-cmd-norm'
+    for _ in range(2):
+        publisher.publish(controls(rudder=0.5))
+        ros.wait_for(lambda: peer.jsbsim(rudder) == -0.5, 'the rudder')
+        ros.wait_for(lambda: peer.jsbsim(rudder) == 0.0, 'the rudder to be centred')
+    assert node.gates[0].commands == 2
+
+
+def test_the_timeout_may_change_in_flight(ros, x_plane):
+    peer = x_plane()
+    node = ros.start(XpcNode, port=peer.port, command_timeout=1000.0)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    rudder = 'fcs/rudder-cmd-norm'
+    publisher.publish(controls(rudder=0.5))
+    ros.wait_for(lambda: peer.jsbsim(rudder) == -0.5, 'the rudder')
+    # It holds for the command that came before, too.
+    assert ros.change(node, command_timeout=0.1).successful
+    ros.wait_for(lambda: peer.jsbsim(rudder) == 0.0, 'the rudder to be centred')
+    assert ros.change(node, command_timeout=0.0).successful
+    publisher.publish(controls(rudder=0.5))
+    ros.wait_for(lambda: peer.jsbsim(rudder) == -0.5, 'the rudder')
+    ros.diagnosed('commands')
+    assert peer.jsbsim(rudder) == -0.5
+    assert not ros.change(node, command_timeout=-1.0).successful
+    assert not ros.change(node, on_command_timeout='panic').successful
+
+
+def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
+    peer = x_plane()
+    node = ros.start(XpcNode, port=peer.port, aircraft=[0, 1], command_timeout=0.2)
+    publisher = ros.publisher(FlightControls, '/aircraft_1/command/controls')
+    publisher.publish(controls(aileron=0.5, elevator=0.25))
+
+    def yoke():
+        other = peer.world('others')[0]
+        return other.yoke_roll, other.yoke_pitch
+
+    ros.wait_for(lambda: yoke() == (0.5, 0.25), 'the yoke')
+    ros.wait_for(lambda: yoke() == (0.0, 0.0), 'the yoke to be centred')
+    assert node.gates[1].watchdog.expired and not node.gates[0].watchdog.expired
+
+
+# It goes away itself.
+
+def take_everything(ros, peer):
+    """Take what can be taken, by topics and services."""
+    ros.publisher(FlightControls, '/command/controls').publish(
+        controls(elevator=0.2, throttle=0.8))
+    ros.publisher(ScreenText, '/command/text').publish(ScreenText(text='ours'))
+    assert ros.call(SetBool, '/pause', SetBool.Request(data=True)).success
+    ros.wait_for(
+        lambda: peer.world('throttle_override') == pytest.approx(0.8)
+        and peer.world('overrides')['override_joystick']
+        and peer.screen.text and all(peer.world('planepath')), 'all to be taken')
+
+
+def given_back(peer):
+    return (
+        peer.world('throttle_override') == RELEASED
+        and not peer.world('overrides')['override_joystick']
+        and peer.screen.text is None
+        and not any(peer.world('planepath'))
+        and peer.jsbsim('fcs/elevator-cmd-norm') == 0.0)
+
+
+def test_deactivation_gives_back_what_was_taken(ros, x_plane):
+    peer = x_plane()
+    node = ros.start(
+        XpcNode, port=peer.port, command_timeout=0.0, override_joystick=True)
+    for _ in range(2):
+        take_everything(ros, peer)
+        _, _, values = ros.diagnosed('peer', node=node)
+        assert values['taken from the user'] == 'joystick, pause, surfaces, text, throttle'
+        assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
+        ros.wait_for(lambda: given_back(peer), 'all to be given back')
+        _, message, values = ros.diagnosed('peer', node=node)
+        assert (message, values['taken from the user']) == ('not active', 'nothing')
+        assert transition(ros, node, 'activate') == TransitionCallbackReturn.SUCCESS
+
+
+def test_only_what_was_taken_is_given_back(ros, x_plane):
+    peer = x_plane()
+    peer.server.call(lambda world: world.freeze(3, True))
+    peer.server.call(lambda world: world.set_throttle_override(0.5))
+    node = ros.start(XpcNode, port=peer.port)
+    ros.subscribe(NavSatFix, '/fix')
+    ros.next('/fix', 3)
+    assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
+    before = peer.received
+    assert transition(ros, node, 'activate') == TransitionCallbackReturn.SUCCESS
+    ros.next('/fix', 3)
+    assert peer.received > before
+    assert peer.world('planepath')[3] == 1
+    assert peer.world('throttle_override') == 0.5
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_is_ended_gives_back_and_ends_well(ros, x_plane, number):
+    peer = x_plane()
+    arguments = ('-p', 'override_joystick:=true', '-p', 'command_timeout:=0.0')
+    with node_process(peer.port, *arguments) as child:
+        take_everything(ros, peer)
+        child.send_signal(number)
+        sent = time.monotonic()
+        assert child.wait(10.0) == 0
+        assert time.monotonic() - sent < 3.0
+        assert 'Traceback' not in child.stdout.read()
+    ros.wait_for(lambda: given_back(peer), 'all to be given back', 1.0)
+
+
+def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
+    peer = x_plane()
+    node = ros.start(XpcNode, port=peer.port, configure=False)
+    ros.subscribe(NavSatFix, '/fix')
+
+    def links():
+        return [thread for thread in threading.enumerate() if thread.name == 'xpc link']
+
+    def descriptors():
+        return len(os.listdir('/proc/self/fd'))
+
+    assert not links()
+    counts = []
+    for _ in range(4):
+        assert transition(ros, node, 'configure') == TransitionCallbackReturn.SUCCESS
+        assert transition(ros, node, 'activate') == TransitionCallbackReturn.SUCCESS
+        ros.next('/fix', 2)
+        assert len(links()) == 1
+        assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
+        assert transition(ros, node, 'cleanup') == TransitionCallbackReturn.SUCCESS
+        assert not links()
+        counts.append(descriptors())
+    # ROS opens some the first time.
+    assert counts[-1] <= counts[1]
+
+
+@pytest.mark.parametrize('given, sentence', [
+    ({'host': 'no.such.host.invalid'}, "host 'no.such.host.invalid': no IPv4 address found"),
+    ({'bind_address': '203.0.113.1'}, 'UDP 203.0.113.1:0'),
+    ({'aircraft': [0, 20]}, 'parameter aircraft: 20 is not in 0..19; X-Plane crashes on others'),
+    ({'aircraft': [2, 2]}, 'names one twice'),
+    ({'aircraft': []}, 'parameter aircraft: at least one number is needed'),
+    ({'aircraft': ['a']}, "parameter aircraft: 'a' is not in 0..19"),
+    ({'plugin': 'rc9'}, "parameter plugin: 'rc9' is none of auto, 1.2.1, rc5, rc6, develop"),
+    ({'datum': [47.0, 8.0]}, 'parameter datum: expected latitude, longitude and height'),
+    ({'datum': [97.0, 8.0, 0.0]}, 'atitude'),
+    ({'datarefs': ['sim/a', 'x' * 256]}, 'parameter datarefs: GETD name 1 length: got 256'),
+    ({'datarefs': [1, 2]}, 'parameter datarefs: GETD name 1: got 1, expected a string'),
+    ({'undulation': 'high'}, "parameter undulation: expected a number, got 'high'"),
+    ({'geoid_grid': '/no/such/grid.tif'}, '/no/such/grid.tif'),
+])
+def test_a_node_that_cannot_be_configured_says_why_and_leaves_nothing(ros, given, sentence):
+    node = ros.start(XpcNode, configure=False, **given)
+    # What earlier tests left to the collector.
+    gc.collect()
+    before = len(os.listdir('/proc/self/fd')), threading.active_count()
+    assert transition(ros, node, 'configure') == TransitionCallbackReturn.FAILURE
+    assert sentence in node.failed
+    assert (len(os.listdir('/proc/self/fd')), threading.active_count()) == before
+
+
+@pytest.mark.parametrize('content, sentences', [
+    ('port: "often"\n    plugin: 7', ('parameter port', 'parameter plugin')),
+    ('rate: fast', ("parameter rate: expected a number, got 'fast'",)),
+    ('aircraft: [30]', ('parameter aircraft: 30 is not in 0..19',)),
+])
+def test_a_bad_parameter_file_ends_the_process_with_code_1(tmp_path, content, sentences):
+    file = tmp_path / 'bad.yaml'
+    file.write_text(f'/**:\n  ros__parameters:\n    {content}\n')
+    with process('xpc_node', '--ros-args', '--params-file', str(file)) as child:
+        assert child.wait(20.0) == 1
+        output = child.stdout.read()
+    assert 'cannot configure' in output and 'Traceback' not in output
+    for sentence in sentences:
+        assert sentence in output
+
+
+def test_without_autostart_a_manager_starts_the_process(ros, x_plane):
+    peer = x_plane()
+    ros.subscribe(NavSatFix, '/fix')
+    with node_process(peer.port, '-p', 'autostart:=false') as child:
+        for number in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            assert peer.received == 0
+            request = ChangeState.Request()
+            request.transition.id = number
+            assert ros.call(ChangeState, '/xpc_node/change_state', request).success
+        ros.next('/fix', 3)
+        request.transition.id = Transition.TRANSITION_ACTIVE_SHUTDOWN
+        assert ros.call(ChangeState, '/xpc_node/change_state', request).success
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(10.0) == 0
+
+
+# The peer goes away.
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def peer_says(words):
+    return lambda level, message, values: words in message
+
+
+def test_nothing_there_and_then_a_simulator(ros, x_plane):
+    port = free_port()
+    ros.subscribe(NavSatFix, '/fix')
+    ros.start(XpcNode, port=port)
+    level, message, values = ros.diagnosed('peer', peer_says('nothing there'))
+    assert level == DiagnosticStatus.WARN
+    assert 'host and port' in message and values['state'] == 'away'
+    level, message, _ = ros.diagnosed('telemetry')
+    assert (level, message) == (DiagnosticStatus.STALE, 'nothing arrives')
+    peer = x_plane(port=port)
+    appeared = time.monotonic()
+    ros.next('/fix')
+    assert time.monotonic() - appeared < 2.0
+    level, message, values = ros.diagnosed('peer', peer_says('answering'))
+    assert (level, message) == (DiagnosticStatus.OK, 'answering')
+    assert peer.port == port
+
+
+def test_loading_is_told_from_being_away(ros, x_plane):
+    peer = x_plane(beacon_interfaces=['127.0.0.1'])
+    node = ros.start(XpcNode, port=peer.port)
+    ros.subscribe(NavSatFix, '/fix')
+    ros.wait_for(lambda: node.session.beacon, 'a beacon')
+    _, _, values = ros.diagnosed('peer', node=node)
+    assert values['X-Plane version'] == '12100' and values['plugin generation'] == 'rc6'
+    ros.diagnosed('telemetry', lambda level, message, values: level == DiagnosticStatus.OK)
+    peer.server.freeze()
+    frozen = time.monotonic()
+    level, message, _ = ros.diagnosed(
+        'telemetry', lambda level, message, values: level == DiagnosticStatus.STALE)
+    # Within a second it is stale, and then comes the next of the diagnostics.
+    assert time.monotonic() - frozen < 2.5
+    level, message, values = ros.diagnosed('peer', peer_says('not answering'))
+    assert level == DiagnosticStatus.WARN and 'scenery' in message
+    assert values['state'] == 'loading'
+    peer.server.resume()
+    resumed = time.monotonic()
+    ros.next('/fix')
+    assert time.monotonic() - resumed < 2.0
+    ros.diagnosed('peer', peer_says('answering'))
+
+
+def test_the_beacon_of_another_x_plane_on_the_same_computer_is_not_its(ros, x_plane):
+    x_plane(beacon_interfaces=['127.0.0.1'])
+    node = ros.start(XpcNode, port=free_port())
+    ros.diagnosed('peer', peer_says('nothing there'))
+    ros.wait_for(lambda: node.link.counters().received, 'a beacon')
+    assert node.session.beacon is None
+    ros.diagnosed('peer', peer_says('nothing there'), node=node)
+
+
+def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane):
+    peer = x_plane()
+    ros.subscribe(NavSatFix, '/fix')
+    node = ros.start(XpcNode, port=peer.port, command_timeout=0.0, override_joystick=True)
+    ros.next('/fix', 3)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    publisher.publish(controls(throttle=0.5))
+    ros.wait_for(lambda: peer.world('overrides')['override_joystick'], 'the override')
+    peer.server.switch_off()
+    ros.diagnosed('peer', peer_says('nothing there'))
+    # A commander goes on meanwhile; what it said then does not pile up.
+    for step in range(100):
+        publisher.publish(controls(elevator=step / 100.0))
+    peer.server.switch_on()
+    on = time.monotonic()
+    ros.next('/fix')
+    assert time.monotonic() - on < 2.0
+    publisher.publish(controls(elevator=-0.5))
+    ros.wait_for(
+        lambda: peer.jsbsim('fcs/elevator-cmd-norm') == 0.5, 'the elevator')
+    # The new X-Plane knows nothing of the override, so it is asked for again.
+    ros.wait_for(lambda: peer.world('overrides')['override_joystick'], 'the override')
+    assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
+    ros.wait_for(lambda: not peer.world('overrides')['override_joystick'], 'its end')
+
+
+def test_short_freezes_are_survived_without_a_word(ros, x_plane):
+    peer = x_plane()
+    ros.subscribe(NavSatFix, '/fix')
+    ros.start(XpcNode, port=peer.port)
+    for _ in range(3):
+        ros.next('/fix', 3)
+        peer.server.freeze()
+        last = len(ros.messages['/fix'])
+        with pytest.raises(AssertionError):
+            ros.wait_for(lambda: len(ros.messages['/fix']) > last + 2, 'no telemetry', 0.4)
+        peer.server.resume()
+        resumed = time.monotonic()
+        ros.next('/fix', 3)
+        assert time.monotonic() - resumed < 2.0
+
+
+# Somebody sends nonsense.
+
+def nonsense(generator):
+    """Return a datagram that looks like a reply at times."""
+    tag = generator.choice((b'POSI', b'RESP', b'TERR', b'CTRL', b'CONF', b'BECN', b'XXXX', b''))
+    return tag + generator.randbytes(generator.choice((0, 1, 2, 27, 30, 42, 58, 200, 1400)))
+
+
+def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
+    peer = x_plane()
+    ros.subscribe(NavSatFix, '/fix')
+    node = ros.start(XpcNode, port=peer.port, datarefs=['sim/time/paused'])
+    ros.next('/fix', 5)
+    with node.link.lock:
+        addresses = [('127.0.0.1', link.local[1]) for name, link in node.link._links.items()
+                     if name != 'beacon']
+    assert len(addresses) >= 3
+    generator = random.Random(7)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as known, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        known.bind(('127.0.0.1', 0))
+        stranger.bind(('127.0.0.2', 0))
+        for count in range(3000):
+            source = known if count % 3 else stranger
+            source.sendto(nonsense(generator), generator.choice(addresses))
+            if count % 100 == 99:
+                # In time with the node, so that no socket's buffer overflows.
+                ros.wait_for(
+                    lambda count=count: node.link.counters().strangers >= count // 3,
+                    'the strangers to be counted')
+    ros.wait_for(lambda: node.link.counters().strangers == 1000, 'all strangers')
+    level, message, values = ros.diagnosed('link', node=node)
+    assert level == DiagnosticStatus.WARN and 'malformed datagrams' in message
+    assert values['from other addresses, dropped'] == '1000'
+    assert int(values['malformed POSI']) > 50 and int(values['malformed unknown tag']) > 50
+    ros.next('/fix', 5, where=lambda fix: abs(fix.latitude - 47.4) < 0.1)
+    assert node.link._thread.is_alive()

@@ -1,0 +1,70 @@
+"""A captured conversation with X-Plane Connect, played into xpc_node, gives the same topics."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
+
+from captures import pcap
+from sensor_msgs.msg import NavSatFix
+from test_closed_loop import BRIDGE, XpcLoop
+
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.protocols import xpc
+
+PEER = ('127.0.0.1', xpc.PORT)
+EPOCH = 1_700_000_000.0
+
+
+class RecordedLoop(XpcLoop):
+    """The conversation frame by frame, with everything on the wire written down."""
+
+    def __init__(self):
+        super().__init__()
+        self.datagrams = []
+        deliver, collect = self.endpoint.deliver, self.endpoint.collect
+
+        def recorded_deliver(data, sender, now):
+            self.datagrams.append((EPOCH + now, sender, PEER, data))
+            deliver(data, sender, now)
+
+        def recorded_collect():
+            replies = collect()
+            self.datagrams.extend((EPOCH + self.now, PEER, to, data) for data, to in replies)
+            return replies
+
+        self.endpoint.deliver, self.endpoint.collect = recorded_deliver, recorded_collect
+
+
+def test_a_capture_gives_the_positions_that_were_flown(ros, tmp_path):
+    loop = RecordedLoop()
+    flown = [state for _ in range(180) for state in loop.frame()]
+    assert len(flown) > 80
+    assert {sender[0] for _, sender, _, _ in loop.datagrams} == {BRIDGE[0]}
+    path = tmp_path / 'flight.pcap'
+    path.write_bytes(pcap(*loop.datagrams))
+    ros.subscribe(NavSatFix, '/fix', 500)
+    node = ros.start(XpcNode, activate=False, capture_file=str(path), capture_speed=0.0)
+    publisher = node.count_publishers('/fix')
+    assert publisher == 1
+    ros.wait_for(lambda: node.count_subscribers('/fix') == 1, 'the subscriber')
+    node.trigger_activate()
+    ros.wait_for(lambda: len(ros.messages['/fix']) >= len(flown) * 0.9, 'the flight')
+    by_place = {(state.latitude_deg, state.longitude_deg): state for state in flown}
+    stamps = []
+    for message in ros.messages['/fix']:
+        state = by_place[message.latitude, message.longitude]
+        assert message.altitude == state.altitude_msl
+        stamps.append(message.header.stamp.sec + message.header.stamp.nanosec * 1e-9)
+    # The recorded times, not those of the replay.
+    assert EPOCH < stamps[0] < EPOCH + 0.2
+    assert stamps == sorted(stamps)
+    assert stamps[-1] == pytest.approx(EPOCH + 3.0, abs=0.5)
+
+
+def test_a_capture_that_is_none_stops_configuring_with_a_sentence(ros, tmp_path):
+    path = tmp_path / 'flight.pcap'
+    path.write_text('no capture')
+    node = ros.start(XpcNode, capture_file=str(path))
+    assert str(path) in node.failed

@@ -1,0 +1,85 @@
+"""Finding out which X-Plane it is: by asking for two datarefs, or by the rows that come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+
+from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, VERSIONS
+
+VERSION_CHANNEL = 'version'
+
+# xplane_internal_version exists in 11 and 12 only (dataref notes, 5.21); the other in all. So an
+# answer to the second alone is X-Plane 10.
+_DATAREFS = ('sim/version/xplane_internal_version', 'sim/time/total_running_time_sec')
+_FIRST_INDEX = 900
+_RATE = 2
+_PERIOD = 1.0
+_PATIENCE = 1.5
+# Rows in the frame of 8 and later, and no answer to RREF for this long: 8 or 9.
+_ROWS_PATIENCE = 3.0
+_SAME_FRAME_SINCE = 8
+
+_FIRST_WITH_DATAREFS = 10
+
+
+def version_of(number: float) -> int:
+    """Return the version, 10 to 12, of a number like 115501; later ones count as the last."""
+    return min(max(int(number) // 10_000, _FIRST_WITH_DATAREFS), VERSIONS[-1])
+
+
+class VersionFinder:
+    """What is known so far of the version of one X-Plane; begins at ``now``."""
+
+    def __init__(self, now: float) -> None:
+        self._started_at = self._ask_at = now
+        self._number: float | None = None
+        self._answered_at: float | None = None
+        self._framing: int | None = None
+
+    def due(self, now: float) -> list[bytes]:
+        """Return the questions to ask now."""
+        if now < self._ask_at:
+            return []
+        self._ask_at = now + _PERIOD
+        return _requests(_RATE)
+
+    def cancel(self) -> list[bytes]:
+        """Return what ends the questions."""
+        return _requests(0)
+
+    @property
+    def deadline(self) -> float:
+        """Return when due() or found() may have something new."""
+        if self._answered_at is None:
+            return self._ask_at
+        return min(self._ask_at, self._answered_at + _PATIENCE)
+
+    def hear_values(self, values: Mapping[int, float], now: float) -> None:
+        """Take values that came on VERSION_CHANNEL."""
+        number = values.get(_FIRST_INDEX)
+        if number is not None and math.isfinite(number):
+            self._number = number
+        elif self._answered_at is None:
+            self._answered_at = now
+
+    def hear_rows(self, framing: int) -> None:
+        """Note that rows came, in this framing."""
+        self._framing = framing
+
+    def found(self, now: float) -> int | None:
+        """Return the version, None as long as it is not known."""
+        if self._number is not None:
+            return version_of(self._number)
+        if self._framing is not None and self._framing < _SAME_FRAME_SINCE:
+            return self._framing
+        if self._answered_at is not None:
+            return _FIRST_WITH_DATAREFS if now - self._answered_at >= _PATIENCE else None
+        if self._framing is not None and now - self._started_at >= _ROWS_PATIENCE:
+            return _FIRST_WITH_DATAREFS - 1
+        return None
+
+
+def _requests(rate: int) -> list[bytes]:
+    return [encode(RrefRequest(rate, _FIRST_INDEX + number, name))
+            for number, name in enumerate(_DATAREFS)]
