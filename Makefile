@@ -18,10 +18,10 @@ VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
 # With a symbolic-link install only these need a build; edited Python files are live at once.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
-	config/*.yaml resource/*) $(wildcard tools/*)
+	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test demo bench lint shell clean
+.PHONY: build test demo experiment experiment-table bench lint shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -52,6 +52,17 @@ test: $(BUILT)
 
 demo: $(BUILT)
 	@$(RUN) demo $(DEMO_ARGS)
+
+# make experiment SIM=xplane12 SCENARIO=racetrack [SPEED=4] [LOCKSTEP=1] [HOST=192.168.1.20]
+SIM ?= xpc
+SCENARIO ?= steps
+experiment: $(BUILT)
+	@$(RUN) experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
+		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) $(EXPERIMENT_ARGS)
+
+# The table in docs/experiments.md: the same scenario and autopilot on each simulator.
+experiment-table: $(BUILT)
+	@$(RUN) python3 -P -m xplane_bridge.experiments.table docs/experiments.md $(TABLE_ARGS)
 
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)

@@ -6,14 +6,15 @@ Simulator, datagrams, session and conversions are the real ones; only sockets an
 
 from dataclasses import replace
 import math
+from pathlib import Path
 
 import pytest
 
 from xplane_bridge.autopilot import Autopilot, Measurement, Target
 from xplane_bridge.conversions import frames, huginn, xplane
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments.demo import STEPS
 from xplane_bridge.experiments.response import step_response
+from xplane_bridge.experiments.scenario import load
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
@@ -26,6 +27,8 @@ from xplane_bridge.sessions.xpc import Telemetry, XpcSession
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
+SCENARIO = load(str(Path(__file__).parent.parent / 'scenarios' / 'steps.yaml'))
+STEPS = [event for event in SCENARIO.events if event.expect]
 FRAME = 1.0 / 60.0
 BRIDGE = ('127.0.0.1', 50000)
 
@@ -150,23 +153,24 @@ def fly(loop, law, seconds, log):
 
 
 @pytest.mark.parametrize('make_loop', [XpcLoop, FdmdataLoop])
-@pytest.mark.parametrize('step', STEPS, ids=lambda step: step.quantity)
+@pytest.mark.parametrize('step', STEPS, ids=str)
 def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, step):
     loop, law, log = make_loop(), Autopilot(), []
     # Huginn does not say its throttle: engaging is not free of a bump there.
     fly(loop, law, 3.0 if make_loop is XpcLoop else 40.0, log)
-    start = getattr(law.target, step.quantity)
+    (quantity, change), = step.value.items()
+    start = getattr(law.target, quantity)
     values = {name: getattr(law.target, name) for name in ('altitude', 'heading', 'airspeed')}
-    values[step.quantity] += step.change
+    values[quantity] += change
     law.target = Target(**values)
     begun = len(log)
-    fly(loop, law, step.duration, log)
+    fly(loop, law, step.expect.until - step.at, log)
     response = step_response(
         [time for time, _ in log[begun:]],
-        [getattr(now, step.quantity) for _, now in log[begun:]],
-        start, start + step.change, step.band)
-    assert response.settling <= step.settling
-    assert response.overshoot <= step.overshoot
+        [getattr(now, quantity) for _, now in log[begun:]],
+        start, start + change, step.expect.band)
+    assert response.settling <= step.expect.settling
+    assert response.overshoot <= step.expect.overshoot
     assert loop.session.statistics.lost == 0
 
 

@@ -52,6 +52,9 @@ def bridge_parameters(
 ) -> dict[str, Any]:
     """Return the parameters of the bridge's node; ``data_port`` is where rows come to."""
     given: dict[str, Any] = {'host': host, **peer.parameters}
+    if lockstep:
+        # The world waits for commands; the watchdog, which does not, would command instead.
+        given['command_timeout'] = 0.0
     rate = 0.0 if lockstep else RATE * speed
     if peer.name == 'fdmdata':
         return given | {'data_port': port, 'controls_port': port + 1}

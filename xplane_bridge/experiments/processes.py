@@ -24,12 +24,23 @@ class Processes:
         self._log_path = log
         self._log: TextIO | None = None
         self._running: list[tuple[str, subprocess.Popen[str]]] = []
+        self._copiers: list[threading.Thread] = []
 
     def __enter__(self) -> Processes:
         self._log = open(self._log_path, 'w', encoding='utf-8')
         return self
 
     def __exit__(self, *_: object) -> None:
+        # A second signal must not leave some of them behind; each has its time to end.
+        handlers = {number: signal.signal(number, signal.SIG_IGN)
+                    for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._end()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _end(self) -> None:
         for _name, process in reversed(self._running):
             if process.poll() is None:
                 # One that is stopped would not hear of its end.
@@ -40,6 +51,8 @@ class Processes:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+        for copier in self._copiers:
+            copier.join(_PATIENCE)
         if self._log is not None:
             self._log.close()
 
@@ -79,7 +92,9 @@ class Processes:
         watchdog.cancel()
         if not line or process.poll() not in (None, 0):
             raise RuntimeError(f'{executable} did not start: {line or "it printed nothing"}')
-        threading.Thread(target=self._copy, args=(process.stdout,), daemon=True).start()
+        copier = threading.Thread(target=self._copy, args=(process.stdout,), daemon=True)
+        copier.start()
+        self._copiers.append(copier)
         return line
 
     def failed(self) -> str | None:

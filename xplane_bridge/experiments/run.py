@@ -14,6 +14,7 @@ import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
+from rclpy.time import Time
 from std_srvs.srv import SetBool
 
 from xplane_bridge.conversions.units import DEGREE
@@ -157,6 +158,8 @@ class Run:
             self._hold(now)
             with monitor.arrived:
                 monitor.arrived.wait(_TICK)
+        self.flown = self._scenario.duration
+        self._judge_steps()
 
     def _fly_in_lockstep(self) -> None:
         last = -math.inf
@@ -168,6 +171,7 @@ class Run:
                 last = stamp
                 if stamp >= self.begin + self._scenario.duration:
                     self.flown = self._scenario.duration
+                    self._judge_steps()
                     return
                 self._act(stamp)
             self._controls.publish(command or self._own_command(stamp))
@@ -211,8 +215,15 @@ class Run:
             else:
                 values.update({name: 0.0 for name in event.value if name in _SURFACES})
                 self._let_go()
-        return _controls({
+        return self._command({
             name: 0.0 if math.isnan(value) else value for name, value in values.items()})
+
+    def _command(self, values: Mapping[str, float]) -> FlightControls:
+        """Return a command of these; the others stay as they are."""
+        command = FlightControls(**{name: values.get(name, math.nan) for name in CONTROLS})
+        # As the autopilot's: the stamp of the telemetry that it answers.
+        command.header.stamp = Time(seconds=self._monitor.stamps['imu/data']).to_msg()
+        return command
 
     # What happens.
 
@@ -262,9 +273,9 @@ class Run:
             return
         event, end, _ = self._held
         if now < end:
-            self._controls.publish(_controls(event.value))
+            self._controls.publish(self._command(event.value))
             return
-        self._controls.publish(_controls({
+        self._controls.publish(self._command({
             name: 0.0 for name in event.value if name in _SURFACES}))
         self._let_go()
 
@@ -371,8 +382,3 @@ class Run:
                     {name: Series(np.asarray(times) - self.begin, np.asarray(values))}, made)))
             except ValueError as error:
                 self._view.say(str(error))
-
-
-def _controls(values: Mapping[str, float]) -> FlightControls:
-    """Return a command of these; the others stay as they are."""
-    return FlightControls(**{name: values.get(name, math.nan) for name in CONTROLS})

@@ -1,0 +1,146 @@
+"""Scenario files: what is right is understood, what is wrong is said in a sentence."""
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from xplane_bridge.experiments import scenario, settings
+from xplane_bridge.experiments.guidance import Guidance
+from xplane_bridge.experiments.scenario import Route, ScenarioError
+from xplane_bridge.experiments.settings import Settings
+
+SHIPPED = sorted((Path(__file__).parent.parent / 'scenarios').glob('*.yaml'))
+GOOD = """
+duration: 20
+events:
+  - {at: 1, engage: true}
+  - at: 2
+    change: {heading_deg: 90}
+    expect: {until: 12, band_deg: 3, settling: 9, overshoot: 0.1}
+  - {at: 12, target: {altitude: 900, airspeed: 45}}
+criteria:
+  - {quantity: roll_deg, statistic: max_abs, from: 2, at_most: 30}
+"""
+
+
+def parsed(text):
+    return scenario.parse('mine', yaml.safe_load(text))
+
+
+def test_degrees_become_radians_and_events_are_in_order():
+    found = parsed(GOOD.replace('at: 1,', 'at: 1.5,'))
+    assert [event.at for event in found.events] == [1.5, 2.0, 12.0]
+    assert found.events[1].value == {'heading': pytest.approx(math.pi / 2)}
+    assert found.events[1].expect.band == pytest.approx(math.pi / 60)
+    assert found.events[2].value == {'altitude': 900.0, 'airspeed': 45.0}
+    assert str(found.events[1]) == 'heading by +90 deg'
+    assert math.isnan(found.criteria[0].end)
+
+
+@pytest.mark.parametrize(('old', 'new', 'sentence'), [
+    ('duration: 20', 'duration: -1', 'duration: expected above 0, got -1'),
+    ('duration: 20', 'length: 20', "'length' is not known, expected duration"),
+    ('duration: 20\n', '', 'the file: duration is missing'),
+    ('{at: 1, engage: true}', '{at: 1, engage: 1}', 'expected true or false, got 1'),
+    ('{at: 1, engage: true}', '{at: 1}', 'expected one of engage, controls'),
+    ('{at: 1, engage: true}', '{at: 3, engage: true}',
+     'change at 2 s: the autopilot is not engaged then'),
+    ('{at: 1, engage: true}', '{at: 99, engage: true}', 'events[0].at: 99 s is after the end'),
+    ('heading_deg: 90', 'heading: 90', "'heading' is not known"),
+    ('heading_deg: 90', 'heading_deg: 0', 'a change of 0 is none'),
+    ('heading_deg: 90', 'heading_deg: .nan', 'expected a number, got nan'),
+    ('heading_deg: 90', 'heading_deg: east', "expected a number, got 'east'"),
+    ('until: 12', 'until: 30', 'expect.until: 30 s is after the end, 20 s'),
+    ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, wind: [1, 2]',
+     'expected [east, north, up] in m/s, got [1, 2]'),
+    ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, controls: {elevator: 0.1}',
+     'controls need "for"'),
+    ('at: 12, target: {altitude: 900, airspeed: 45}',
+     'at: 12, controls: {elevator: 0.1}, for: 1', 'the autopilot is engaged then'),
+    ('statistic: max_abs', 'statistic: biggest', "got 'biggest'"),
+    (', at_most: 30', '', 'expected at_least, at_most or both'),
+    ('quantity: roll_deg', 'figure: roll', '"statistic" belongs to a quantity'),
+])
+def test_a_mistake_is_said_with_its_place(old, new, sentence):
+    text = GOOD.replace(old, new)
+    assert text != GOOD
+    with pytest.raises(ScenarioError) as error:
+        parsed(text)
+    assert sentence in str(error.value)
+
+
+def test_a_file_that_is_not_yaml_and_one_that_is_not_there(tmp_path):
+    bad = tmp_path / 'bad.yaml'
+    bad.write_text('duration: [')
+    with pytest.raises(ScenarioError, match=r'bad\.yaml is not YAML'):
+        scenario.load(str(bad))
+    with pytest.raises(ScenarioError, match='expected a file, or one of bad'):
+        (tmp_path / 'scenarios').mkdir()
+        bad.rename(tmp_path / 'scenarios' / 'bad.yaml')
+        scenario.find('good', str(tmp_path))
+
+
+def test_without_criteria_it_proves_nothing():
+    with pytest.raises(ScenarioError, match='proves nothing'):
+        parsed('{duration: 3, events: [], criteria: []}')
+
+
+@pytest.mark.parametrize('path', SHIPPED, ids=lambda path: path.stem)
+def test_shipped_scenarios_are_understood(path):
+    found = scenario.load(str(path))
+    assert found.description
+    settings.check(Settings(), found)
+
+
+def test_five_scenarios_ship():
+    assert [path.stem for path in SHIPPED] == [
+        'engine_out', 'link_loss', 'racetrack', 'steps', 'turbulence']
+
+
+@pytest.mark.parametrize(('given', 'name', 'sentence'), [
+    ({'host': '10.0.0.2'}, 'turbulence', 'cannot be told wind at 15 s, turbulence at 15 s'),
+    ({'host': '10.0.0.2'}, 'engine_out', 'cannot be told engine_failed at 10 s'),
+    ({'host': '10.0.0.2'}, 'link_loss', 'cannot be told link_down at 6 s'),
+    ({'host': '10.0.0.2', 'seed': 3, 'loss': 0.1}, 'steps', 'cannot be told seed, loss'),
+    ({'host': '10.0.0.2', 'lockstep': True}, 'steps', 'cannot be told lockstep'),
+    ({'host': '10.0.0.2', 'speed': 2.0}, 'steps', 'cannot be told speed'),
+    ({'sim': 'fdmdata', 'lockstep': True}, 'steps', 'fdmdata has no time on its wire'),
+    ({'sim': 'fdmdata', 'speed': 2.0}, 'steps', 'fdmdata has no time on its wire'),
+    ({'lockstep': True}, 'link_loss', 'goes in real time only, for link_down'),
+    ({'lockstep': True, 'speed': 2.0}, 'steps', 'leave out speed'),
+    ({'lockstep': True, 'loss': 0.1}, 'steps', 'leave out loss'),
+    ({'sim': 'msfs'}, 'steps', "no simulator 'msfs'"),
+    ({'port': 5000}, 'steps', '--port belongs to --host'),
+    ({'speed': 0.0}, 'steps', 'expected above 0'),
+])
+def test_what_cannot_be_had_is_refused_with_a_sentence(given, name, sentence):
+    path, = (path for path in SHIPPED if path.stem == name)
+    with pytest.raises(ScenarioError) as error:
+        settings.check(Settings(**given), scenario.load(str(path)))
+    assert sentence in str(error.value)
+
+
+def test_a_real_simulator_takes_what_its_wire_carries():
+    path, = (path for path in SHIPPED if path.stem == 'racetrack')
+    settings.check(Settings(sim='xplane12', host='10.0.0.2', port=49001), scenario.load(str(path)))
+
+
+def test_guidance_turns_to_the_leg_and_passes_waypoints():
+    guidance = Guidance(Route(0.0, ((1000.0, 0.0), (1000.0, 1000.0)), 200.0, 300.0), 50.0, 20.0)
+    # On the leg east: its course. 300 m right (south) of it: 45 degrees to the left of it.
+    assert guidance.heading(1.0, 100.0, 20.0) == pytest.approx(math.pi / 2)
+    assert guidance.heading(2.0, 100.0, -280.0) == pytest.approx(math.pi / 4)
+    assert not guidance.passed
+    # 150 m before the corner at (1050, 20), 10 m south: the next leg goes north at east 1050.
+    heading = guidance.heading(3.0, 900.0, 10.0)
+    assert guidance.passed == [(3.0, pytest.approx(10.0))]
+    assert heading == pytest.approx(math.atan2(150.0, 300.0))
+    assert not guidance.done
+    guidance.heading(4.0, 1050.0, 900.0)
+    assert not guidance.done
+    guidance.heading(5.0, 1055.0, 1021.0)
+    assert guidance.done
+    assert guidance.passed[-1] == (5.0, pytest.approx(5.0))
+    assert guidance.heading(6.0, 1050.0, 1500.0) == pytest.approx(0.0, abs=1e-9)

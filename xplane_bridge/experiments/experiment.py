@@ -1,0 +1,289 @@
+"""experiment: fly a scenario on a simulator, record it, and judge it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+
+from xplane_bridge.experiments import analysis, peers, scenario as scenarios, verdict
+from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.processes import Processes
+from xplane_bridge.experiments.run import ExperimentFailure, Run
+from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.experiments.view import View
+
+PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the results go; an empty name leaves one out."""
+
+    recording: str
+    picture: str
+    figures: str
+    log: str
+
+
+def fly(
+    scenario: Scenario, settings: Settings, files: Files, namespace: str, title: str
+) -> int:
+    """
+    Fly a scenario with processes of its own; write the files, print the report.
+
+    Return PASSED, MISSED, NOT_FLOWN (with a sentence on stderr) or INTERRUPTED.
+    """
+    try:
+        settings_module.check(settings, scenario)
+    except ScenarioError as error:
+        print(f'experiment: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN
+    # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = Node('experiment', namespace=namespace, parameter_overrides=[
+        Parameter('use_sim_time', value=settings.simulated_time)])
+    monitor = Monitor(node, namespace)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    spinner = threading.Thread(target=_spin, args=(executor,), daemon=True)
+    spinner.start()
+    run: Run | None = None
+    code = NOT_FLOWN
+    with tempfile.TemporaryDirectory() as scratch:
+        recording = files.recording or os.path.join(scratch, 'flight.mcap')
+        try:
+            with Processes(files.log) as processes:
+                view = View(monitor)
+                autopilot = _start(processes, view, settings, scenario, recording, namespace)
+                run = Run(node, namespace, scenario, monitor, view, processes, autopilot,
+                          settings.lockstep)
+                with view:
+                    run.fly()
+            code = PASSED
+        except KeyboardInterrupt:
+            print('interrupted; this is what was flown until here', flush=True)
+            code = INTERRUPTED
+        except (ExperimentFailure, RuntimeError, OSError) as error:
+            print(f'experiment: {error}', file=sys.stderr, flush=True)
+        finally:
+            executor.shutdown()
+            spinner.join(5.0)
+            node.destroy_node()
+            rclpy.try_shutdown()
+        if run is not None and run.flown > 0.0:
+            code = _report(scenario, settings, files, recording, namespace, title, run, code)
+    return code
+
+
+def _start(
+    processes: Processes, view: View, settings: Settings, scenario: Scenario, recording: str,
+    namespace: str,
+) -> int:
+    """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
+    peer = settings.peer
+    host, port = settings.host, settings.port or peer.port
+    simulated = {'use_sim_time': True} if settings.simulated_time else {}
+    data_port = 49000 if peer.name == 'xplane6' else 49003
+    if not host:
+        host, port, data_port = '127.0.0.1', peers.free_ports(peer.ports), peers.free_ports(1)
+        processes.start('simulator_node', peers.ros_arguments(namespace, {
+            'face': peer.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
+            'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
+            'delay': settings.delay, 'jitter': settings.jitter,
+            # Where stamps are simulated time the bridge publishes them, and the one clock.
+            'publish_clock': False, **scenario.initial}))
+    elif scenario.initial:
+        view.say(f'{host} begins where it is: initial is for a simulator of this package')
+    processes.start(peer.node, peers.ros_arguments(namespace, peers.bridge_parameters(
+        peer, host, port, settings.speed, settings.simulated_time, settings.lockstep, data_port)))
+    autopilot = processes.start('autopilot_node', peers.ros_arguments(
+        namespace, {**simulated, 'lockstep': settings.lockstep},
+        {'command/controls': 'autopilot/controls'} if settings.lockstep else None))
+    command = recorder(recording, namespace)
+    if command[0] == 'record':
+        processes.start_and_wait(command[0], command[1:])
+    else:
+        processes.start(command[0], command[1:])
+    where = settings.host or f'simulator_node as {peer.name}'
+    view.say(f'{where}, port {port}; {peer.node}; autopilot_node; {command[0]} to {recording}')
+    return autopilot.pid
+
+
+def recorder(path: str, namespace: str) -> list[str]:
+    """Return the command that records: rosbag2 with its MCAP storage if it is there, or record."""
+    if shutil.which('ros2') and all(
+        importlib.util.find_spec(name) for name in ('ros2bag', 'rosbag2_py')
+    ):
+        return ['ros2', 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
+                f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
+    return ['record', '--output', path, '--namespace', namespace]
+
+
+def _spin(executor: SingleThreadedExecutor) -> None:
+    with suppress(ExternalShutdownException):
+        executor.spin()
+
+
+def _report(
+    scenario: Scenario, settings: Settings, files: Files, recording: str, namespace: str,
+    title: str, run: Run, code: int,
+) -> int:
+    """Print and write what was flown; return the experiment's exit code."""
+    try:
+        flight = analysis.load(recording, namespace, run.begin)
+    except (ImportError, OSError, ValueError) as error:
+        print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN if code == PASSED else code
+    figures = analysis.figures(flight, run.flown)
+    if scenario.route is not None:
+        passed = run.guidance.passed if run.guidance is not None else []
+        figures['route'] = {
+            'reached': len(passed),
+            'cross_track': max((abs(across) for _, across in passed), default=float('nan')),
+        }
+    steps = []
+    for made in run.made:
+        if made.event.expect is not None:
+            with suppress(ValueError):
+                steps.append((made.event, verdict.flown_step(flight.series, made)))
+    figures['steps'] = [
+        {'quantity': step.quantity, 'begin': step.begin, 'start': step.start,
+         'target': step.target, 'rise': step.response.rise, 'settling': step.response.settling,
+         'overshoot': step.response.overshoot, 'error': step.response.error}
+        for _, step in steps]
+    try:
+        judgements = verdict.judge(scenario, flight, figures, run.flown, steps)
+    except KeyError as error:
+        print(f'experiment: scenario {scenario.name}: {error.args[0]}', file=sys.stderr)
+        return NOT_FLOWN
+    print('\nSummary')
+    for line in _lines(figures, [step for _, step in steps], flight):
+        print(f'  {line}')
+    if files.recording:
+        print(f'  recorded {_recorded(files, flight)} in {files.recording}')
+    if files.picture:
+        _draw(flight, files.picture, title)
+    if files.figures:
+        _write(files.figures, {
+            'scenario': scenario.name, 'settings': settings.figures(), 'begin': run.begin,
+            'flown': run.flown, 'complete': code == PASSED,
+            'passed': code == PASSED and all(judgement.passed for judgement in judgements),
+            'criteria': [
+                {'criterion': j.criterion, 'value': j.value, 'passed': j.passed}
+                for j in judgements],
+            'events': [{'at': made.at, 'event': str(made.event)} for made in run.made],
+            'figures': figures})
+        print(f'  figures: {files.figures}')
+    if code != PASSED:
+        return code
+    for judgement in judgements:
+        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement.criterion}: '
+              f'{judgement.value:.4g}')
+    if not all(judgement.passed for judgement in judgements):
+        return MISSED
+    print('  all criteria are met', flush=True)
+    return PASSED
+
+
+def _lines(
+    figures: dict[str, Any], steps: Sequence[verdict.FlownStep], flight: analysis.Flight
+) -> list[str]:
+    """Return the summary of what was flown, line by line."""
+    lines = [str(step) for step in steps]
+    tracking = []
+    for name, found in figures['tracking'].items():
+        unit, factor = verdict.UNITS[name]
+        tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
+    if tracking:
+        lines.append(f'error from the target, rms: {", ".join(tracking)}')
+    if figures['activity']:
+        lines.append('command travel: ' + ', '.join(
+            f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()))
+    lines.append('rates: ' + ', '.join(
+        f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
+        if found['messages'] > 1))
+    for name, what in (('telemetry', 'datagram in the kernel to a subscriber of another process'),
+                       ('loop', 'datagram in the kernel to the command made of it')):
+        if name in figures['latency']:
+            found = figures['latency'][name]
+            lines.append(f'latency, {what}: median {found["median"] * 1e3:.2f} ms, p99 '
+                         f'{found["p99"] * 1e3:.2f} ms')
+    link = figures['link']
+    if link:
+        lines.append(', '.join(
+            f'{key} {link[key]}' for key in ('requests', 'replies', 'lost') if key in link))
+    return lines
+
+
+def _recorded(files: Files, flight: analysis.Flight) -> str:
+    """Return how much was recorded, and how much was lost if the recorder says so."""
+    with open(files.log, encoding='utf-8') as log:
+        for line in log:
+            if line.startswith(f'{files.recording}: '):
+                return line.split(': ', 1)[1].strip()
+    return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
+
+
+def _draw(flight: analysis.Flight, path: str, title: str) -> None:
+    try:
+        from xplane_bridge.experiments.picture import draw_flight
+        draw_flight(flight, path, title)
+        print(f'  picture: {path}')
+    except ImportError as error:
+        print(f'  no picture: {error}')
+
+
+def _write(path: str, figures: dict[str, Any]) -> None:
+    with open(path, 'w', encoding='utf-8') as stream:
+        json.dump(verdict.plain(figures), stream, indent=2, allow_nan=False)
+        stream.write('\n')
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
+    parser = argparse.ArgumentParser(prog='experiment', description=__doc__)
+    parser.add_argument('--scenario', default='steps', help='name or file (%(default)s)')
+    settings_module.add_options(parser)
+    parser.add_argument('--output', default='', metavar='PREFIX',
+                        help='of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
+    parser.add_argument('--no-record', action='store_true', help='do not keep the recording')
+    parser.add_argument('--namespace', default='/experiment', help='(%(default)s)')
+    arguments = parser.parse_args(settings_module.without_ros_arguments(
+        sys.argv[1:] if argv is None else argv))
+    try:
+        scenario = scenarios.load(scenarios.find(
+            arguments.scenario, get_package_share_directory('xplane_bridge')))
+    except ScenarioError as error:
+        print(f'experiment: {error}', file=sys.stderr)
+        return NOT_FLOWN
+    settings = settings_module.from_options(arguments)
+    prefix = arguments.output or f'{settings.sim}_{scenario.name}'
+    files = Files('' if arguments.no_record else f'{prefix}.mcap', f'{prefix}.png',
+                  f'{prefix}.json', f'{prefix}.log')
+    return fly(scenario, settings, files, f'/{arguments.namespace.strip("/")}',
+               f'{scenario.name} on {settings.host or settings.sim}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

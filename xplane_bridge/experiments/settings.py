@@ -1,0 +1,112 @@
+"""What an experiment is asked for, and whether it can be had. Pure."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+import math
+from typing import Any
+
+from xplane_bridge.experiments.peers import Peer, PEERS
+from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+
+_FAULTS = ('loss', 'delay', 'jitter')
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    How a scenario is flown.
+
+    ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the usual one.
+    """
+
+    sim: str = 'xpc'
+    host: str = ''
+    port: int = 0
+    speed: float = 1.0
+    lockstep: bool = False
+    seed: int = 0
+    loss: float = 0.0
+    delay: float = 0.0
+    jitter: float = 0.0
+
+    @property
+    def peer(self) -> Peer:
+        """Return the simulator."""
+        return PEERS[self.sim]
+
+    @property
+    def simulated_time(self) -> bool:
+        """Tell whether stamps are the simulator's time."""
+        return self.lockstep or self.speed != 1.0
+
+    def figures(self) -> dict[str, Any]:
+        """Return them by name, for the report."""
+        return asdict(self)
+
+
+def check(settings: Settings, scenario: Scenario) -> None:
+    """Raise ScenarioError with a sentence for what cannot be had."""
+    if settings.sim not in PEERS:
+        raise ScenarioError(
+            f'there is no simulator {settings.sim!r}: expected one of {", ".join(PEERS)}')
+    if not 0.0 < settings.speed < math.inf:
+        raise ScenarioError(f'speed is {settings.speed}, expected above 0')
+    default = Settings()
+    if settings.host:
+        given = [name for name in ('speed', 'lockstep', 'seed', *_FAULTS)
+                 if getattr(settings, name) != getattr(default, name)]
+        wanted = given + scenario.needs_simulator()
+        if wanted:
+            raise ScenarioError(
+                f'a real simulator ({settings.host}) cannot be told {", ".join(wanted)}: its wire '
+                'carries none of that; leave --host out to fly a simulator of this package')
+    elif settings.port:
+        raise ScenarioError('--port belongs to --host; a simulator of ours takes a free port')
+    if settings.simulated_time and not settings.peer.has_time:
+        raise ScenarioError(
+            f'{settings.sim} has no time on its wire, so it can be flown in real time only: '
+            'leave out speed and lockstep')
+    if settings.simulated_time and scenario.needs_real_time():
+        raise ScenarioError(
+            f'scenario {scenario.name} goes in real time only, for '
+            f'{", ".join(scenario.needs_real_time())}: without commands and telemetry simulated '
+            'time stands still')
+    if settings.lockstep and settings.speed != 1.0:
+        raise ScenarioError('lockstep is as fast as it can be: leave out speed')
+    if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):
+        raise ScenarioError('in lockstep the simulator waits for what gets lost: leave out '
+                            + ', '.join(name for name in _FAULTS if getattr(settings, name)))
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options that Settings are made of."""
+    default = Settings()
+    parser.add_argument('--sim', default=default.sim, metavar='SIM',
+                        help=f'{", ".join(PEERS)} (%(default)s)')
+    parser.add_argument('--host', default='', help='a real simulator, instead of one of ours')
+    parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
+    parser.add_argument('--speed', type=float, default=1.0,
+                        help='simulated seconds a second (%(default)s)')
+    parser.add_argument('--lockstep', action='store_true',
+                        help='a frame passes when its command has come: the same seed gives the '
+                        'same flight, as fast as can be')
+    parser.add_argument('--seed', type=int, default=0, help='of turbulence and of faults')
+    parser.add_argument('--loss', type=float, default=0.0, metavar='P',
+                        help='probability to lose a datagram, each way')
+    parser.add_argument('--delay', type=float, default=0.0, metavar='S',
+                        help='seconds that a datagram takes, each way')
+    parser.add_argument('--jitter', type=float, default=0.0, metavar='S',
+                        help='most seconds that it takes in addition')
+
+
+def from_options(arguments: Namespace) -> Settings:
+    """Return the settings that the options ask for."""
+    return Settings(**{name: getattr(arguments, name) for name in Settings.__slots__})
+
+
+def without_ros_arguments(argv: Sequence[str]) -> list[str]:
+    """Return the arguments without those that a launch file appends."""
+    return list(argv[:argv.index('--ros-args')] if '--ros-args' in argv else argv)
