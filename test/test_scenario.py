@@ -144,3 +144,11 @@ def test_guidance_turns_to_the_leg_and_passes_waypoints():
     assert guidance.done
     assert guidance.passed[-1] == (5.0, pytest.approx(5.0))
     assert guidance.heading(6.0, 1050.0, 1500.0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_example_in_the_document_is_one():
+    text = (SHIPPED[0].parent.parent / 'docs' / 'experiments.md').read_text()
+    example = text.split('```yaml\n')[1].split('```')[0]
+    found = parsed(example)
+    assert len(found.events) == 6
+    assert found.route is not None

@@ -229,11 +229,9 @@ def _lines(
             found = figures['latency'][name]
             lines.append(f'latency, {what}: median {found["median"] * 1e3:.2f} ms, p99 '
                          f'{found["p99"] * 1e3:.2f} ms')
-    link = figures['link']
-    if link:
-        lines.append(', '.join(
-            f'{key} {link[key]}' for key in ('requests', 'replies', 'lost') if key in link))
-    return lines
+    link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
+            if key in figures['link']]
+    return lines + ([', '.join(link)] if link else [])
 
 
 def _recorded(files: Files, flight: analysis.Flight) -> str:

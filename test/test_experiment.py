@@ -1,0 +1,211 @@
+"""An experiment as a user runs it: flown, recorded, judged, and read back."""
+
+import json
+import math
+import shutil
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('rosbags', reason='reading back needs rosbags')
+
+from harness import process  # noqa: E402
+from xplane_bridge.experiments import analysis, experiment  # noqa: E402
+from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS  # noqa: E402
+
+SHORT = """
+duration: {duration}
+initial: {{altitude: 1200.0, heading_deg: 200.0, airspeed: 48.0}}
+events:
+  - {{at: 0.0, controls: {{elevator: 0.08}}, for: 0.5}}
+  - {{at: 0.6, engage: true}}
+  - {{at: 0.8, turbulence: [15.0, 4]}}
+  - {{at: 1.0, change: {{heading_deg: 30.0}}}}
+criteria:
+  - {{quantity: pitch_deg, statistic: rise, to: 0.8, at_least: 0.3}}
+  - {{quantity: roll_deg, statistic: max, from: 1.0, at_least: 5.0}}
+  - {{quantity: altitude, statistic: first, at_least: 1195.0, at_most: 1205.0}}
+  - {{quantity: heading_deg, statistic: first, at_least: 195.0, at_most: 205.0}}
+"""
+
+
+def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeout=100):
+    file = tmp_path / f'{name}.yaml'
+    file.write_text(scenario.format(duration=duration))
+    with process('experiment', '--scenario', str(file), '--output', str(tmp_path / name),
+                 *arguments) as child:
+        output, _ = child.communicate(timeout=timeout)
+    return child.returncode, output
+
+
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane6', 'fdmdata'])
+def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim):
+    code, output = fly(tmp_path, '--sim', sim)
+    log = (tmp_path / 'flight.log').read_text()
+    assert code == 0, output + log
+    assert 'all criteria are met' in output
+    assert 'Traceback' not in log
+    assert (tmp_path / 'flight.png').read_bytes().startswith(b'\x89PNG')
+    figures = json.loads((tmp_path / 'flight.json').read_text())
+    assert figures['passed'] and figures['complete']
+    assert len(figures['criteria']) == 4
+    assert [event['event'] for event in figures['events']][1] == 'engage'
+    assert figures['figures']['rates']['imu/data']['rate'] > 20.0
+    assert 0.0 < figures['figures']['latency']['loop']['median'] < 0.5
+    flight = analysis.load(tmp_path / 'flight.mcap')
+    assert flight.namespace == '/experiment'
+    time, roll = flight.series['roll']
+    assert math.degrees(roll.max()) == pytest.approx(figures['criteria'][1]['value'], abs=1e-3)
+    assert (time[1:] >= time[:-1]).all()
+
+
+def test_a_missed_criterion_fails(tmp_path):
+    code, output = fly(tmp_path, '--no-record', duration=1.5, scenario=SHORT.replace(
+        'from: 1.0, at_least: 5.0', 'at_least: 60.0'))
+    assert code == 1, output
+    assert 'MISSED  max of roll_deg at least 60' in output
+    assert not (tmp_path / 'flight.mcap').exists()
+    assert not json.loads((tmp_path / 'flight.json').read_text())['passed']
+
+
+def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
+    """Exactly the same: no tolerance. Another seed is another turbulence."""
+    flights = []
+    for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
+        code, output = fly(tmp_path, '--lockstep', '--seed', seed, name=name)
+        assert code == 0, output
+        series = analysis.load(tmp_path / f'{name}.mcap').series
+        flights.append([
+            dict(zip(*(part.tolist() for part in series[quantity].between(0.0, 4.0)), strict=True))
+            for quantity in ('altitude', 'roll', 'heading', 'command_elevator')])
+    assert len(flights[0][0]) >= 4 * 60
+    assert flights[0] == flights[1]
+    assert flights[0] != flights[2]
+
+
+def test_faster_than_real_time(tmp_path):
+    code, output = fly(tmp_path, '--speed', '3', '--sim', 'xplane12', duration=6.0)
+    assert code == 0, output
+    flight = analysis.load(tmp_path / 'flight.mcap')
+    imu = flight.topics['imu/data']
+    simulated = imu.stamps[-1] - imu.stamps[0]
+    # Without its first and last second, which are starting and ending.
+    assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 2.0
+
+
+@pytest.mark.parametrize(('arguments', 'sentence'), [
+    (('--scenario', 'nosuch'), 'one of engine_out, link_loss, racetrack, steps, turbulence'),
+    (('--scenario', 'turbulence', '--host', '127.0.0.1'), 'cannot be told wind at 15 s'),
+    (('--sim', 'fdmdata', '--lockstep'), 'no time on its wire'),
+])
+def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
+    with process('experiment', *arguments, '--output', str(tmp_path / 'none')) as child:
+        output, _ = child.communicate(timeout=30)
+    assert child.returncode == 2
+    assert sentence in output
+    assert not list(tmp_path.iterdir())
+
+
+REAL = """
+duration: {duration}
+events:
+  - {{at: 0.2, engage: true}}
+  - {{at: 0.5, change: {{heading_deg: 20.0}}}}
+criteria:
+  - {{quantity: roll_deg, statistic: max, at_least: 4.0}}
+"""
+
+
+def test_a_simulator_elsewhere_is_joined(tmp_path, simulator):
+    port = simulator('xpc', '--heading', '10')
+    code, output = fly(tmp_path, '--host', '127.0.0.1', '--port', str(port), scenario=REAL)
+    assert code == 0, output
+    assert f'127.0.0.1, port {port}' in output
+
+
+def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, simulator):
+    port = simulator('xpc')
+    file = tmp_path / 'flight.yaml'
+    file.write_text(REAL.format(duration=60))
+    with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
+                 '--host', '127.0.0.1', '--port', str(port)) as child:
+        for line in child.stdout:
+            if 'heading by' in line:
+                break
+        simulator.children[0].kill()
+        output, _ = child.communicate(timeout=40)
+    assert child.returncode == 2
+    assert 'telemetry stopped; ' in output
+    assert not json.loads((tmp_path / 'flight.json').read_text())['complete']
+
+
+def test_the_recorder_is_rosbag2_where_that_is(monkeypatch):
+    monkeypatch.setattr(shutil, 'which', lambda name: f'/opt/{name}')
+    monkeypatch.setattr(experiment.importlib.util, 'find_spec', lambda name: name)
+    assert experiment.recorder('a.mcap', '/uav') == [
+        'ros2', 'bag', 'record', '--storage', 'mcap', '--output', 'a.mcap', '--regex',
+        '^(/uav/.*|/diagnostics|/clock|/tf|/tf_static)$']
+    monkeypatch.setattr(experiment.importlib.util, 'find_spec', lambda name: None)
+    assert experiment.recorder('a.mcap', '/uav')[0] == 'record'
+
+
+def test_a_recording_that_is_none_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match='no recording'):
+        analysis.load(tmp_path / 'no.mcap')
+    (tmp_path / 'bad.mcap').write_bytes(b'nothing')
+    with pytest.raises(ValueError, match='not read as a recording'):
+        analysis.load(tmp_path / 'bad.mcap')
+
+
+def test_parameters_of_the_bridge():
+    lockstep = bridge_parameters(PEERS['xpc'], 'h', 1, 1.0, True, True, 2)
+    assert (lockstep['rate'], lockstep['command_timeout'], lockstep['stamp']) == (
+        0.0, 0.0, 'simulator')
+    fast = bridge_parameters(PEERS['xplane12'], 'h', 1, 4.0, True, False, 2)
+    assert (fast['rate'], fast['version'], fast['data_port']) == (200.0, '12', 2)
+    plain = bridge_parameters(PEERS['fdmdata'], 'h', 10, 1.0, False, False, 2)
+    assert (plain['data_port'], plain['controls_port']) == (10, 11)
+    assert 'stamp' not in plain
+    assert free_ports(2) > 0
+
+
+def test_compare_runs_says_how_far_two_flights_are_apart(tmp_path):
+    code, output = fly(tmp_path, duration=1.5, scenario=SHORT.replace(
+        'from: 1.0, at_least: 5.0', 'at_least: 0.0'))
+    assert code == 0, output
+    bag, picture = str(tmp_path / 'flight.mcap'), tmp_path / 'both.png'
+    from pathlib import Path
+    script = Path(__file__).parent.parent / 'examples' / 'compare_runs.py'
+    with process(sys.executable, '-P', str(script), bag, bag, '--tolerance', '0', '--picture',
+                 str(picture)) as child:
+        output, _ = child.communicate(timeout=60)
+    assert child.returncode == 0, output
+    assert output.splitlines()[1].split() == ['altitude', '0', '0']
+    assert picture.read_bytes().startswith(b'\x89PNG')
+
+
+def test_the_table_of_the_document_is_made_of_the_figures():
+    from xplane_bridge.experiments import table
+
+    def result(settling, passed):
+        return {'criteria': [{'passed': True}, {'passed': passed}], 'figures': {
+            'steps': [{'quantity': 'heading', 'start': 0.0, 'target': math.pi / 3, 'rise': 10.0,
+                       'settling': settling, 'overshoot': 0.012}],
+            'tracking': {'heading': {'rms': math.pi / 180}}, 'activity': {}, 'latency': {},
+            'rates': {'imu/data': {'rate': 50.0}}}}
+
+    rows = table.rows({'xpc': result(15.5, True), 'fdmdata': result(None, False)})
+    assert rows[0] == ['', 'xpc', 'fdmdata']
+    assert ['criteria met', '2 of 2', '1 of 2'] in rows
+    assert ['heading +60 deg: settling', '15.5 s', '-'] in rows
+    assert ['heading +60 deg: overshoot', '1.2%', '1.2%'] in rows
+    assert ['heading error, rms', '1.00 deg', '1.00 deg'] in rows
+    document = 'before\n<!-- table begin -->\nold\n<!-- table end -->\nafter\n'
+    text = table.put(document, table.markdown(rows))
+    assert 'old' not in text and '| criteria met | 2 of 2 | 1 of 2 |' in text
+    assert text.startswith('before\n') and text.endswith('after\n')
+    with pytest.raises(ValueError, match='no <!-- table begin'):
+        table.put('nothing', '')

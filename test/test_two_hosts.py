@@ -1,0 +1,92 @@
+"""Simulator on one host, bridge and controller on another: two network namespaces, one cable."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('rosbags', reason='reading back needs rosbags')
+
+from harness import process  # noqa: E402
+from xplane_bridge.experiments import analysis  # noqa: E402
+
+SIMULATOR, CONTROLLER = '10.213.77.1', '10.213.77.2'
+DELAY, LOSS = 0.02, 0.02
+SCENARIO = """
+duration: 8.0
+events:
+  - {at: 0.5, engage: true}
+  - {at: 1.0, change: {heading_deg: 20.0}}
+criteria:
+  - {quantity: roll_deg, statistic: max, from: 1.0, at_least: 5.0}
+  - {quantity: altitude_error, statistic: max_abs, from: 1.0, at_most: 10.0}
+  - {figure: rates.imu/data.rate, at_least: 8.0}
+"""
+
+
+def run(*command):
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+@pytest.fixture
+def hosts():
+    """Return the names of two namespaces that are joined, and whether netem delays between."""
+    if shutil.which('ip') is None:
+        pytest.skip('needs the command ip (iproute2)')
+    names = [f'xpb{os.getpid()}{end}' for end in 'ab']
+    made = []
+    try:
+        try:
+            for name in names:
+                run('ip', 'netns', 'add', name)
+                made.append(name)
+            run('ip', 'link', 'add', names[0], 'netns', names[0], 'type', 'veth',
+                'peer', 'name', names[1], 'netns', names[1])
+            for name, address in zip(names, (SIMULATOR, CONTROLLER), strict=True):
+                run('ip', '-n', name, 'address', 'add', f'{address}/24', 'dev', name)
+                run('ip', '-n', name, 'link', 'set', name, 'up')
+                run('ip', '-n', name, 'link', 'set', 'lo', 'up')
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip('needs the privilege to make network namespaces: '
+                        + (getattr(error, 'stderr', '') or str(error)).strip())
+        yield names, all(_netem(name) for name in names)
+    finally:
+        for name in made:
+            run('ip', 'netns', 'delete', name)
+
+
+def _netem(name):
+    """Delay and lose on the way out; tell whether the kernel can do that."""
+    try:
+        run('tc', '-n', name, 'qdisc', 'add', 'dev', name, 'root', 'netem',
+            'delay', f'{DELAY * 1e3:.0f}ms', 'loss', f'{LOSS:.0%}')
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(('face', 'sim'), [(('xpc',), 'xpc'), (('xplane',), 'xplane12')])
+def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path, face, sim):
+    (far, near), netem = hosts
+    faults = () if netem else ('--delay', str(DELAY), '--loss', str(LOSS))
+    scenario = tmp_path / 'two.yaml'
+    scenario.write_text(SCENARIO)
+    with process('ip', 'netns', 'exec', far, 'simulator', *face, '--host', SIMULATOR,
+                 '--no-beacon', *faults) as simulator:
+        assert SIMULATOR in simulator.stdout.readline()
+        with process('ip', 'netns', 'exec', near, 'experiment', '--sim', sim,
+                     '--host', SIMULATOR, '--scenario', str(scenario),
+                     '--output', str(tmp_path / 'two')) as experiment:
+            output, _ = experiment.communicate(timeout=90)
+    log = (tmp_path / 'two.log').read_text()
+    assert experiment.returncode == 0, output + log
+    assert 'Traceback' not in log
+    flight = analysis.load(tmp_path / 'two.mcap')
+    if sim == 'xpc':
+        # It was a bad network indeed: a request and its reply are lost with 1 - 0.98^2.
+        link = analysis.figures(flight)['link']
+        assert int(link['lost']) > 0, link

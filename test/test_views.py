@@ -1,0 +1,93 @@
+"""The Foxglove layout and the RViz config, as far as can be seen without a screen."""
+
+import json
+from pathlib import Path
+import re
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from harness import process  # noqa: E402
+from xplane_bridge.experiments.definitions import message_class  # noqa: E402
+
+RESOURCE = Path(__file__).parent.parent / 'resource'
+NAMESPACE = '/experiment'
+
+
+def layout():
+    return json.loads((RESOURCE / 'foxglove_layout.json').read_text())
+
+
+def rviz():
+    return yaml.safe_load((RESOURCE / 'experiment.rviz').read_text())
+
+
+def panels(tree):
+    """Return the panels of a layout's tree, each half of which must be there."""
+    if isinstance(tree, str):
+        return [tree]
+    assert tree['direction'] in ('row', 'column')
+    return panels(tree['first']) + panels(tree['second'])
+
+
+def strings(value):
+    if isinstance(value, dict):
+        return [text for pair in value.items() for part in pair for text in strings(part)]
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+def paths():
+    """Return all topics with their fields, such as ('/experiment/fix', ['altitude'])."""
+    found = {}
+    for text in strings(layout()['configById']) + strings(rviz()):
+        match = re.fullmatch(r'(/[a-z_]+(?:/[a-z_]+)*)((?:\.[a-z_]+)*)', text)
+        if match:
+            found.setdefault(match[1], set()).add(match[2].lstrip('.'))
+    return found
+
+
+def test_each_panel_is_placed_and_configured():
+    found = layout()
+    placed = panels(found['layout'])
+    assert sorted(placed) == sorted(found['configById'])
+    assert {name.split('!')[0] for name in placed} == {'map', '3D', 'Plot', 'DiagnosticSummary'}
+
+
+def test_rviz_shows_odometry_and_path_in_the_frame_of_odom():
+    manager = rviz()['Visualization Manager']
+    assert manager['Global Options']['Fixed Frame'] == 'odom'
+    odometry = [display for display in manager['Displays']
+                if display['Class'] == 'rviz_default_plugins/Odometry']
+    assert [display['Keep'] for display in odometry] == [1, 2000]
+    assert {display['Topic']['Value'] for display in odometry} == {f'{NAMESPACE}/odom'}
+
+
+def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
+    wanted = paths()
+    assert {f'{NAMESPACE}/fix', f'{NAMESPACE}/odom', '/diagnostics'} <= set(wanted)
+    port = simulator('xpc')
+    scope = ('--ros-args', '-r', f'__ns:={NAMESPACE}')
+    with process('xpc_node', *scope, '-p', f'port:={port}'), process('autopilot_node', *scope):
+        def types():
+            known = {topic: kinds for topic, kinds in ros.observer.get_topic_names_and_types()
+                     if ros.observer.count_publishers(topic)}
+            return known if set(wanted) <= set(known) else None
+
+        known = ros.wait_for(types, f'the topics {sorted(wanted)}')
+    for topic, fields in wanted.items():
+        kind, = known[topic]
+        for field in fields:
+            message = message_class(kind)()
+            for part in filter(None, field.split('.')):
+                assert hasattr(message, part), f'{topic} ({kind}) has no {field}'
+                message = getattr(message, part)
+            if field:
+                assert isinstance(message, float)
+    assert known[f'{NAMESPACE}/fix'] == ['sensor_msgs/msg/NavSatFix']
+    assert known[f'{NAMESPACE}/odom'] == ['nav_msgs/msg/Odometry']
