@@ -27,11 +27,12 @@ def fixes(ros, tmp_path, datagrams, expected, **parameters):
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*datagrams))
     ros.subscribe(NavSatFix, '/fix', 500)
+    # At full speed a publisher that keeps the last ten would lose some.
     node = ros.start(XplaneUdpNode, activate=False, capture_file=str(path), capture_speed=0.0,
-                     host=X_PLANE[0], **parameters)
+                     host=X_PLANE[0], **{'qos_overrides./fix.publisher.depth': 500}, **parameters)
     ros.wait_for(lambda: node.count_subscribers('/fix') == 1, 'the subscriber')
     node.trigger_activate()
-    ros.wait_for(lambda: len(ros.messages['/fix']) >= expected, 'the flight')
+    ros.wait_for(lambda: len(ros.messages['/fix']) >= expected, f'{expected} positions')
     return ros.messages['/fix']
 
 

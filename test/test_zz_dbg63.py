@@ -1,0 +1,93 @@
+"""A captured conversation with X-Plane, played into xplane_udp_node, gives the same topics."""
+
+import struct
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
+
+from captures import pcap
+from sensor_msgs.msg import NavSatFix
+
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane_udp import XPlane
+
+X_PLANE, SENDS_FROM = ('10.0.0.2', 49000), ('10.0.0.2', 49001)
+BRIDGE = ('10.0.0.1', 40001)
+EPOCH = 1_700_000_000.0
+FRAME = 1.0 / 60.0
+
+
+def fixes(ros, tmp_path, datagrams, expected, **parameters):
+    """Play a capture; return the messages on fix once as many as expected are there."""
+    path = tmp_path / 'flight.pcap'
+    path.write_bytes(pcap(*datagrams))
+    ros.subscribe(NavSatFix, '/fix', 500)
+    # At full speed a publisher that keeps the last ten would lose some.
+    node = ros.start(XplaneUdpNode, activate=False, capture_file=str(path), capture_speed=0.0,
+                     host=X_PLANE[0], **{'qos_overrides./fix.publisher.depth': 500}, **parameters)
+    ros.wait_for(lambda: node.count_subscribers('/fix') == 1, 'the subscriber')
+    node.trigger_activate()
+    try:
+        ros.wait_for(lambda: len(ros.messages['/fix']) >= expected, 'x', 3)
+    except AssertionError:
+        print('GOT', len(ros.messages['/fix']), expected, node.session.statistics, node.session.peer_state, node.link.counters(), node._incomplete, node.session._feeds.aircraft.state.settled, sorted(set(node.session._feeds.aircraft.state.indices)-node.session._feeds.aircraft.state.seen)); raise
+    return ros.messages['/fix']
+
+
+def test_datarefs_of_a_capture(ros, tmp_path):
+    # What the node asks is recorded from the node itself.
+    asker = ros.start(XplaneUdpNode, activate=False, version='12', host='127.0.0.1')
+    session = asker.session
+    world = World(Aircraft())
+    xplane = XPlane(world, 12)
+    datagrams, flown = [], {}
+    session.start(0.0)
+    for tick in range(3000):
+        now = tick * 0.001
+        for _, data in session.poll(now):
+            datagrams.append((EPOCH + now, BRIDGE, X_PLANE, data))
+            xplane.handle(data, BRIDGE)
+        if tick % 17 == 0:
+            world.advance(0.017)
+            flown[world.aircraft.state.lon_deg] = world.aircraft.state.altitude_msl
+            for data, to in xplane.frame(now):
+                datagrams.append((EPOCH + now, SENDS_FROM, to, data))
+                session.receive('telemetry', data, now)
+    session.stop(3.0)
+    count = session.statistics.updates
+    assert count > 100
+    messages = fixes(ros, tmp_path, datagrams, 0.9 * count, version='12', undulation=0.0)
+    for message in messages:
+        assert message.altitude == flown[message.longitude]
+    first = messages[0].header.stamp
+    assert EPOCH < first.sec + first.nanosec * 1e-9 < EPOCH + 1.0
+
+
+def test_rows_of_a_capture_with_one_port_both_ways(ros, tmp_path):
+    def rows(sender, receiver, n):
+        position = struct.pack('<i8f', 18, 47.0, 8.0 + n / 1024, 1000.0, *[0.0] * 5)
+        others = b''.join(struct.pack('<i8f', row, *[0.0] * 8) for row in (
+            1, 2, 8, 12, 13, 16, 17, 19, 23))
+        data = b'DATA\0' + b'0' + position + others + b'0'
+        return (EPOCH + n / 20, (sender, 49000), (receiver, 49000), data)
+
+    datagrams = []
+    for n in range(50):
+        datagrams.append(rows('10.0.0.2', '10.0.0.1', n))
+        # Our own rows, which must not be taken for X-Plane's.
+        datagrams.append(rows('10.0.0.1', '10.0.0.2', n + 500))
+    messages = fixes(ros, tmp_path, datagrams, 45, version='6', data_port=49000)
+    assert {message.longitude for message in messages} <= {8.0 + n / 1024 for n in range(50)}
+
+
+def test_a_capture_that_is_none_stops_configuring_with_a_sentence(ros, tmp_path):
+    path = tmp_path / 'flight.pcap'
+    path.write_text('no capture')
+    assert str(path) in ros.start(XplaneUdpNode, capture_file=str(path)).failed
+    node = ros.start(XplaneUdpNode, namespace='two', capture_file=str(path), discover=True)
+    assert 'give host' in node.failed
