@@ -24,6 +24,8 @@ ELEVATOR_STEP = 2.0 ** -20
 """What the elevator grows by from command to command: exact as a float32."""
 
 _NS = 1_000_000_000
+# For what discovery has to bring about.
+_PATIENCE = 15.0
 
 
 # A peer with the XPC format.
@@ -217,9 +219,12 @@ class Publisher(_RosRole):
             message = self.kinds[kind]()
             message.header.frame_id = 'base_link'
             self._publishers[topic] = (publisher, message)
+        end = time.monotonic() + _PATIENCE
         while not all(
             publisher.get_subscription_count() for publisher, _ in self._publishers.values()
         ):
+            if time.monotonic() > end:
+                raise RuntimeError(f'nobody subscribes to all of {list(self._publishers)}')
             time.sleep(0.02)
 
     def publish(
@@ -292,9 +297,9 @@ class Subscriber(_RosRole):
 
         return take
 
-    def wait(self, topic: str, timeout: float = 15.0) -> bool:
+    def wait(self, topic: str) -> bool:
         """Wait for a message on a topic; return whether one came."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + _PATIENCE
         while not self._samples[topic] and time.monotonic() < end:
             time.sleep(0.005)
         return bool(self._samples[topic])

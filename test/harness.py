@@ -198,7 +198,7 @@ def process(*command, **environment):
         if child.poll() is None:
             child.send_signal(signal.SIGTERM)
             try:
-                child.wait(5)
+                child.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 child.kill()
         child.stdout.close()
