@@ -263,14 +263,19 @@ class Subscriber(_RosRole):
         self._samples: dict[str, list[tuple[int, int, int]]] = {}
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._spin)
         self._thread.start()
 
     def close(self) -> None:
         """Stop to spin, and say good-bye."""
-        self._executor.shutdown()
+        self._stopping = True
         self._thread.join()
         super().close()
+
+    def _spin(self) -> None:
+        while not self._stopping:
+            self._executor.spin_once(timeout_sec=0.2)
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
         """Subscribe to topics of the kinds given."""
@@ -297,9 +302,9 @@ class Subscriber(_RosRole):
 
         return take
 
-    def wait(self, topic: str) -> bool:
+    def wait(self, topic: str, timeout: float = _PATIENCE) -> bool:
         """Wait for a message on a topic; return whether one came."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + timeout
         while not self._samples[topic] and time.monotonic() < end:
             time.sleep(0.005)
         return bool(self._samples[topic])

@@ -412,8 +412,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self._force_difference = xplane.force_difference(position, state, rows)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
-        if not self.active:
-            return
         if state is None:
             self._incomplete += 1
             return
