@@ -130,3 +130,12 @@ def test_xplane_udp_node_flies(ros, simulator):
     ros.subscribe(NavSatFix, '/uav3/fix')
     with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
         assert ros.next('/uav3/fix', 5).latitude != 0.0
+
+
+def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
+    from xplane_bridge.msg import SimpitAltitude
+    port = tmp_path / 'ksp'
+    simulator('simpit', '--port', f'pty:{port}', '--profile', 'v0')
+    ros.subscribe(SimpitAltitude, '/kerbal/altitude')
+    with launched('simpit', 'namespace:=kerbal', f'port:={port}', 'profile:=v0'):
+        assert ros.next('/kerbal/altitude', 3)
