@@ -380,6 +380,8 @@ class XpcNode(BridgeNode[XpcParameters]):
                       for number, rate in rates.items()),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('not finite, dropped', str(self._incomplete)),
+                    *((('clock resets', str(self._simulator_clock.resets)),)
+                      if self._simulator_clock is not None else ()),
                     ('g loads against acceleration, m/s^2',
                      '' if self._force_difference is None else f'{self._force_difference:.3f}'),
                 ),
