@@ -394,10 +394,10 @@ def test_the_clock_neither_runs_back_nor_leaps_nor_goes_on_in_a_pause():
     published = []
     publisher = SimpleNamespace(publish=lambda message: published.append(seconds(message.clock)))
     clock = SimulatorClock(SimpleNamespace(make_publisher=lambda kind, topic: publisher))
-    for time_s, paused in (
+    for time_s, in_pause in (
             (100.0, False), (100.5, False), (101.0, True), (103.0, True), (103.5, False),
             (None, False), (5.0, False), (6.0, False), (3600.0, False), (3600.25, False)):
-        clock.advance(time_s, paused)
+        clock.advance(time_s, in_pause)
     assert published == [0.0, 0.5, 1.0, 1.0, 1.5, 1.5, 1.5, 2.5, 2.5, 2.75]
     assert clock.resets == 2
 
