@@ -161,7 +161,6 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
         self._incomplete = 0
-        self._force_difference: float | None = None
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self.link.start()
 
@@ -263,8 +262,6 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._last[event.aircraft] = state, event
         if event.aircraft == self.parameters.aircraft[0] and self._simulator_clock is not None:
             self._simulator_clock.advance(state.time, state.paused)
-        if event.aircraft == 0:
-            self._force_difference = xplane.force_difference(position, state, event.values)
         if self._simulator_clock is not None:
             stamp_ns = self._simulator_clock.now_ns
         self.vehicles[event.aircraft].publish(state, stamp_ns)
@@ -319,6 +316,16 @@ class XpcNode(BridgeNode[XpcParameters]):
         return done.replies
 
     # Diagnostics.
+
+    def _force_difference(self) -> str:
+        """Return how far the two ways to the user's aircraft's specific force are apart."""
+        if 0 not in self._last:
+            return ''
+        state, event = self._last[0]
+        place = event.position
+        difference = xplane.force_difference(
+            (place.lat, place.lon, place.alt), state, event.values)
+        return '' if difference is None else f'{difference:.3f}'
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, peer and telemetry."""
@@ -383,7 +390,7 @@ class XpcNode(BridgeNode[XpcParameters]):
                     *((('clock resets', str(self._simulator_clock.resets)),)
                       if self._simulator_clock is not None else ()),
                     ('g loads against acceleration, m/s^2',
-                     '' if self._force_difference is None else f'{self._force_difference:.3f}'),
+                     self._force_difference()),
                 ),
             ),
             Status(
