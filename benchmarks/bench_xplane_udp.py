@@ -27,7 +27,7 @@ from xplane_bridge.links.udp import UdpSocket
 # What is to be reached.
 CPU_PERCENT = 15.0
 MEMORY_MB = 120.0
-STARTUP_S = 2.0
+STARTUP_S = 1.5
 SHARE_OF_UPDATES = 0.98
 
 RATES = (50, 100, 500, 1000)

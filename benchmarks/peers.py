@@ -24,6 +24,8 @@ ELEVATOR_STEP = 2.0 ** -20
 """What the elevator grows by from command to command: exact as a float32."""
 
 _NS = 1_000_000_000
+# For what discovery has to bring about.
+_PATIENCE = 15.0
 
 
 # A peer with the XPC format.
@@ -217,9 +219,12 @@ class Publisher(_RosRole):
             message = self.kinds[kind]()
             message.header.frame_id = 'base_link'
             self._publishers[topic] = (publisher, message)
+        end = time.monotonic() + _PATIENCE
         while not all(
             publisher.get_subscription_count() for publisher, _ in self._publishers.values()
         ):
+            if time.monotonic() > end:
+                raise RuntimeError(f'nobody subscribes to all of {list(self._publishers)}')
             time.sleep(0.02)
 
     def publish(
@@ -258,14 +263,19 @@ class Subscriber(_RosRole):
         self._samples: dict[str, list[tuple[int, int, int]]] = {}
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._spin)
         self._thread.start()
 
     def close(self) -> None:
         """Stop to spin, and say good-bye."""
-        self._executor.shutdown()
+        self._stopping = True
         self._thread.join()
         super().close()
+
+    def _spin(self) -> None:
+        while not self._stopping:
+            self._executor.spin_once(timeout_sec=0.2)
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
         """Subscribe to topics of the kinds given."""
@@ -292,7 +302,7 @@ class Subscriber(_RosRole):
 
         return take
 
-    def wait(self, topic: str, timeout: float = 15.0) -> bool:
+    def wait(self, topic: str, timeout: float = _PATIENCE) -> bool:
         """Wait for a message on a topic; return whether one came."""
         end = time.monotonic() + timeout
         while not self._samples[topic] and time.monotonic() < end:

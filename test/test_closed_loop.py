@@ -5,16 +5,17 @@ Simulator, datagrams, session and conversions are the real ones; only sockets an
 """
 
 from dataclasses import replace
+from functools import partial
 import math
-from pathlib import Path
 
 import pytest
 
 from xplane_bridge.autopilot import Autopilot, Measurement, Target
 from xplane_bridge.conversions import frames, huginn, xplane
 from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
+from xplane_bridge.experiments.demo import STEPS
 from xplane_bridge.experiments.response import step_response
-from xplane_bridge.experiments.scenario import load
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
@@ -24,11 +25,11 @@ from xplane_bridge.sessions.fdmdata import (
     Wanted,
 )
 from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, Needs, RowTelemetry, XplaneUdpSession
+from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
-SCENARIO = load(str(Path(__file__).parent.parent / 'scenarios' / 'steps.yaml'))
-STEPS = [event for event in SCENARIO.events if event.expect]
 FRAME = 1.0 / 60.0
 BRIDGE = ('127.0.0.1', 50000)
 
@@ -129,6 +130,64 @@ class FdmdataLoop:
         self.session.set_controls(self.now, **huginn.to_huginn(controls))
 
 
+class XplaneLoop:
+    """XplaneUdpSession and simulated X-Plane of one version, by datarefs or by rows."""
+
+    def __init__(self, version):
+        from xplane_bridge.simulators.aircraft import Aircraft
+        from xplane_bridge.simulators.endpoints import MemoryEndpoint
+        from xplane_bridge.simulators.world import World
+        from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+        self.world = World(Aircraft())
+        self.endpoint = MemoryEndpoint()
+        self.face = XplaneUdpFace(self.endpoint, version, data_target=BRIDGE)
+        self.face.open(self.world, 0.0)
+        names = xplane.own_datarefs(12)
+        self.places = [names.index(name) if name in names else None
+                       for name in xplane.OWN_DATAREFS]
+        self.session = XplaneUdpSession(
+            Needs(
+                {version: tuple(f'{name}[0]' if name == xplane.THROTTLE else name
+                                for name in names)},
+                {version: telemetry_rows(version)}),
+            rate=50.0, version=version, peer=self.endpoint.address, row_kind='joystick')
+        self.channels = {DATA_CHANNEL: BRIDGE[1]}
+        self.now = 0.0
+        self.session.start(self.now)
+
+    def frame(self):
+        """Let one frame pass; return the states that arrived."""
+        for channel, data in self.session.poll(self.now):
+            if data is not None:
+                port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
+                self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
+        self.now += FRAME
+        self.world.advance(FRAME)
+        self.face.frame(self.now)
+        names = {port: channel for channel, port in self.channels.items()}
+        states = []
+        for data, (_, port) in self.endpoint.collect():
+            for event in self.session.receive(names[port], data, self.now):
+                if isinstance(event, PushedTelemetry):
+                    states.append(self._by_datarefs(event))
+                elif isinstance(event, RowTelemetry):
+                    states.append(rows_state(event.version, event.segments))
+        return states
+
+    def _by_datarefs(self, event):
+        pose = event.pose
+        return xplane.own_state(
+            (pose.lat, pose.lon, pose.ele_m),
+            (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg),
+            [() if place is None or event.values[place] is None else (event.values[place],)
+             for place in self.places])
+
+    def command(self, controls):
+        self.session.set_controls({
+            name: getattr(controls, name)
+            for name in ('elevator', 'aileron', 'rudder', 'throttle')}, self.now)
+
+
 def measure(state):
     """Return what the autopilot's node makes of the common topics of a state."""
     roll, pitch, yaw = frames.quaternion_to_euler(state.orientation)
@@ -136,7 +195,8 @@ def measure(state):
     return Measurement(
         roll=roll, pitch=-pitch, heading=frames.yaw_to_heading(yaw), roll_rate=roll_rate,
         pitch_rate=pitch_rate, yaw_rate=yaw_rate, altitude=state.altitude_msl,
-        airspeed=state.air.indicated_airspeed)
+        airspeed=(state.air.true_airspeed if state.air.indicated_airspeed is None
+                  else state.air.indicated_airspeed))
 
 
 def fly(loop, law, seconds, log):
@@ -152,26 +212,27 @@ def fly(loop, law, seconds, log):
             loop.command(law.update(now, dt))
 
 
-@pytest.mark.parametrize('make_loop', [XpcLoop, FdmdataLoop])
-@pytest.mark.parametrize('step', STEPS, ids=str)
+@pytest.mark.parametrize('make_loop', [
+    XpcLoop, FdmdataLoop, partial(XplaneLoop, 12), partial(XplaneLoop, 9),
+    partial(XplaneLoop, 6)], ids=['xpc', 'fdmdata', 'xplane12', 'xplane9', 'xplane6'])
+@pytest.mark.parametrize('step', STEPS, ids=lambda step: step.quantity)
 def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, step):
     loop, law, log = make_loop(), Autopilot(), []
     # Huginn does not say its throttle: engaging is not free of a bump there.
-    fly(loop, law, 3.0 if make_loop is XpcLoop else 40.0, log)
-    (quantity, change), = step.value.items()
-    start = getattr(law.target, quantity)
+    fly(loop, law, 40.0 if make_loop is FdmdataLoop else 3.0, log)
+    start = getattr(law.target, step.quantity)
     values = {name: getattr(law.target, name) for name in ('altitude', 'heading', 'airspeed')}
-    values[quantity] += change
+    values[step.quantity] += step.change
     law.target = Target(**values)
     begun = len(log)
-    fly(loop, law, step.expect.until - step.at, log)
+    fly(loop, law, step.duration, log)
     response = step_response(
         [time for time, _ in log[begun:]],
-        [getattr(now, quantity) for _, now in log[begun:]],
-        start, start + change, step.expect.band)
-    assert response.settling <= step.expect.settling
-    assert response.overshoot <= step.expect.overshoot
-    assert loop.session.statistics.lost == 0
+        [getattr(now, step.quantity) for _, now in log[begun:]],
+        start, start + step.change, step.band)
+    assert response.settling <= step.settling
+    assert response.overshoot <= step.overshoot
+    assert getattr(loop.session.statistics, 'lost', 0) == 0
 
 
 def test_what_the_autopilot_sees_is_what_the_aircraft_does():

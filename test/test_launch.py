@@ -1,5 +1,6 @@
 """The launch files, run by the real launch: each argument does what it says."""
 
+from contextlib import contextmanager
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ from ament_index_python.packages import get_package_share_directory
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
-from harness import process
+from harness import DEADLINE, process
 
 pytestmark = pytest.mark.launch
 
@@ -26,11 +27,19 @@ def launch_is_installed():
     pytest.importorskip('launch_ros', reason='launch_ros is not installed (it has no wheel)')
 
 
+@contextmanager
 def launched(name, *arguments):
-    """Run a launch file of the installed package."""
+    """Run a launch file of the installed package, and end it as Ctrl-C does."""
     path = os.path.join(
         get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
-    return process(sys.executable, '-P', RUNNER, path, *arguments)
+    with process(sys.executable, '-P', RUNNER, path, *arguments) as launch:
+        try:
+            yield launch
+        finally:
+            # A launch that is terminated leaves its nodes behind.
+            if launch.poll() is None:
+                launch.send_signal(signal.SIGINT)
+                launch.wait(DEADLINE)
 
 
 def parameters(ros, node, *names):
@@ -130,3 +139,22 @@ def test_xplane_udp_node_flies(ros, simulator):
     ros.subscribe(NavSatFix, '/uav3/fix')
     with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
         assert ros.next('/uav3/fix', 5).latitude != 0.0
+
+
+def test_simulator_node_runs_at_its_speed(ros):
+    from rosgraph_msgs.msg import Clock
+    (port,) = free_ports(1)
+    ros.subscribe(Clock, '/clock')
+    with launched('simulator', 'namespace:=uav4', f'port:={port}', 'speed:=4.0'):
+        ros.next('/clock', 5)
+        (speed,) = parameters(ros, '/uav4/simulator_node', 'speed')
+        assert speed.double_value == 4.0
+
+
+def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
+    from xplane_bridge.msg import SimpitAltitude
+    port = tmp_path / 'ksp'
+    simulator('simpit', '--port', f'pty:{port}', '--profile', 'v0')
+    ros.subscribe(SimpitAltitude, '/kerbal/altitude')
+    with launched('simpit', 'namespace:=kerbal', f'port:={port}', 'profile:=v0'):
+        assert ros.next('/kerbal/altitude', 3)

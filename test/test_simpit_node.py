@@ -174,7 +174,7 @@ def test_what_genuine_plugins_wrote_is_published(ros, plugin, name, topic, kind,
     got = values(ros.next(topic))
     for field, value in expected.items():
         assert got[field] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-6))
-    raw = ros.messages['packets'][0]
+    raw = ros.wait_for(lambda: ros.messages['packets'], 'the raw packet')[0]
     frame = vector['fields']['frame']
     assert (raw.channel, bytes(raw.payload).hex()) == (frame['chan'], frame['payload'])
 
@@ -743,13 +743,17 @@ def test_surfaces_are_centred_when_the_commander_of_the_aircraft_is_killed(ros, 
             return server.call(lambda world: world.aircraft.property_value(name))
 
         ros.subscribe(FlightControls, 'controls', LATCHED)
-        ros.start(SimpitNode, port=path, profile='cobs', command_timeout=0.3)
+        ros.start(SimpitNode, port=path, profile='cobs', command_timeout=1.0)
         with process(sys.executable, '-P', '-c', COMMANDER) as commander:
-            ros.wait_for(lambda: value('fcs/aileron-cmd-norm') > 0.49, 'the ailerons')
             # JSBSim's elevator is positive with the nose down.
-            assert value('fcs/elevator-cmd-norm') == pytest.approx(-0.25, abs=1e-4)
-            seen = ros.next('controls', where=lambda message: message.aileron > 0.49)
-            assert (seen.elevator, seen.throttle) == pytest.approx((0.25, 0.5), abs=1e-4)
+            ros.wait_for(
+                lambda: (value('fcs/elevator-cmd-norm'), value('fcs/aileron-cmd-norm'))
+                == pytest.approx((-0.25, 0.5), abs=1e-4), 'the surfaces')
+            # The plugin reads them back, rotation and throttle in packets of their own.
+            ros.wait_for(lambda: any(
+                (seen.elevator, seen.aileron, seen.throttle)
+                == pytest.approx((0.25, 0.5, 0.5), abs=1e-4)
+                for seen in ros.messages['controls']), 'the controls in force')
             ros.wait_for(lambda: server.state().phi > 0.1, 'a right bank')
             commander.kill()
         ros.wait_for(lambda: value('fcs/aileron-cmd-norm') == 0.0, 'centred ailerons')

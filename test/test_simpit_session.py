@@ -40,7 +40,7 @@ VECTORS = {
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ALL = sorted(PROFILES)
 OLD = ('v0', 'v1')
-ALTITUDE = simpit.Altitude(1236.5, 67.25)      # 00509a4400808642 in the recordings
+ALTITUDE = simpit.Altitude(1234.5, 67.25)      # 00509a4400808642 in the recordings
 # Handshakes as the plugins' own libraries and the plugins write them.
 SYN = {'aa50': 'aa5002000037', 'cobs': '0101023736'}
 SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('010401373600')}

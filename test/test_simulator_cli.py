@@ -163,3 +163,27 @@ def test_faults_by_options():
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=DEADLINE)
         assert ' 1 datagrams received, 0 sent' in rest
+
+
+def test_all_serves_several_faces_of_one_aircraft():
+    process = subprocess.Popen(
+        [*MODULE, 'all', 'xpc --port 0 --no-beacon',
+         'fdmdata --port 0 --controls-port 0 --rpc-port 0', '--altitude', '2222'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        xpc, huginn = process.stdout.readline(), process.stdout.readline()
+        assert xpc.startswith('X-Plane Connect (rc6)')
+        position = ask(xpc, b'GETP\0\0')
+        port = int(re.search(r':(\d+), controls', huginn)[1])
+        gps = ask(f' on 127.0.0.1:{port}, ', b'\0')
+        assert struct.unpack_from('<d', position, 22)[0] == pytest.approx(2222.0, abs=1.0)
+        assert struct.unpack_from('>f', gps, 10)[0] == pytest.approx(2222.0, abs=1.0)
+    finally:
+        process.terminate()
+        assert process.wait(DEADLINE) == 0
+        process.stdout.close()
+
+
+def test_a_face_of_all_that_does_not_exist_is_said(capsys):
+    assert main(['all', 'xpc --port 0', 'flightgear']) == 1
+    assert "'flightgear' is none of xpc" in capsys.readouterr().err

@@ -142,20 +142,12 @@ def generation(request):
     return request.param
 
 
-@pytest.fixture
-def bridged(ros, x_plane, generation):
-    """Return X-Plane with a plugin of that generation, and the node that has found it out."""
+def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generation):
     peer = x_plane(turning, generation=generation, beacon_interfaces=['127.0.0.1'])
     # What cannot be told is given.
     given = {'plugin': 'develop'} if generation == 'develop' else {}
     node = ros.start(XpcNode, port=peer.port, undulation=0.0, **given)
     ros.wait_for(lambda: node.session.generation, 'the generation')
-    ros.wait_for(lambda: node.last_state(0), 'telemetry')
-    return peer, node
-
-
-def test_each_generation_is_recognised_placed_and_told_what_it_can(ros, bridged, generation):
-    peer, node = bridged
     assert node.session.generation.value == generation
     _, _, values = ros.diagnosed('peer', node=node)
     assert values['plugin generation'] == generation
@@ -193,8 +185,10 @@ def test_each_generation_is_recognised_placed_and_told_what_it_can(ros, bridged,
     ros.wait_for(lambda: peer.world('planepath')[0] == 1, 'the pause')
 
 
-def test_what_a_generation_cannot_do_is_refused(ros, bridged, generation):
-    peer, node = bridged
+def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
+    peer = x_plane(generation=generation)
+    node = ros.start(XpcNode, port=peer.port, plugin=generation)
+    ros.wait_for(lambda: node.last_state(0), 'telemetry')
 
     def run(action):
         return ros.call(RunCommand, '/run_command', RunCommand.Request(

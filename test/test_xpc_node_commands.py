@@ -180,24 +180,23 @@ def test_datarefs_are_written(ros, peer):
     near(ros, lambda: peer.jsbsim('fcs/mixture-cmd-norm'), 0.5, 'mixture')
 
 
-@pytest.mark.parametrize('message', [
-    Datarefs(),
-    Datarefs(names=['sim/a'], sizes=[1, 1], values=[1.0, 2.0]),
-    Datarefs(names=['sim/a'], sizes=[2], values=[1.0]),
-    Datarefs(names=['sim/a'], sizes=[0]),
-    Datarefs(names=['sim/a'], sizes=[256], values=[0.0] * 256),
-    Datarefs(names=['sim/a'], sizes=[1], values=[NAN]),
-    Datarefs(names=['sim/a'], sizes=[1], values=[INF]),
-    Datarefs(names=[''], sizes=[1], values=[1.0]),
-    Datarefs(names=['x' * 256], sizes=[1], values=[1.0]),
-    Datarefs(names=['sim/ä'], sizes=[1], values=[1.0]),
-    Datarefs(names=['sim/a'] * 5, sizes=[255] * 5, values=[0.0] * 1275),
-], ids=['nothing', 'sizes', 'too few values', 'no values', '256 values', 'nan', 'inf', 'no name',
-        'long name', 'not ascii', 'over 4096 bytes'])
-def test_datarefs_that_do_not_add_up_are_refused(ros, peer, message):
+def test_datarefs_that_do_not_add_up_are_refused(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     publisher = ros.publisher(Datarefs, '/command/datarefs')
-    sent_nothing(ros, node, publisher, [message], 'command/datarefs')
+    sent_nothing(ros, node, publisher, [
+        Datarefs(),
+        Datarefs(names=['sim/a'], sizes=[1, 1], values=[1.0, 2.0]),
+        Datarefs(names=['sim/a'], sizes=[2], values=[1.0]),
+        Datarefs(names=['sim/a'], sizes=[0]),
+        Datarefs(names=['sim/a'], sizes=[256], values=[0.0] * 256),
+        Datarefs(names=['sim/a'], sizes=[1], values=[NAN]),
+        Datarefs(names=['sim/a'], sizes=[1], values=[INF]),
+        Datarefs(names=[''], sizes=[1], values=[1.0]),
+        Datarefs(names=['x' * 256], sizes=[1], values=[1.0]),
+        Datarefs(names=['sim/ä'], sizes=[1], values=[1.0]),
+        # More than 4096 bytes.
+        Datarefs(names=['sim/a'] * 5, sizes=[255] * 5, values=[0.0] * 1275),
+    ], 'command/datarefs')
 
 
 def test_rows_of_the_data_table_are_written(ros, peer):
@@ -261,18 +260,17 @@ def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
     assert camera.direction[:2] == pytest.approx((0.0, -10.0)) and camera.direction[2] is None
 
 
-@pytest.mark.parametrize('message', [
-    # 0 is the pause key.
-    CameraView(view=0), CameraView(view=72), CameraView(view=86),
-    CameraView(view=79, place_camera=True, location=[91.0, 0.0, 0.0], zoom=1.0),
-    CameraView(view=80, place_camera=True, location=[0.0, 0.0, INF], zoom=1.0),
-    CameraView(view=80, place_camera=True, direction=[-4.0, 0.0, 0.0], zoom=1.0),
-    CameraView(view=80, place_camera=True, zoom=NAN),
-], ids=['pause key', 'below', 'above', 'latitude', 'inf', 'below -180', 'zoom'])
-def test_views_that_are_none_are_refused(ros, peer, message):
+def test_views_that_are_none_are_refused(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     publisher = ros.publisher(CameraView, '/command/view')
-    sent_nothing(ros, node, publisher, [message], 'command/view')
+    sent_nothing(ros, node, publisher, [
+        # 0 is the pause key.
+        CameraView(view=0), CameraView(view=72), CameraView(view=86),
+        CameraView(view=79, place_camera=True, location=[91.0, 0.0, 0.0], zoom=1.0),
+        CameraView(view=80, place_camera=True, location=[0.0, 0.0, INF], zoom=1.0),
+        CameraView(view=80, place_camera=True, direction=[-4.0, 0.0, 0.0], zoom=1.0),
+        CameraView(view=80, place_camera=True, zoom=NAN),
+    ], 'command/view')
 
 
 def test_waypoints_are_added_removed_and_cleared(ros, peer):
@@ -294,18 +292,17 @@ def test_waypoints_are_added_removed_and_cleared(ros, peer):
     ros.wait_for(lambda: not points(), 'no points')
 
 
-@pytest.mark.parametrize('message', [
-    Waypoints(),
-    Waypoints(operation=4),
-    Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
-    Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
-    Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
-    Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
-], ids=['operation 0', 'operation 4', 'lengths', 'latitude', 'nan', '129 points'])
-def test_waypoints_that_cannot_be_are_refused(ros, peer, message):
+def test_waypoints_that_cannot_be_are_refused(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     publisher = ros.publisher(Waypoints, '/command/waypoints')
-    sent_nothing(ros, node, publisher, [message], 'command/waypoints')
+    sent_nothing(ros, node, publisher, [
+        Waypoints(),
+        Waypoints(operation=4),
+        Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
+        Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
+        Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
+        Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
+    ], 'command/waypoints')
 
 
 # Services.

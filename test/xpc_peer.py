@@ -13,7 +13,6 @@ from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
 
-
 TOPICS = {
     'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
     'air_data': AirData, 'controls': FlightControls,

@@ -89,6 +89,7 @@ class Run:
         self._engaged = False
         self._silence_wanted = False
         self._heading = math.nan
+        self._standing: dict[str, float] = {}
         self._phase = scenario.name
         self._frozen = False
 
@@ -173,8 +174,15 @@ class Run:
                     self.flown = self._scenario.duration
                     self._judge_steps()
                     return
+                was_engaged = self._engaged
                 self._act(stamp)
-            self._controls.publish(command or self._own_command(stamp))
+                if self._engaged and not was_engaged:
+                    # Then the autopilot commands at this stamp already.
+                    continue
+            if command is None:
+                command = self._own_command(stamp)
+            self._standing = {name: getattr(command, name) for name in _IN_LOCKSTEP}
+            self._controls.publish(command)
 
     def _next_turn(self, last: float) -> tuple[float, FlightControls | None]:
         """Wait for what the world waits for: the autopilot's command, or ours before it flies."""
@@ -193,7 +201,8 @@ class Run:
                     return stamp_of(command), command
             elif monitor.wait_for(
                 # Repeated, as a command may get lost.
-                lambda: stamps['imu/data'] > last or counts['imu/data'] > heard + 50, 1.0
+                lambda: (stamps['imu/data'] > last or counts['imu/data'] > heard + 50)
+                and stamps.get('controls', -math.inf) >= stamps['imu/data'], 1.0
             ):
                 return stamps['imu/data'], None
             waited += 1.0
@@ -207,7 +216,8 @@ class Run:
 
     def _own_command(self, stamp: float) -> FlightControls:
         """Return the controls as they stand, but for those that the scenario holds."""
-        values = {name: self._monitor.last(name) for name in _IN_LOCKSTEP}
+        values = dict(self._standing) or {
+            name: self._monitor.last(name) for name in _IN_LOCKSTEP}
         if self._held is not None:
             event, end, _ = self._held
             if stamp < end:

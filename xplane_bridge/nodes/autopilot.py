@@ -130,7 +130,8 @@ class AutopilotNode(BridgeNode[Any]):
             if len(self._incomplete) > _INCOMPLETE:
                 del self._incomplete[next(iter(self._incomplete))]
             return
-        self._incomplete.clear()
+        self._incomplete = {
+            at: others for at, others in self._incomplete.items() if at > stamp}
         if self._engaged and self._last is not None and stamp == self._last[1]:
             # The simulator has not gone on yet. A command for its next state would be wrong.
             if time.monotonic() - self._commanded_at > _REPEAT_AFTER:
@@ -165,6 +166,8 @@ class AutopilotNode(BridgeNode[Any]):
             self._engage(measurement, AutopilotTarget(
                 altitude=given.altitude, heading=given.heading_deg * DEGREE,
                 airspeed=given.airspeed))
+            # Engaged here and now, wherever the update before was.
+            last = None
         if not self._engaged:
             return
         elapsed = 0.0 if last is None else (stamp - last[1]) * 1e-9
@@ -226,6 +229,10 @@ class AutopilotNode(BridgeNode[Any]):
             response.message = 'disengaged; the controls stay as they are'
         elif self._engaged:
             response.message = 'engaged already'
+        elif self.parameters.lockstep:
+            # At this update or the next, whichever comes first, would not be the same each time.
+            self._wants_to_engage = True
+            response.message = 'engages at the update that the simulator waits at'
         elif self._last is None or time.monotonic() - self._altitude[1] > _OLDEST:
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
         else:

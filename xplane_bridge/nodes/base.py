@@ -244,12 +244,14 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to talk."""
         result = super().on_activate(state)
+        # Before begin(): the first event may come before it returns.
+        self._begun = True
         try:
             self.begin()
         except Exception:
+            self._begun = False
             self.get_logger().error(f'cannot activate:\n{traceback.format_exc()}')
             return TransitionCallbackReturn.ERROR
-        self._begun = True
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:

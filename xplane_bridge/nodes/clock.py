@@ -22,19 +22,21 @@ class SimulatorClock:
     def __init__(self, node: BridgeNode) -> None:
         self._publisher = node.make_publisher(Clock, '/clock')
         self._last: float | None = None
+        self._paused = False
         self.now_ns = 0
         self.resets = 0
 
     def advance(self, time: float | None, paused: bool) -> int:
         """Take the simulator's time in seconds; publish and return the ROS time in ns."""
         if time is not None:
-            if self._last is not None and not paused:
+            # The first update of a pause ends with what was flown before it.
+            if self._last is not None and not (paused and self._paused):
                 step = time - self._last
                 if 0.0 <= step < _LONGEST_STEP:
                     self.now_ns += round(step * 1e9)
                 else:
                     self.resets += 1
-            self._last = time
+            self._last, self._paused = time, paused
         seconds, nanoseconds = divmod(self.now_ns, 1_000_000_000)
         self._publisher.publish(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
         return self.now_ns

@@ -347,17 +347,19 @@ class SimpitTelemetry:
                     self._output(_ADVANCED[row.name.startswith('advanced_custom')])
 
     def publish(self, event: Telemetry, profile: str, stamp_ns: int) -> None:
-        """Publish one packet, raw and as what it means."""
+        """Publish one packet as what it means, and raw."""
+        message = event.message
+        if message is not None:
+            self._publish_meaning(message, stamp_ns)
+        if profile == 'v1':
+            self._listen_for_silence(message, stamp_ns)
         publisher, out = self._packets
         _stamp(out, stamp_ns)
         out.channel = event.packet.channel
         out.payload = array('B', event.packet.payload)
         publisher.publish(out)
-        message = event.message
-        if profile == 'v1':
-            self._listen_for_silence(message, stamp_ns)
-        if message is None:
-            return
+
+    def _publish_meaning(self, message: Message, stamp_ns: int) -> None:
         for topic in _TOPICS.get(type(message), ()):
             self._publish(topic, message, stamp_ns)
         if isinstance(message, simpit.AdvancedActionStatus):

@@ -21,6 +21,9 @@ from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParamete
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
+# As tf2's own broadcaster has it.
+_TRANSFORM_DEPTH = 100
+
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
@@ -312,29 +315,28 @@ class TransformPublisher:
     """Publish odometry on /tf as well, if tf2 is installed; a sentence says if it is not."""
 
     def __init__(self, node: BridgeNode) -> None:
-        self._broadcaster = None
+        self._publisher = None
         try:
-            from tf2_ros import TransformBroadcaster
+            from tf2_msgs.msg import TFMessage
         except ImportError:
             node.get_logger().warning(
-                'publish_tf is set but tf2_ros is not installed, so /tf is not published '
-                '(on a ROS installation: apt install ros-$ROS_DISTRO-tf2-ros-py)')
+                'publish_tf is set but tf2_msgs is not installed, so /tf is not published '
+                '(on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
             return
-        self._broadcaster = TransformBroadcaster(node)
-        self._message = TransformStamped()
+        self._publisher = node.make_publisher(TFMessage, '/tf', _TRANSFORM_DEPTH)
+        self._transform = TransformStamped()
+        self._message = TFMessage(transforms=[self._transform])
 
     def publish(self, odometry: Odometry) -> None:
         """Publish the pose of an odometry message."""
-        if self._broadcaster is None:
+        if self._publisher is None:
             return
-        self._message.header = odometry.header
-        self._message.child_frame_id = odometry.child_frame_id
-        position = odometry.pose.pose.position
-        self._message.transform.translation.x = position.x
-        self._message.transform.translation.y = position.y
-        self._message.transform.translation.z = position.z
-        self._message.transform.rotation = odometry.pose.pose.orientation
-        self._broadcaster.sendTransform(self._message)
+        self._transform.header = odometry.header
+        self._transform.child_frame_id = odometry.child_frame_id
+        position, translation = odometry.pose.pose.position, self._transform.transform.translation
+        translation.x, translation.y, translation.z = position.x, position.y, position.z
+        self._transform.transform.rotation = odometry.pose.pose.orientation
+        self._publisher.publish(self._message)
 
 
 def make_undulation(parameters: VehicleParameters) -> Undulation:

@@ -80,6 +80,9 @@ class XpcParameters(VehicleParameters):
         'receive', 'Time in the messages: when the kernel received the datagram, or the '
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
+    lockstep: bool = parameter(
+        False, 'The simulator waits for command/controls in each frame (simulator_node with '
+        'lockstep): poll after each command, instead of by rate.')
     override_joystick: bool = parameter(
         False, "Keep the joystick of the simulator's user from overwriting commands, from the "
         'first command to deactivation.')
@@ -137,6 +140,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
             hears_beacons=bool(beacons or given.capture_file),
             port=given.port,
+            lockstep=given.lockstep,
         )
         if given.capture_file:
             self.link: SessionLoop = ReplayLoop(
@@ -161,7 +165,6 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
         self._incomplete = 0
-        self._force_difference: float | None = None
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self.link.start()
 
@@ -263,8 +266,6 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._last[event.aircraft] = state, event
         if event.aircraft == self.parameters.aircraft[0] and self._simulator_clock is not None:
             self._simulator_clock.advance(state.time, state.paused)
-        if event.aircraft == 0:
-            self._force_difference = xplane.force_difference(position, state, event.values)
         if self._simulator_clock is not None:
             stamp_ns = self._simulator_clock.now_ns
         self.vehicles[event.aircraft].publish(state, stamp_ns)
@@ -319,6 +320,16 @@ class XpcNode(BridgeNode[XpcParameters]):
         return done.replies
 
     # Diagnostics.
+
+    def _force_difference(self) -> str:
+        """Return how far the two ways to the user's aircraft's specific force are apart."""
+        if 0 not in self._last:
+            return ''
+        state, event = self._last[0]
+        place = event.position
+        difference = xplane.force_difference(
+            (place.lat, place.lon, place.alt), state, event.values)
+        return '' if difference is None else f'{difference:.3f}'
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, peer and telemetry."""
@@ -380,8 +391,10 @@ class XpcNode(BridgeNode[XpcParameters]):
                       for number, rate in rates.items()),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('not finite, dropped', str(self._incomplete)),
+                    *((('clock resets', str(self._simulator_clock.resets)),)
+                      if self._simulator_clock is not None else ()),
                     ('g loads against acceleration, m/s^2',
-                     '' if self._force_difference is None else f'{self._force_difference:.3f}'),
+                     self._force_difference()),
                 ),
             ),
             Status(

@@ -206,16 +206,17 @@ class XpcCommands:
         }
         latitude, longitude, altitude = (
             given[name] for name in ('latitude', 'longitude', 'altitude'))
-        place = latitude, longitude
         state = self._node.last_state(number)
-        if state is not None:
-            if latitude is None or longitude is None:
-                place = state.latitude_deg, state.longitude_deg
-        if altitude is not None and None not in place:
-            altitude = self._to_msl(*place, altitude)
+        place = None
+        if latitude is not None and longitude is not None:
+            place = latitude, longitude
+        elif state is not None:
+            place = state.latitude_deg, state.longitude_deg
         angles = [given[name] for name in _ANGLES]
-        if None not in place:
+        if place is not None:
             angles = self._to_local(angles, place, state)
+            if altitude is not None:
+                altitude = self._to_msl(*place, altitude)
         roll, pitch, heading = (None if angle is None else angle / DEGREE for angle in angles)
         return kind(
             aircraft=number, lat=latitude, lon=longitude, alt=altitude, roll=roll, pitch=pitch,

@@ -212,9 +212,15 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def begin(self) -> None:
         """Start to talk."""
-        self._watch(self.parameters)
-        self.link.call(self.session.choose_rows, self.parameters.data_rows)
-        self.link.call(self.session.start)
+        given = self.parameters
+
+        def start(now: float) -> None:
+            # In one call: the first one sets a capture going.
+            self.session.watch(_names(given), given.datarefs_rate, now)
+            self.session.choose_rows(given.data_rows, now)
+            self.session.start(now)
+
+        self.link.call(start)
         if self.session.version is not None:
             self._explain(self.session.version)
 
@@ -238,7 +244,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if given.command_timeout != old.command_timeout:
             self.gate.watchdog.set_timeout(given.command_timeout)
         if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
-            self._watch(given)
+            self.link.call(self.session.watch, _names(given), given.datarefs_rate)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
 
@@ -312,10 +318,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     self.warn('route', f'no way to {peer}: {error.strerror}')
                 address = probe.getsockname()[0]
         return resolve(address), given.data_port
-
-    def _watch(self, given: XplaneUdpParameters) -> None:
-        names = [name for name in given.datarefs if name]
-        self.link.call(self.session.watch, names, given.datarefs_rate)
 
     def _send_controls(self, controls: Controls) -> None:
         self.link.call(self.session.set_controls, {
@@ -410,8 +412,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self._force_difference = xplane.force_difference(position, state, rows)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
-        if not self.active:
-            return
         if state is None:
             self._incomplete += 1
             return
@@ -556,6 +556,11 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                 ),
             ),
         )
+
+
+def _names(given: XplaneUdpParameters) -> list[str]:
+    """Return the datarefs to watch; an empty name stands for none."""
+    return [name for name in given.datarefs if name]
 
 
 def _asked(name: str) -> str:

@@ -17,14 +17,14 @@ class Lockstep:
     """
     Tells when a world may go on; ``endpoint`` is where its commands come to.
 
-    A command that was on its way before the new state was sent is one for the old state, and does
-    not count.
+    What comes after a command is answered when the world has gone on. A command that was on its
+    way before the new state was sent is one for the old state, and does not count.
     """
 
     CONTROLS = frozenset({'elevator', 'aileron', 'rudder', 'throttle'})
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._sent = 0
         self._is_known = False
 
@@ -35,7 +35,7 @@ class Lockstep:
         self._is_known = False
 
     def note(self, world: World, sent: int) -> None:
-        """Note that datagrams were read and others sent, now ``sent`` in all."""
+        """Note what was commanded and sent, now ``sent`` datagrams in all."""
         if not self._is_known:
             world.aircraft.commanded.clear()
             self._is_known = sent > self._sent
@@ -44,7 +44,3 @@ class Lockstep:
         """Return the controls that are waited for."""
         return self.CONTROLS - {
             name.removesuffix(_TRIM) for name in world.aircraft.commanded}
-
-    def wait(self, seconds: float) -> None:
-        """Wait for a datagram, at most so long."""
-        self._endpoint.pause(seconds)

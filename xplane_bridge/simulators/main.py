@@ -1,9 +1,9 @@
 """
 The command ``simulator``: a flying aircraft to connect to, without the real simulator.
 
-One subcommand for each face in FACES. It prints a line once it listens, and ends on SIGINT,
-SIGTERM or after ``--duration`` with status 0, with status 1 if it cannot start or if it has
-received what the real simulator dies of.
+One subcommand for each face in FACES, and ``all`` for several of one aircraft. It prints a line
+for each once it listens, and ends on SIGINT, SIGTERM or after ``--duration`` with status 0, with
+status 1 if it cannot start or if it has received what the real simulator dies of.
 """
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 import ipaddress
 import math
+import shlex
 import signal
 import sys
 import time
@@ -98,6 +99,11 @@ FACES = {
 }
 
 
+# One aircraft with several faces: which, where none are named. Ulyssix has no usual port.
+_ALL = 'all'
+_TOGETHER = ('xpc', 'xplane', 'fdmdata', 'simpit')
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = _parser().parse_args(
@@ -147,8 +153,25 @@ def _make_server(arguments: Namespace) -> Server:
     def make_world() -> World:
         return World(Aircraft(arguments.model, initial, seed=arguments.seed))
 
-    face = FACES[arguments.face].make_face(arguments, faults)
-    return Server(Simulation([face], make_world, arguments.frame_rate, faults))
+    faces = [
+        FACES[chosen.face].make_face(chosen, faults)
+        for chosen in (_chosen(arguments) if arguments.face == _ALL else [arguments])
+    ]
+    return Server(Simulation(faces, make_world, arguments.frame_rate, faults))
+
+
+def _chosen(arguments: Namespace) -> list[Namespace]:
+    """Return the arguments of each face of ``all``: its own options, and those of the whole."""
+    chosen = []
+    for text in arguments.faces or _TOGETHER:
+        name, *options = shlex.split(text) or ['']
+        if name not in FACES:
+            raise ValueError(f"{name!r} is none of {', '.join(FACES)}")
+        parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
+        FACES[name].add_options(parser)
+        parser.set_defaults(**vars(arguments) | {'face': name})
+        chosen.append(parser.parse_args(options))
+    return chosen
 
 
 def _summary(server: Server, seconds: float) -> str:
@@ -180,6 +203,15 @@ def _parser() -> ArgumentParser:
         command.add_options(face)
         _add_aircraft_options(face)
         _add_fault_options(face)
+    everything = faces.add_parser(
+        _ALL, help='several of them, of one aircraft',
+        description='Several faces of one aircraft at once.')
+    everything.add_argument(
+        'faces', nargs='*', metavar='"FACE OPTIONS ..."',
+        help='a face with its own options, such as "xpc --port 49010"; '
+        f'{", ".join(_TOGETHER)} if none is named')
+    _add_aircraft_options(everything)
+    _add_fault_options(everything)
     return parser
 
 

@@ -92,6 +92,8 @@ class Simulation:
         self._freezes = faults.freezes()
         self._restarts = faults.restarts()
         self._running = False
+        if lockstep is not None:
+            lockstep.endpoint.may_read = self._may_read
 
     def open(self, now: float) -> None:
         """Start: make the world and open all faces. Raises LinkError if one cannot be opened."""
@@ -174,6 +176,14 @@ class Simulation:
     def _answer(self, now: float) -> None:
         for face in self.faces:
             face.frame(now)
+        self._note()
+
+    def _may_read(self) -> bool:
+        # A quick client's command to the last answer may come while this is still reading.
+        self._note()
+        return not self.ready
+
+    def _note(self) -> None:
         if self.lockstep is not None:
             self.lockstep.note(self.world, self._sent())
 
@@ -314,7 +324,7 @@ class Server:
     def _wait(self, seconds: float) -> None:
         lockstep = self.simulation.lockstep
         if lockstep is not None and self.simulation.reading:
-            lockstep.wait(seconds)
+            lockstep.endpoint.pause(seconds)
         else:
             self._stopping.wait(seconds)
 

@@ -112,6 +112,10 @@ class AircraftPoll:
         self._sent_at = None
         self.due = now
 
+    def hasten(self, now: float) -> None:
+        """Let the next poll be due at once."""
+        self.due = min(self.due, now)
+
     def suspend(self, due: float) -> None:
         """Forget what is outstanding and what was learnt of the peer; begin anew at ``due``."""
         self.due = due

@@ -1,0 +1,301 @@
+"""
+What the Kerbal Simpit bridge costs and reaches, each figure beside its limit.
+
+Figures: decode, latency, load; all, or those named on the command line. The peer is a
+pseudo-terminal in this process, filled with packets at the rate of a plugin.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+import math
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from timeit import timeit
+import tty
+from typing import Any
+
+import numpy as np
+from processes import cpu_seconds, executable, memory_mb, parameters
+from tables import Goals, show
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import Packet, PROFILES
+
+NAMESPACE = '/bench_simpit'
+ALTITUDE = f'{NAMESPACE}/altitude'
+BARE = f'{NAMESPACE}/bare'
+BAUD = 115200
+LINE = BAUD / 10
+
+# What is to be reached: a decoder of 50 lines in use, a bridge in one core.
+DECODE_SHARE_OF_LINE = 20.0
+MEDIAN_RATIO = 1.5
+CPU_PERCENT = 50.0
+
+PACKETS = 1000
+PADDED = 32
+ROUNDS = 50
+_NS = 1_000_000_000
+
+
+def stream(profile: str) -> bytes:
+    """
+    Return a thousand packets as a plugin of the profile sends them.
+
+    They are of altitude, and of orbit where the profile has it; v1 fills them up.
+    """
+    table = PROFILES[profile]
+    messages: list[simpit.Message] = [simpit.Altitude(1234.5, 67.25)]
+    if profile in ('v2', 'cobs'):
+        messages.append(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
+    once = b''.join(simpit.encode(table, 'plugin', message) for message in messages)
+    if profile == 'v1':
+        once = once.ljust(PADDED, b'\0')
+    return once * (PACKETS // len(messages))
+
+
+def decode_all(profile: str, data: bytes, piece: int) -> int:
+    """Decode a stream in pieces, payloads included; return the number of packets."""
+    table = PROFILES[profile]
+    decoder = simpit.make_decoder(table.framing)
+    count = 0
+    for begin in range(0, len(data), piece):
+        for packet in decoder.feed(data[begin:begin + piece]):
+            simpit.decode_payload(table, 'plugin', packet)
+            count += 1
+    return count
+
+
+def decode(goals: Goals) -> None:
+    """Measure how fast bytes are decoded, beside how fast they are copied in the same pieces."""
+    rows = []
+    for profile in PROFILES:
+        data = stream(profile)
+        for piece in (len(data), 64, 1):
+            def copy(data: bytes = data, piece: int = piece) -> None:
+                for begin in range(0, len(data), piece):
+                    bytearray(data[begin:begin + piece])
+
+            assert decode_all(profile, data, piece) == PACKETS
+            rounds = ROUNDS if piece > 1 else 5
+            seconds = min(timeit(
+                lambda profile=profile, data=data, piece=piece: decode_all(profile, data, piece),
+                number=1) for _ in range(rounds))
+            copied = min(timeit(copy, number=1) for _ in range(rounds))
+            rate = len(data) / seconds
+            rows.append([
+                f'{profile}, {"whole" if piece == len(data) else f"{piece} bytes"} at a time',
+                f'{rate / 1e6:.2f}', f'{len(data) / copied / 1e6:.2f}',
+                f'{1e6 * seconds / PACKETS:.2f}', f'{rate / LINE:.0f}',
+                goals.at_least(rate / LINE, DECODE_SHARE_OF_LINE)])
+    show(
+        'Bytes decoded, with their payloads, beside bytes copied in the same pieces',
+        ('profile', 'MB/s', 'copied MB/s', 'us a packet', f'times {BAUD} baud',
+         f'goal {DECODE_SHARE_OF_LINE:g}'), rows)
+
+
+class Line:
+    """The far end of a pseudo-terminal: answers the handshake, then sends what it is told to."""
+
+    def __init__(self, profile: str) -> None:
+        self._table = PROFILES[profile]
+        self._master, slave = os.openpty()
+        tty.setraw(slave)
+        self.path = os.ttyname(slave)
+        self._slave = slave
+        self.registered = threading.Event()
+        self._running = True
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self._thread.start()
+
+    def _answer(self) -> None:
+        decoder = simpit.make_decoder(self._table.framing)
+        while self._running:
+            if not select.select([self._master], [], [], 0.05)[0]:
+                continue
+            for packet in decoder.feed(os.read(self._master, 4096)):
+                if packet.channel == 0 and packet.payload[0] == 0:
+                    self.send(Packet(0, b'\1\x37'))
+                elif packet.channel == 1:
+                    self.send(Packet(2, packet.payload))
+                elif packet.channel == self._table.named('device', 'register').id:
+                    self.registered.set()
+
+    def send(self, message: simpit.Message | Packet) -> None:
+        """Write one packet."""
+        os.write(self._master, simpit.encode(self._table, 'plugin', message))
+
+    def write(self, data: bytes) -> None:
+        """Write bytes."""
+        os.write(self._master, data)
+
+    def close(self) -> None:
+        """Close both ends."""
+        self._running = False
+        self._thread.join()
+        os.close(self._slave)
+        os.close(self._master)
+
+
+@contextmanager
+def bridged(profile: str, **others: Any) -> Iterator[tuple[Line, Any]]:
+    """Run simpit_node at the end of a pseudo-terminal, with altitude registered."""
+    line = Line(profile)
+    values = {'port': line.path, 'profile': profile, 'channels': ['altitude'], **others}
+    try:
+        with executable('simpit_node', *parameters(NAMESPACE, values)) as node:
+            if not line.registered.wait(10.0):
+                raise RuntimeError('the node registers nothing')
+            yield line, node
+    finally:
+        line.close()
+
+
+class AltitudeSubscriber:
+    """Takes altitudes in a node of this process, and notes when they came."""
+
+    def __init__(self) -> None:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+
+        from xplane_bridge.msg import SimpitAltitude
+        rclpy.init()
+        self.node = rclpy.create_node('bench_simpit')
+        self.arrivals: dict[str, list[tuple[int, int]]] = {ALTITUDE: [], BARE: []}
+        for topic, arrivals in self.arrivals.items():
+            self.node.create_subscription(
+                SimpitAltitude, topic, lambda message, arrivals=arrivals: arrivals.append(
+                    (round(message.sea_level), time.time_ns())), 10)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End."""
+        import rclpy
+        self._executor.shutdown()
+        self._thread.join()
+        self.node.destroy_node()
+        rclpy.shutdown()
+
+
+BARE_PUBLISHER = f"""
+import sys
+import rclpy
+from xplane_bridge.msg import SimpitAltitude
+rclpy.init()
+node = rclpy.create_node('bare')
+publisher = node.create_publisher(SimpitAltitude, '{BARE}', 10)
+message = SimpitAltitude()
+for line in sys.stdin.buffer:
+    message.sea_level = float(line)
+    publisher.publish(message)
+"""
+
+
+def latency(goals: Goals, seconds: float = 4.0) -> None:
+    """Measure the way from the last byte written to the subscriber, beside a bare rclpy hop."""
+    subscriber = AltitudeSubscriber()
+    rows = []
+    bare = subprocess.Popen(
+        [sys.executable, '-P', '-c', BARE_PUBLISHER], stdin=subprocess.PIPE, bufsize=0)
+    try:
+        with bridged('v2') as (line, _):
+            serial = 0
+
+            def through(topic: str, send: Any, rate: float) -> np.ndarray[Any, Any]:
+                """Send numbers at a rate; return how long each took, in microseconds."""
+                nonlocal serial
+                arrivals = subscriber.arrivals[topic]
+                arrivals.clear()
+                sent = {}
+                begin = time.monotonic()
+                for number in range(math.ceil(rate * seconds)):
+                    time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+                    serial += 1
+                    sent[serial] = time.time_ns()
+                    send(serial)
+                time.sleep(0.3)
+                return np.array([at - sent[number] for number, at in arrivals]) / 1e3
+
+            def by_line(number: int) -> None:
+                line.send(simpit.Altitude(float(number), 0.0))
+
+            def by_pipe(number: int) -> None:
+                assert bare.stdin
+                bare.stdin.write(b'%d\n' % number)
+
+            while not len(subscriber.arrivals[ALTITUDE]):
+                by_line(0)
+                time.sleep(0.1)
+            while not len(subscriber.arrivals[BARE]):
+                by_pipe(0)
+                time.sleep(0.1)
+            for rate in (8.0, 100.0, 500.0):
+                bare_us = through(BARE, by_pipe, rate)
+                bridge_us = through(ALTITUDE, by_line, rate)
+                expected = math.ceil(rate * seconds)
+                median, bare_median = np.median(bridge_us), np.median(bare_us)
+                rows.append([
+                    f'{rate:g}/s', expected, expected - len(bridge_us),
+                    expected - len(bare_us), f'{median:.0f}',
+                    f'{bare_median:.0f}', f'{median / bare_median:.2f}',
+                    goals.at_most(median / bare_median, MEDIAN_RATIO),
+                    f'{np.percentile(bridge_us, 99):.0f}', f'{np.percentile(bare_us, 99):.0f}'])
+    finally:
+        assert bare.stdin
+        bare.stdin.close()
+        bare.wait()
+        subscriber.close()
+    show(
+        'Byte written to the pseudo-terminal to altitude in a subscriber of another process, '
+        'beside\na line written to a pipe, published by bare rclpy (reliable, keep last 10)',
+        ('packets', 'sent', 'lost', 'bare lost', 'median us', 'bare us', 'ratio',
+         f'goal {MEDIAN_RATIO}', 'p99 us', 'bare p99 us'), rows)
+
+
+def load(goals: Goals, seconds: float = 5.0) -> None:
+    """Measure processor time with the line filled at its baud rate, and at a plugin's usual."""
+    rows = []
+    for profile in ('v2', 'cobs'):
+        packet = simpit.encode(PROFILES[profile], 'plugin', simpit.Altitude(1234.5, 67.25))
+        for label, rate in (('8 packets/s', 8.0), (f'{BAUD} baud, full', LINE / len(packet))):
+            with bridged(profile) as (line, node):
+                before, begin = cpu_seconds(node.pid), time.monotonic()
+                count = 0
+                while (now := time.monotonic()) < begin + seconds:
+                    due = math.floor((now - begin) * rate) + 1
+                    line.write(packet * (due - count))
+                    count = due
+                    # A full line delivers a few packets in one read, as a driver does.
+                    time.sleep(max(1.0 / rate, 0.004))
+                length = time.monotonic() - begin
+                cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
+                rows.append([
+                    f'{profile}, {label}', f'{count / length:.0f}',
+                    f'{count * len(packet) / length:.0f}', f'{cpu:.1f}',
+                    goals.at_most(cpu, CPU_PERCENT), f'{memory_mb(node.pid):.0f}'])
+    show(
+        'simpit_node: altitude packets as fast as the line carries them, each published twice '
+        '(altitude, packets)',
+        ('line', 'packets/s', 'bytes/s', '% of a core', f'goal {CPU_PERCENT:g}', 'RSS MB'), rows)
+
+
+FIGURES = {figure.__name__: figure for figure in (decode, latency, load)}
+
+
+def main(names: Sequence[str] = tuple(FIGURES)) -> int:
+    """Print the figures; return 1 if a goal was missed."""
+    goals = Goals()
+    for name in names:
+        FIGURES[name](goals)
+    return int(goals.missed > 0)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:] or tuple(FIGURES)))
