@@ -7,6 +7,7 @@ Simulator, datagrams, session and conversions are the real ones; only sockets an
 from dataclasses import replace
 from functools import partial
 import math
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,8 @@ from xplane_bridge.autopilot import Autopilot, Measurement, Target
 from xplane_bridge.conversions import frames, huginn, xplane
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
-from xplane_bridge.experiments.demo import STEPS
 from xplane_bridge.experiments.response import step_response
+from xplane_bridge.experiments.scenario import load
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
@@ -30,6 +31,8 @@ from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
+SCENARIO = load(str(Path(__file__).parent.parent / 'scenarios' / 'steps.yaml'))
+STEPS = [event for event in SCENARIO.events if event.expect]
 FRAME = 1.0 / 60.0
 BRIDGE = ('127.0.0.1', 50000)
 
@@ -215,23 +218,24 @@ def fly(loop, law, seconds, log):
 @pytest.mark.parametrize('make_loop', [
     XpcLoop, FdmdataLoop, partial(XplaneLoop, 12), partial(XplaneLoop, 9),
     partial(XplaneLoop, 6)], ids=['xpc', 'fdmdata', 'xplane12', 'xplane9', 'xplane6'])
-@pytest.mark.parametrize('step', STEPS, ids=lambda step: step.quantity)
+@pytest.mark.parametrize('step', STEPS, ids=str)
 def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, step):
     loop, law, log = make_loop(), Autopilot(), []
     # Huginn does not say its throttle: engaging is not free of a bump there.
     fly(loop, law, 40.0 if make_loop is FdmdataLoop else 3.0, log)
-    start = getattr(law.target, step.quantity)
+    (quantity, change), = step.value.items()
+    start = getattr(law.target, quantity)
     values = {name: getattr(law.target, name) for name in ('altitude', 'heading', 'airspeed')}
-    values[step.quantity] += step.change
+    values[quantity] += change
     law.target = Target(**values)
     begun = len(log)
-    fly(loop, law, step.duration, log)
+    fly(loop, law, step.expect.until - step.at, log)
     response = step_response(
         [time for time, _ in log[begun:]],
-        [getattr(now, step.quantity) for _, now in log[begun:]],
-        start, start + step.change, step.band)
-    assert response.settling <= step.settling
-    assert response.overshoot <= step.overshoot
+        [getattr(now, quantity) for _, now in log[begun:]],
+        start, start + change, step.expect.band)
+    assert response.settling <= step.expect.settling
+    assert response.overshoot <= step.expect.overshoot
     assert getattr(loop.session.statistics, 'lost', 0) == 0
 
 

@@ -49,4 +49,4 @@ def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, monkeypatch):
     ) as demo:
         output, _ = demo.communicate(timeout=30)
     assert demo.returncode == 2
-    assert 'simulator is not on PATH' in output
+    assert 'simulator_node is not on PATH' in output

@@ -12,9 +12,9 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
-from harness import process  # noqa: E402
-from xplane_bridge.experiments import analysis, experiment  # noqa: E402
-from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS  # noqa: E402
+from harness import process
+from xplane_bridge.experiments import analysis, experiment
+from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
 
 SHORT = """
 duration: {duration}
@@ -140,6 +140,14 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
     assert child.returncode == 2
     assert 'telemetry stopped; ' in output
     assert not json.loads((tmp_path / 'flight.json').read_text())['complete']
+
+
+def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
+    from sensor_msgs.msg import Imu
+    ros.observer.create_publisher(Imu, '/experiment/imu/data', 10)
+    code, output = fly(tmp_path)
+    assert code == 2
+    assert '1 more publish /experiment/imu/data' in output
 
 
 def test_the_recorder_is_rosbag2_where_that_is(monkeypatch):

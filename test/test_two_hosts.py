@@ -11,8 +11,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
-from harness import process  # noqa: E402
-from xplane_bridge.experiments import analysis  # noqa: E402
+from harness import process
+from xplane_bridge.experiments import analysis
 
 SIMULATOR, CONTROLLER = '10.213.77.1', '10.213.77.2'
 DELAY, LOSS = 0.02, 0.02

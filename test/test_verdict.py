@@ -8,7 +8,15 @@ import pytest
 
 from xplane_bridge.experiments import verdict
 from xplane_bridge.experiments.analysis import (
-    Arrivals, error_of, figures, Flight, latency_of, quantity, Series, statistic)
+    Arrivals,
+    error_of,
+    figures,
+    Flight,
+    latency_of,
+    quantity,
+    Series,
+    statistic,
+)
 from xplane_bridge.experiments.quantities import QUANTITIES
 from xplane_bridge.experiments.scenario import Criterion, Event, Expectation, Scenario
 
@@ -99,7 +107,7 @@ def test_a_name_that_is_not_known_is_said(name, kind, sentence):
 
 
 def first_order(time_constant):
-    """A step at 2 s from 100 to 150 that is followed by 1 - exp(-t/T)."""
+    """Return a step at 2 s from 100 to 150 that is followed by 1 - exp(-t/T)."""
     times = np.arange(0.0, 10.01, 0.01)
     values = np.where(times < 2.0, 100.0,
                       150.0 - 50.0 * np.exp(-np.maximum(times - 2.0, 0.0) / time_constant))

@@ -11,8 +11,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from harness import process  # noqa: E402
-from xplane_bridge.experiments.definitions import message_class  # noqa: E402
+from harness import process
+from xplane_bridge.experiments.definitions import message_class
 
 RESOURCE = Path(__file__).parent.parent / 'resource'
 NAMESPACE = '/experiment'

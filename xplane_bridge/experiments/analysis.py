@@ -9,7 +9,7 @@ A recording as numpy arrays, and figures of the flight in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
@@ -210,7 +210,7 @@ def statistic(series: Series, kind: str) -> float:
     values = series.values
     if not len(values):
         return math.nan
-    return float({
+    kinds: dict[str, Callable[[], float]] = {
         'min': lambda: values.min(),
         'max': lambda: values.max(),
         'mean': lambda: values.mean(),
@@ -221,7 +221,8 @@ def statistic(series: Series, kind: str) -> float:
         'first': lambda: values[0],
         'last': lambda: values[-1],
         'change': lambda: values[-1] - values[0],
-    }[kind]())
+    }
+    return float(kinds[kind]())
 
 
 def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:

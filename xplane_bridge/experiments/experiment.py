@@ -23,7 +23,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
-from xplane_bridge.experiments import analysis, peers, scenario as scenarios, verdict
+from xplane_bridge.experiments import analysis, peers, verdict
+from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes

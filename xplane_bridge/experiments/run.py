@@ -72,8 +72,8 @@ class Run:
         self._controls = node.create_publisher(
             FlightControls, f'{namespace}/command/controls', 1)
         self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/autopilot/target', 1)
-        self._engage = node.create_client(SetBool, f'{namespace}/autopilot/engage')
-        self._simulator = node.create_client(
+        self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
+        self._simulator: Any = node.create_client(
             SetParametersAtomically, f'{namespace}/simulator_node/set_parameters_atomically')
         self._commands: deque[FlightControls] = deque()
         if lockstep:
@@ -118,12 +118,20 @@ class Run:
         if not self._engage.wait_for_service(START_TIMEOUT):
             raise ExperimentFailure(
                 self._processes.failed() or 'the autopilot does not offer its service')
-        imu = self._node.resolve_topic_name(f'{self._namespace}/imu/data')
-        if not self._monitor.wait_for(
-            lambda: any(info.node_name in RECORDERS for info in
-                        self._node.get_subscriptions_info_by_topic(imu)), START_TIMEOUT
-        ):
-            raise ExperimentFailure(f'the recorder does not listen to {imu}; {self._why()}')
+        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
+        if others:
+            raise ExperimentFailure(
+                f'{others} more publish {self._namespace}/imu/data, as another experiment does; '
+                'give this one a --namespace or a ROS_DOMAIN_ID of its own')
+        for name in ('imu/data', 'command/controls'):
+            topic = f'{self._namespace}/{name}'
+            if not self._monitor.wait_for(
+                lambda topic=topic: any(
+                    info.node_name in RECORDERS
+                    for info in self._node.get_subscriptions_info_by_topic(topic)),
+                START_TIMEOUT,
+            ):
+                raise ExperimentFailure(f'the recorder does not listen to {topic}; {self._why()}')
         with self._monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
         self._view.say(f'telemetry arrives on {", ".join(arrived)}')
@@ -366,6 +374,7 @@ class Run:
         if self.guidance is None:
             self.guidance = Guidance(route, east, north)
         passed = len(self.guidance.passed)
+        self._phase = f'leg {passed + 1} of the route'
         heading = self.guidance.heading(now - self.begin, east, north)
         if len(self.guidance.passed) > passed:
             _, across = self.guidance.passed[-1]

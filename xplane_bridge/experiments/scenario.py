@@ -147,9 +147,8 @@ def find(name: str, share: str) -> str:
     path = os.path.join(folder, f'{name}.yaml')
     if os.path.isfile(path):
         return path
-    known = sorted(
-        file.removesuffix('.yaml') for file in (os.listdir(folder) if os.path.isdir(folder) else ())
-        if file.endswith('.yaml'))
+    files = os.listdir(folder) if os.path.isdir(folder) else ()
+    known = sorted(file.removesuffix('.yaml') for file in files if file.endswith('.yaml'))
     raise ScenarioError(
         f'there is no scenario {name!r}: expected a file, or one of {", ".join(known)}')
 

@@ -31,7 +31,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An event that was made at scenario time ``at`` (s); ``before``: the target that it changed."""
+    """An event, made at scenario time ``at`` (s); ``before``: the target that it changed."""
 
     event: Event
     at: float
@@ -78,7 +78,7 @@ def flown_step(series: Mapping[str, Series], made: Made) -> FlownStep:
         # The measured heading is continuous, the target may be turns apart.
         start += math.tau * round((float(measured.values[0]) - start) / math.tau)
     return FlownStep(name, made.at, start, start + change, step_response(
-        measured.times, measured.values, start, start + change, expect.band))
+        measured.times.tolist(), measured.values.tolist(), start, start + change, expect.band))
 
 
 def judge_step(event: Event, step: FlownStep) -> list[Judgement]:

@@ -238,8 +238,6 @@ class AutopilotNode(BridgeNode[Any]):
         else:
             self._engage(self._last[0], AutopilotTarget(
                 altitude=math.nan, heading=math.nan, airspeed=math.nan))
-            # A simulator in lockstep waits for a command to that very update, and repeats it.
-            self._last = None
             response.message = 'engaged; holding what is flown'
         response.success = True
 
