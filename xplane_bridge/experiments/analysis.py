@@ -250,7 +250,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
             name: _latency(flight.topics[topic])
             for name, topic in (('telemetry', 'fix'), ('loop', 'command/controls'))
             if topic in flight.topics and _on_one_clock(flight.topics[topic])},
-        'link': _link(flight.diagnostics),
+        'link': _link(flight),
     }
 
 
@@ -297,6 +297,8 @@ def _latency(arrivals: Arrivals) -> dict[str, float]:
             'max': float(seconds.max())}
 
 
-def _link(diagnostics: Mapping[str, str]) -> dict[str, str]:
-    return {key.rsplit(': ', 1)[1]: value for key, value in diagnostics.items()
-            if ': peer: ' in key}
+def _link(flight: Flight) -> dict[str, str]:
+    # /diagnostics is of all namespaces.
+    own = flight.namespace.rstrip('/') + '/'
+    return {key.rsplit(': ', 1)[1]: value for key, value in flight.diagnostics.items()
+            if key.startswith(own) and ': peer: ' in key}
