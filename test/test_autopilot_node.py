@@ -1,6 +1,7 @@
 """The autopilot's node, through real topics against the simulated X-Plane."""
 
 import math
+import time
 
 import pytest
 
@@ -114,6 +115,88 @@ def test_old_telemetry_is_not_flown_by(ros):
 
     silent.calls = silent.quiet = silent.count = 0
     ros.wait_for(silent, 'the autopilot to stop')
+
+
+class Vehicle:
+    """The four topics of a vehicle that stands still, and the commands that it gets."""
+
+    def __init__(self, ros):
+        self.ros = ros
+        ros.subscribe(FlightControls, '/command/controls')
+        kinds = {'fix': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
+                 'imu/data': Imu}
+        self.publishers = {
+            topic: ros.publisher(kind, f'/{topic}', 10) for topic, kind in kinds.items()}
+        self.messages = {
+            'fix': NavSatFix(altitude=1000.0), 'air_data': AirData(indicated_airspeed=50.0),
+            'controls': FlightControls(elevator=0.125, throttle=0.5), 'imu/data': Imu()}
+        self.messages['imu/data'].orientation.w = 1.0
+
+    def publish(self, milliseconds, *topics):
+        """Publish some topics, by default all, with a stamp."""
+        for topic in topics or self.publishers:
+            message = self.messages[topic]
+            message.header.stamp.nanosec = milliseconds * 1_000_000
+            self.publishers[topic].publish(message)
+
+    def commanded(self):
+        """Return the stamps of all commands, in ms."""
+        return [message.header.stamp.nanosec // 1_000_000
+                for message in self.ros.messages['/command/controls']]
+
+
+def test_in_lockstep_each_update_is_commanded_for_once(ros):
+    node = ros.start(AutopilotNode, engage=True, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+    # Whatever the order in which the topics come.
+    vehicle.publish(0, 'imu/data', 'fix')
+    vehicle.publish(0, 'controls', 'air_data')
+    ros.wait_for(lambda: vehicle.commanded() == [0], 'the first command')
+    first = ros.messages['/command/controls'][0]
+    assert (first.elevator, first.throttle) == pytest.approx((0.125, 0.5))
+    # Of this update something is missing, this one is repeated, and this one is whole.
+    vehicle.publish(17, 'imu/data', 'air_data', 'controls')
+    vehicle.publish(0)
+    vehicle.publish(33)
+    ros.wait_for(lambda: vehicle.commanded() == [0, 33], 'the second command')
+
+
+def test_in_lockstep_a_command_that_was_lost_is_repeated_after_a_second(ros):
+    node = ros.start(AutopilotNode, engage=True, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+
+    def commands(count):
+        vehicle.publish(0)
+        return len(ros.messages['/command/controls']) >= count
+
+    ros.wait_for(lambda: commands(1), 'the first command')
+    begin = time.monotonic()
+    ros.wait_for(lambda: commands(2), 'the command again')
+    assert time.monotonic() - begin > 0.9
+    first, second = ros.messages['/command/controls'][:2]
+    assert all(getattr(first, name) == getattr(second, name)
+               for name in ('header', 'elevator', 'aileron', 'rudder', 'throttle'))
+
+
+def test_in_lockstep_engaging_later_commands_for_the_update_that_waits(ros):
+    node = ros.start(AutopilotNode, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+
+    def engaged():
+        vehicle.publish(17)
+        return engage(ros).success
+
+    ros.wait_for(engaged, 'telemetry')
+    assert vehicle.commanded() == []
+
+    def commanded():
+        vehicle.publish(17)
+        return vehicle.commanded()
+
+    assert ros.wait_for(commanded, 'the command') == [17]
 
 
 def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):

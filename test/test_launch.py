@@ -141,6 +141,16 @@ def test_xplane_udp_node_flies(ros, simulator):
         assert ros.next('/uav3/fix', 5).latitude != 0.0
 
 
+def test_simulator_node_runs_at_its_speed(ros):
+    from rosgraph_msgs.msg import Clock
+    (port,) = free_ports(1)
+    ros.subscribe(Clock, '/clock')
+    with launched('simulator', 'namespace:=uav4', f'port:={port}', 'speed:=4.0'):
+        ros.next('/clock', 5)
+        (speed,) = parameters(ros, '/uav4/simulator_node', 'speed')
+        assert speed.double_value == 4.0
+
+
 def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
     from xplane_bridge.msg import SimpitAltitude
     port = tmp_path / 'ksp'

@@ -71,3 +71,21 @@ def test_without_the_running_time_every_answer_is_taken():
         poll.receive(poll.position_channel, place, n + 0.01)
         rows = ((47.5,), (8.0,), (1500.0,))
         assert poll.receive(poll.state_channel, xpc.Datarefs(rows), n + 0.01) is not None
+
+
+def test_time_that_stands_still_without_a_pause_does_not_widen_the_gap():
+    poll = make()
+    published = [answer(poll, 1.0 + n, 10.0)[0] is not None for n in range(10)]
+    assert published == [True] + [False] * 3 + [True] * 6
+    _, gap = answer(poll, 20.0, 10.017, 47.75)
+    assert gap == pytest.approx(FRAME_GAP)
+
+
+def test_a_hastened_poll_is_due_at_once_and_the_next_a_period_later():
+    poll = AircraftPoll(0, NAMES, 0.1, Statistics())
+    poll.due = 1.0
+    answer(poll, 1.0, 10.0)
+    assert poll.due == pytest.approx(1.1)
+    poll.hasten(1.02)
+    _, wait = answer(poll, 1.02, 10.017, 47.75)
+    assert 1.03 + wait == pytest.approx(1.12)

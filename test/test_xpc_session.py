@@ -110,6 +110,23 @@ def test_first_update_comes_within_a_frame():
     assert at < 1000.018
 
 
+def test_in_lockstep_a_poll_follows_each_command():
+    session = make(rate=0.0, lockstep=True, budget=1000.0)
+    world = started(session)
+    world.sent.clear()
+    for _ in range(20):
+        world.call(session.set_controls, xpc.Controls(elevator=0.5))
+        world.run(0.05)
+    times = {}
+    for at, channel, _ in world.sent:
+        times.setdefault(at, []).append(channel)
+    assert list(times.values()) == [['command', 'position 0', 'state 0']] * 20
+    # Without commands it still looks what there is.
+    world.sent.clear()
+    world.run(1.0)
+    assert len(world.sent) == pytest.approx(20, abs=2)
+
+
 # The budget.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, make_dataclass
+from functools import partial
 import math
 import time
 from typing import Any
@@ -19,6 +20,13 @@ from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import CONTROLS, LATCHED
+
+# Topics of one update of a vehicle, all of which lockstep waits for.
+_UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
+# Updates that may be incomplete at a time: messages of several topics overtake each other.
+_INCOMPLETE = 8
+# A simulator in lockstep that still says the same after this long has lost the command.
+_REPEAT_AFTER = 1.0
 
 # Altitude and airspeed older than this are not flown by; the bridge's watchdog then acts.
 _OLDEST = 0.5
@@ -37,6 +45,9 @@ class _OwnParameters(BaseParameters):
         'flown.')
     airspeed: float = parameter(
         math.nan, 'Target at engaging: indicated airspeed, m/s; NaN holds what is flown.')
+    lockstep: bool = parameter(
+        False, 'Command once a stamp, when imu/data, fix, air_data and controls of that stamp are '
+        'all there: for a simulator in lockstep behind a bridge with stamp: simulator.')
 
 
 AutopilotParameters = make_dataclass(
@@ -54,7 +65,8 @@ class AutopilotNode(BridgeNode[Any]):
     """
     Run the control law at each imu/data, on the newest fix and air_data.
 
-    It needs no other topics, so it flies whatever this package bridges.
+    It needs no other topics, so it flies whatever this package bridges. In lockstep it runs once
+    for each update of the vehicle, on nothing but that update.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -69,14 +81,23 @@ class AutopilotNode(BridgeNode[Any]):
         self._wants_to_engage = self.parameters.engage
         self._last: tuple[Measurement, int] | None = None
         self._updates = 0
+        self._incomplete: dict[int, dict[str, Any]] = {}
+        self._commanded_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._target_publisher = self.make_publisher(
             AutopilotTarget, 'autopilot/active_target', LATCHED)
-        self.make_command(Imu, 'imu/data', self._on_imu, 10)
-        self.make_command(NavSatFix, 'fix', self._on_fix, 10)
-        self.make_command(AirData, 'air_data', self._on_air_data, 10)
-        self.make_command(FlightControls, 'controls', self._on_controls, 10)
+        handlers = {
+            'fix': (NavSatFix, self._on_fix),
+            'air_data': (AirData, self._on_air_data),
+            'controls': (FlightControls, self._on_controls),
+            'imu/data': (Imu, self._on_imu),
+        }
+        self._handlers = {topic: handler for topic, (_, handler) in handlers.items()}
+        for topic, (kind, handler) in handlers.items():
+            self.make_command(
+                kind, topic, partial(self._gather, topic) if self.parameters.lockstep else handler,
+                10)
         self.make_command(AutopilotTarget, 'autopilot/target', self._on_target)
         self.make_service(SetBool, 'autopilot/engage', self._on_engage)
 
@@ -100,6 +121,25 @@ class AutopilotNode(BridgeNode[Any]):
 
     # Telemetry.
 
+    def _gather(self, topic: str, message: Any) -> None:
+        """Handle the messages of one update when the last of them has come."""
+        stamp = _nanoseconds(message)
+        update = self._incomplete.setdefault(stamp, {})
+        update[topic] = message
+        if len(update) < len(_UPDATE):
+            if len(self._incomplete) > _INCOMPLETE:
+                del self._incomplete[next(iter(self._incomplete))]
+            return
+        self._incomplete = {
+            at: others for at, others in self._incomplete.items() if at > stamp}
+        if self._engaged and self._last is not None and stamp == self._last[1]:
+            # The simulator has not gone on yet. A command for its next state would be wrong.
+            if time.monotonic() - self._commanded_at > _REPEAT_AFTER:
+                self._publish_command()
+            return
+        for name in _UPDATE:
+            self._handlers[name](update[name])
+
     def _on_fix(self, message: NavSatFix) -> None:
         self._altitude = (message.altitude, time.monotonic())
 
@@ -119,22 +159,27 @@ class AutopilotNode(BridgeNode[Any]):
         measurement = self._measure(message)
         if measurement is None:
             return
-        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        stamp = _nanoseconds(message)
         last, self._last = self._last, (measurement, stamp)
         if self._wants_to_engage and not self._engaged:
             given = self.parameters
             self._engage(measurement, AutopilotTarget(
                 altitude=given.altitude, heading=given.heading_deg * DEGREE,
                 airspeed=given.airspeed))
-        if not self._engaged or last is None:
+        if not self._engaged:
             return
-        controls = self._law.update(measurement, (stamp - last[1]) * 1e-9)
+        elapsed = 0.0 if last is None else (stamp - last[1]) * 1e-9
+        controls = self._law.update(measurement, elapsed)
         self._command.header.stamp = message.header.stamp
         for name in CONTROLS:
             value = getattr(controls, name)
             setattr(self._command, name, math.nan if value is None else value)
-        self._command_publisher.publish(self._command)
+        self._publish_command()
         self._updates += 1
+
+    def _publish_command(self) -> None:
+        self._commanded_at = time.monotonic()
+        self._command_publisher.publish(self._command)
 
     def _measure(self, message: Imu) -> Measurement | None:
         """Return what the law needs, or None while something is missing or old."""
@@ -187,6 +232,8 @@ class AutopilotNode(BridgeNode[Any]):
         else:
             self._engage(self._last[0], AutopilotTarget(
                 altitude=math.nan, heading=math.nan, airspeed=math.nan))
+            # A simulator in lockstep waits for a command to that very update, and repeats it.
+            self._last = None
             response.message = 'engaged; holding what is flown'
         response.success = True
 
@@ -213,6 +260,11 @@ class AutopilotNode(BridgeNode[Any]):
                 ('target airspeed, m/s', f'{target.airspeed:.1f}'),
             ),
         ),)
+
+
+def _nanoseconds(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def main(args: Sequence[str] | None = None) -> int:

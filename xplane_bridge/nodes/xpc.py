@@ -80,6 +80,9 @@ class XpcParameters(VehicleParameters):
         'receive', 'Time in the messages: when the kernel received the datagram, or the '
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
+    lockstep: bool = parameter(
+        False, 'The simulator waits for command/controls in each frame (simulator_node with '
+        'lockstep): poll after each command, instead of by rate.')
     override_joystick: bool = parameter(
         False, "Keep the joystick of the simulator's user from overwriting commands, from the "
         'first command to deactivation.')
@@ -137,6 +140,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
             hears_beacons=bool(beacons or given.capture_file),
             port=given.port,
+            lockstep=given.lockstep,
         )
         if given.capture_file:
             self.link: SessionLoop = ReplayLoop(

@@ -94,6 +94,8 @@ class Aircraft:
         self.dt = dt
         self.seed = seed
         self.crashes = 0
+        # Names of the controls that were given; who wants to know what is new clears it.
+        self.commanded: set[str] = set()
         self._jsbsim = _import_jsbsim()
         self._state: AircraftState | None = None
         _check_finite(latitude=self.initial.lat_deg, longitude=self.initial.lon_deg,
@@ -214,6 +216,7 @@ class Aircraft:
             ('rudder_trim', rudder_trim)) if value is not None}
         _check_finite(**given)
         self._state = None
+        self.commanded.update(given, ('throttle',) if throttles else ())
         for name, (node, sign, low) in _CONTROLS.items():
             if name in given:
                 self._set(node, sign * _clamp(given[name], low, 1.0))

@@ -7,7 +7,7 @@ the simulator takes it; an endpoint that is closed or reset loses it.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import math
 import os
 import select
@@ -39,6 +39,10 @@ class Endpoint(ABC):
 
     def __init__(self, faults: Faults | None = None) -> None:
         self.counters = Counters()
+        # While set, what is sent either way is lost; to be set from outside.
+        self.cut = False
+        # Asked before each datagram: what must not be read yet waits.
+        self.may_read: Callable[[], bool] | None = None
         self._faults = faults if faults is not None else Faults()
         self._inbound: Path[tuple[bytes, Address]] = Path(self._faults, 'in')
         self._outbound: Path[_Outgoing] = Path(self._faults, 'out')
@@ -81,12 +85,18 @@ class Endpoint(ABC):
     def receive(self, now: float) -> tuple[bytes, Address] | None:
         """Return the next datagram and its sender, or None when none waits."""
         for sent, data, sender in self._arrivals(now):
+            if self.cut:
+                continue
             self.counters.received += 1
             self._inbound.put((data, sender), sent)
+        if self.may_read is not None and not self.may_read():
+            return None
         return self._inbound.take(now)
 
     def send(self, data: bytes, to: Address, now: float, interface: str | None = None) -> None:
         """Send a datagram; to a multicast group on the interface that has this address."""
+        if self.cut:
+            return
         self._outbound.put(_Outgoing(data, to, interface), now)
         self.flush(now)
 

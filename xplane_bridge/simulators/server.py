@@ -2,7 +2,7 @@
 One simulated computer: an aircraft in its world, and the faces that it shows to the network.
 
 Simulation is all of it but the clock, so that a test can let an hour pass in seconds; Server runs
-it in real time.
+it in real time, at a multiple of that, or in lockstep.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from xplane_bridge.links.udp import Counters
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.world import World
 
 MakeWorld: TypeAlias = Callable[[], World]
@@ -67,11 +68,13 @@ class Simulation:
     ``make_world`` makes the world at each start. ``frame_rate`` is in frames a second.
     ``on_frame`` hears the time and the aircraft's state at the end of each frame. Besides the
     freezes and restarts of ``faults`` there are ``frozen`` and ``switched_off``, to be set from
-    outside.
+    outside; and ``paused`` and ``pause_at`` (simulated seconds), in which frames go on and are
+    answered, but the world stands still. With ``lockstep`` it stands still until commanded.
     """
 
     def __init__(self, faces: Sequence[Face], make_world: MakeWorld, frame_rate: float = 60.0,
-                 faults: Faults | None = None, on_frame: OnFrame | None = None) -> None:
+                 faults: Faults | None = None, on_frame: OnFrame | None = None,
+                 lockstep: Lockstep | None = None) -> None:
         if not 0.0 < frame_rate < math.inf:
             raise ValueError(f'frame_rate is {frame_rate} a second, must be above 0 and finite')
         faults = faults if faults is not None else Faults()
@@ -80,11 +83,17 @@ class Simulation:
         self.frames = 0
         self.frozen = False
         self.switched_off = False
+        self.paused = False
+        self.pause_at = math.inf
+        self.lockstep = lockstep
+        self.reading = False
         self._make_world = make_world
         self._on_frame = on_frame
         self._freezes = faults.freezes()
         self._restarts = faults.restarts()
         self._running = False
+        if lockstep is not None:
+            lockstep.endpoint.may_read = self._may_read
 
     def open(self, now: float) -> None:
         """Start: make the world and open all faces. Raises LinkError if one cannot be opened."""
@@ -96,12 +105,24 @@ class Simulation:
         except OSError:
             self.close()
             raise
+        self._await_command()
 
     def close(self) -> None:
         """Stop: close all faces; closing twice is fine."""
-        self._running = False
+        self._running = self.reading = False
         for face in self.faces:
             face.close()
+
+    @property
+    def held(self) -> bool:
+        """Tell whether it is paused from outside."""
+        return self.paused or self.world.total_running_time > self.pause_at - 0.5 * self.period
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether, in lockstep, the next frame need not be waited for."""
+        return (self.lockstep is not None and self.reading and not self.held
+                and not self.lockstep.missing(self.world))
 
     def frame(self, now: float, elapsed: float | None = None) -> None:
         """
@@ -109,6 +130,28 @@ class Simulation:
 
         Raises what the faces raise, SimulatorCrash above all.
         """
+        if self._look_whether_on(now):
+            goes_on = not self.held and (self.lockstep is None or self.ready)
+            self._frame(now, self.period if elapsed is None else elapsed, goes_on)
+
+    def step(self, now: float) -> None:
+        """Let one frame pass although paused. Raises ValueError if it is not."""
+        if not self.held:
+            raise ValueError('it is not paused; only then there are single steps')
+        if self._look_whether_on(now):
+            self._frame(now, self.period, True)
+
+    def listen(self, now: float) -> None:
+        """Answer what has come without a frame having passed, as in lockstep."""
+        if self._look_whether_on(now):
+            self._answer(now)
+
+    def reset_flight(self) -> None:
+        """Start the flight anew; the simulated time goes on."""
+        self.world.reset_flight()
+        self._await_command()
+
+    def _look_whether_on(self, now: float) -> bool:
         frozen = self.frozen or self._freezes.active(now)
         off = self.switched_off or self._restarts.active(now)
         if off == self._running:
@@ -116,14 +159,40 @@ class Simulation:
                 self.close()
             else:
                 self.open(now)
-        if off or frozen:
-            return
+        self.reading = not (off or frozen)
+        return self.reading
+
+    def _frame(self, now: float, elapsed: float, goes_on: bool) -> None:
         self.frames += 1
-        self.world.advance(self.period if elapsed is None else elapsed)
-        for face in self.faces:
-            face.frame(now)
+        if goes_on:
+            self.world.advance(elapsed)
+            self._await_command()
+        else:
+            self.world.idle(elapsed)
+        self._answer(now)
         if self._on_frame is not None:
             self._on_frame(now, self.world.aircraft.state)
+
+    def _answer(self, now: float) -> None:
+        for face in self.faces:
+            face.frame(now)
+        self._note()
+
+    def _may_read(self) -> bool:
+        # A quick client's command to the last answer may come while this is still reading.
+        self._note()
+        return not self.ready
+
+    def _note(self) -> None:
+        if self.lockstep is not None:
+            self.lockstep.note(self.world, self._sent())
+
+    def _await_command(self) -> None:
+        if self.lockstep is not None:
+            self.lockstep.begin(self.world, self._sent())
+
+    def _sent(self) -> int:
+        return sum(face.counters.sent for face in self.faces)
 
     def poll(self, now: float) -> None:
         """Do what is due between frames."""
@@ -141,14 +210,19 @@ class Simulation:
 
 class Server:
     """
-    Runs a Simulation in real time, in a thread of its own.
+    Runs a Simulation in a thread of its own, ``speed`` times as fast as real time.
 
     Frames come at fixed times; those that are missed are skipped, and the next one is longer for
-    it. What ends the thread other than stop() is kept in ``error``.
+    it. In lockstep they come as soon as they may, each as long as the frame rate says, and
+    ``speed`` is only how often those are that have to wait. What ends the thread other than
+    stop() is kept in ``error``.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, speed: float = 1.0) -> None:
+        if not 0.0 < speed < math.inf:
+            raise ValueError(f'speed is {speed}, must be above 0 and finite')
         self.simulation = simulation
+        self._speed = speed
         self.error: Exception | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
@@ -189,6 +263,21 @@ class Server:
         with self._lock:
             self.simulation.frozen = False
 
+    def pause(self, on: bool) -> None:
+        """Let the world stand still from now on, or go on; frames are answered in any case."""
+        with self._lock:
+            self.simulation.paused = on
+
+    def pause_at(self, seconds: float) -> None:
+        """Let the world stand still once the simulated time has come to this."""
+        with self._lock:
+            self.simulation.pause_at = seconds
+
+    def step(self) -> None:
+        """Let one frame pass although paused. Raises ValueError if it is not."""
+        with self._lock:
+            self.simulation.step(time.monotonic())
+
     def switch_off(self) -> None:
         """Be gone from now on, as if X-Plane had been quit."""
         with self._lock:
@@ -204,26 +293,40 @@ class Server:
 
     def _run(self) -> None:
         simulation = self.simulation
-        period = simulation.period
+        period = simulation.period / self._speed
+        longest = max(simulation.period, _LONGEST_FRAME)
         due = time.monotonic() + period
         try:
             while not self._stopping.is_set():
                 now = time.monotonic()
                 with self._lock:
-                    if now >= due:
-                        elapsed = period * (1 + int((now - due) / period))
-                        due += elapsed
-                        simulation.frame(now, min(elapsed, max(period, _LONGEST_FRAME)))
+                    if simulation.ready:
+                        due = now + period
+                        simulation.frame(now)
+                    elif now >= due:
+                        count = 1 + int((now - due) / period)
+                        due += count * period
+                        simulation.frame(now, min(count * simulation.period, longest))
+                    elif simulation.lockstep is not None:
+                        simulation.listen(now)
                     simulation.poll(now)
                     next_due = simulation.next_due()
+                    is_ready = simulation.ready
                 wake = due if next_due is None else min(due, next_due)
-                self._stopping.wait(max(0.0, wake - time.monotonic()))
+                self._wait(0.0 if is_ready else max(0.0, wake - time.monotonic()))
         except Exception as error:
             self.error = error
         finally:
             with self._lock:
                 simulation.close()
             self._ended.set()
+
+    def _wait(self, seconds: float) -> None:
+        lockstep = self.simulation.lockstep
+        if lockstep is not None and self.simulation.reading:
+            lockstep.endpoint.pause(seconds)
+        else:
+            self._stopping.wait(seconds)
 
 
 @contextmanager

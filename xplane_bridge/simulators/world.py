@@ -105,6 +105,11 @@ class World:
 
     # Time
 
+    def idle(self, frame_seconds: float) -> None:
+        """Let one frame of real time pass in which the simulated time stands still."""
+        self.network_time += frame_seconds
+        self.frame_period = 0.0
+
     def advance(self, frame_seconds: float) -> None:
         """
         Let one frame of real time pass.

@@ -38,6 +38,8 @@ _PROBE_CHANNEL = 'probe'
 _BEACON_TIMEOUT = 3.5
 
 _SMALLEST_BUDGET = 10.0
+# How often a simulator in lockstep is asked while no commands come.
+_LOCKSTEP_RATE = 10.0
 # A peer that does not answer keeps what is sent to it, and drops all of it at the 20th datagram.
 _SILENT_RATE = 2.0
 _LARGEST_OUTBOX = 64
@@ -52,7 +54,9 @@ class XpcSession:
     frame. ``budget`` is how many datagrams may leave in any second, at least 10; only giving back
     is never kept waiting. ``generation`` None finds out; ``hears_beacons`` tells whether the
     beacon's multicast group could be joined. ``port`` is the plugin's: a beacon that names another
-    one is that of another X-Plane on the same computer; None takes any.
+    one is that of another X-Plane on the same computer; None takes any. In ``lockstep`` it is
+    controls that take the simulator to its next frame: each is followed by a poll, and ``rate``
+    does not count.
 
     Everything that sends raises ValueError with a sentence if it must not be sent.
     """
@@ -66,6 +70,7 @@ class XpcSession:
         generation: Generation | None = None,
         hears_beacons: bool = True,
         port: int | None = None,
+        lockstep: bool = False,
     ) -> None:
         if not _SMALLEST_BUDGET <= budget < math.inf:
             raise ValueError(
@@ -78,9 +83,11 @@ class XpcSession:
         self._chosen_generation = generation
         self._hears_beacons = hears_beacons
         self._port = port
+        self._lockstep = lockstep
         self._position_bits: int | None = None
         self._polls = [
-            AircraftPoll(number, names, _period(rate), self.statistics)
+            AircraftPoll(
+                number, names, _period(_LOCKSTEP_RATE if lockstep else rate), self.statistics)
             for number, names in aircraft.items()
         ]
         self._poll_of_channel = {
@@ -388,6 +395,9 @@ class XpcSession:
             if self._held and (self._controls_next or not self._outbox):
                 controls = self._held.pop(next(iter(self._held)))
                 outgoing.append((COMMAND_CHANNEL, xpc.encode(controls)))
+                if self._lockstep:
+                    for poll in self._polls:
+                        poll.hasten(now)
             else:
                 outgoing.append((COMMAND_CHANNEL, self._outbox.popleft()))
         return None

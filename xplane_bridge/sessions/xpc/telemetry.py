@@ -67,7 +67,7 @@ class AircraftPoll:
         self._smoothed: float | None = None
         self._deviation = 0.0
         self._disagreements = 0
-        self._gap = FRAME_GAP
+        self._gap = self._gap_before = FRAME_GAP
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
         self._paused_row = names.index(_PAUSED) if _PAUSED in names else None
         self._last: tuple[xpc.PositionReply, float] | None = None
@@ -111,6 +111,10 @@ class AircraftPoll:
         self._backoff = min(self._backoff + 1, 6)
         self._sent_at = None
         self.due = now
+
+    def hasten(self, now: float) -> None:
+        """Let the next poll be due at once."""
+        self.due = min(self.due, now)
 
     def suspend(self, due: float) -> None:
         """Forget what is outstanding and what was learnt of the peer; begin anew at ``due``."""
@@ -169,8 +173,12 @@ class AircraftPoll:
             self._standing = 0
             self._gap = max(FRAME_GAP, self._gap * _GAP_DECAY)
             return False
+        if not self._standing:
+            self._gap_before = self._gap
         self._standing += 1
         if self._standing > _STANDING:
+            # The gap was not the reason.
+            self._gap = self._gap_before
             return False
         if self._paused_row is None or values[self._paused_row][:1] != (1.0,):
             self._gap = min(_WIDEST_GAP, 2.0 * self._gap)

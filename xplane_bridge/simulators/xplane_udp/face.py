@@ -11,6 +11,9 @@ from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 
+# A sum of frame times may fall short of the tick that it stands for.
+_ROUNDING = 1e-6
+
 
 class XplaneUdpFace:
     """
@@ -57,6 +60,7 @@ class XplaneUdpFace:
         self.endpoint.open()
         if self.sender is not self.endpoint:
             self.sender.open()
+        self._world = world
         self.xplane = XPlane(
             world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
             data_target=self.data_target, data_rate=self.data_rate, started=now)
@@ -64,7 +68,8 @@ class XplaneUdpFace:
     def frame(self, now: float) -> None:
         """Do what happens once a frame: read what has come, send what is due."""
         self.xplane.read(lambda: self.endpoint.receive(now))
-        for data, to in self.xplane.frame(now):
+        # X-Plane's own time, which is real time unless this one runs faster.
+        for data, to in self.xplane.frame(self._world.network_time + _ROUNDING):
             self.sender.send(data, to, now)
 
     def poll(self, now: float) -> None:

@@ -1,0 +1,345 @@
+"""simulator_node: time, disturbances and lockstep, through real bridges and real sockets."""
+
+from contextlib import ExitStack
+from dataclasses import fields
+import math
+from pathlib import Path
+import socket
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from geometry_msgs.msg import TwistStamped
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, NavSatFix
+from std_srvs.srv import SetBool, Trigger
+import yaml
+
+from harness import Harness, process
+from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.base import OK, WARN
+from xplane_bridge.nodes.fdmdata import FdmdataNode
+from xplane_bridge.nodes.simulator import SimulatorNode, SimulatorParameters
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+
+FRAME = 1.0 / 60.0
+
+
+def free_port():
+    """Return a UDP port that is free, and so is the one after it."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            one.bind(('127.0.0.1', 0))
+            port = one.getsockname()[1]
+            if port < 65535:
+                try:
+                    other.bind(('127.0.0.1', port + 1))
+                except OSError:
+                    continue
+                return port
+
+
+def seconds(message):
+    return message.clock.sec + message.clock.nanosec * 1e-9
+
+
+@pytest.fixture
+def flying(ros):
+    """Return a function that starts simulator_node, and xpc_node if asked."""
+    ros.subscribe(Clock, '/clock')
+
+    def start(bridge=None, **parameters):
+        port = free_port()
+        ros.simulator = ros.start(SimulatorNode, port=port, **parameters)
+        if bridge is not None:
+            ros.subscribe(NavSatFix, '/fix')
+            ros.bridge = ros.start(XpcNode, port=port, **bridge)
+        return ros
+
+    return start
+
+
+def pause(ros, on):
+    response = ros.call(SetBool, '/simulator/pause', SetBool.Request(data=on))
+    assert response.success
+    return response
+
+
+# Time
+
+
+def test_time_goes_at_the_speed_asked_for(flying):
+    ros = flying(speed=5.0)
+    first, begin = seconds(ros.next('/clock')), time.monotonic()
+    last, end = seconds(ros.next('/clock', 180)), time.monotonic()
+    # 180 frames are three simulated seconds; a machine that is busy may be late.
+    assert last - first == pytest.approx(179 * FRAME, abs=0.1)
+    assert 3.0 < (last - first) / (end - begin) < 5.5
+
+
+def test_a_pause_is_answered_and_stepped_through(flying):
+    ros = flying(bridge={'rate': 20.0})
+    ros.next('/fix')
+    pause(ros, True)
+    stood = seconds(ros.next('/clock', 2))
+    place = ros.next('/fix', 2)
+    assert seconds(ros.next('/clock', 20)) == stood
+    assert ros.next('/fix', 3).longitude == place.longitude
+    assert ros.diagnosed('simulation', node=ros.simulator)[1] == 'paused'
+    for count in (1, 2):
+        response = ros.call(Trigger, '/simulator/step', Trigger.Request())
+        assert response.success, response.message
+        assert seconds(ros.next('/clock', 2)) == pytest.approx(stood + count * FRAME, abs=1e-6)
+    # 51 m/s to the east for two frames are 1.7 m.
+    moved = (ros.next('/fix', 2).longitude - place.longitude) * 111_320.0 * math.cos(
+        math.radians(place.latitude))
+    assert 1.0 < moved < 3.0
+    pause(ros, False)
+    ros.next('/clock', where=lambda message: seconds(message) > stood + 0.2)
+    refused = ros.call(Trigger, '/simulator/step', Trigger.Request())
+    assert not refused.success
+    assert 'not paused' in refused.message
+
+
+def test_it_pauses_at_the_time_asked_for_and_goes_on_to_the_next(flying):
+    ros = flying(speed=4.0, pause_at=0.5)
+    for until in (0.5, 1.25):
+        assert ros.change(ros.simulator, pause_at=until).successful
+        ros.next('/clock', where=lambda message, until=until: seconds(message) > until - 0.01)
+        stood = seconds(ros.next('/clock', 5))
+        # Frames that the machine was late for are longer, up to a 19th second.
+        assert until - FRAME / 2 < stood < until + 0.06
+        assert seconds(ros.next('/clock', 5)) == stood
+    assert ros.change(ros.simulator, pause_at=math.nan).successful
+    ros.next('/clock', where=lambda message: seconds(message) > 1.5)
+
+
+def test_a_reset_begins_the_flight_anew_and_time_goes_on(flying):
+    ros = flying(bridge={'rate': 20.0}, speed=4.0, longitude_deg=9.0, wind=[0.0, 12.0, 0.0],
+                 engine_failed=True)
+    far = ros.next('/fix', where=lambda message: message.longitude > 9.001)
+    before = seconds(ros.next('/clock'))
+    assert ros.call(Trigger, '/simulator/reset', Trigger.Request()).success
+    ros.next('/fix', where=lambda message: message.longitude < far.longitude)
+    assert seconds(ros.next('/clock')) > before
+    state = ros.simulator.server.state()
+    assert state.wind_north == pytest.approx(12.0, abs=0.1)
+    assert not state.engines[0].running
+
+
+def test_nodes_that_use_simulated_time_follow_it(flying):
+    ros = flying(speed=3.0)
+    follower = Node('follower', context=ros.context, parameter_overrides=[
+        Parameter('use_sim_time', value=True)])
+    ros._spin(follower)
+
+    def now():
+        return follower.get_clock().now().nanoseconds * 1e-9
+
+    ros.wait_for(lambda: now() > 0.0, 'simulated time')
+    ros.next('/clock', 10)
+    assert now() == pytest.approx(seconds(ros.messages['/clock'][-1]), abs=0.5)
+    pause(ros, True)
+    ros.next('/clock', 5)
+    stood = now()
+    ros.next('/clock', 10)
+    assert now() == stood == pytest.approx(seconds(ros.messages['/clock'][-1]), abs=1e-6)
+
+
+def test_a_bridge_watches_commands_by_real_time_while_the_simulated_one_stands(flying):
+    ros = flying(bridge={'use_sim_time': True, 'command_timeout': 0.3})
+    ros.next('/fix')
+    pause(ros, True)
+    ros.publisher(FlightControls, '/command/controls').publish(
+        FlightControls(elevator=0.25, aileron=0.0, rudder=0.0, throttle=0.5))
+    ros.wait_for(
+        lambda: ros.simulator.server.state().elevator == pytest.approx(0.25), 'the command')
+    # Neutral, by the watchdog; and diagnostics still come once a second.
+    ros.wait_for(lambda: ros.simulator.server.state().elevator == 0.0, 'the watchdog')
+    ros.diagnosed('commands', lambda level, message, _: 'stopped' in message)
+
+
+def test_a_node_that_is_not_active_hangs(flying):
+    ros = flying()
+    ros.next('/clock')
+    ros.run_in(ros.simulator, ros.simulator.trigger_deactivate)
+    frames = ros.simulator.server.simulation.frames
+    ros.diagnosed('simulation', lambda level, message, _: message == 'not active')
+    assert ros.simulator.server.simulation.frames == frames
+    ros.run_in(ros.simulator, ros.simulator.trigger_activate)
+    ros.next('/clock', 3)
+
+
+def test_two_clocks_are_told(flying):
+    ros = flying(bridge={'stamp': 'simulator'})
+    ros.next('/fix')
+    ros.diagnosed('clock', lambda level, message, _: level == WARN and 'publish_clock' in message)
+
+
+# Disturbances
+
+
+def test_wind_blows_from_now_on(flying):
+    ros = flying(bridge={'rate': 50.0}, heading_deg=0.0)
+    ros.subscribe(AirData, '/air_data')
+    ros.subscribe(TwistStamped, '/fix_velocity')
+    calm = ros.next('/air_data')
+    assert math.hypot(calm.wind.x, calm.wind.y) < 0.1
+    assert ros.change(ros.simulator, wind=[6.0, -8.0, 0.5]).successful
+    blown = ros.next('/air_data', where=lambda message: message.wind.x > 5.0)
+    assert (blown.wind.x, blown.wind.y, blown.wind.z) == pytest.approx((6.0, -8.0, 0.5), abs=0.05)
+    # It pushes what flies north to the east.
+    ros.next('/fix_velocity', where=lambda message: message.twist.linear.x > 1.0)
+    refused = ros.change(ros.simulator, wind=[300.0, 0.0, 0.0])
+    assert not refused.successful
+    assert 'wind' in refused.reason
+
+
+def test_turbulence_shakes_from_now_on(flying):
+    ros = flying(bridge={'rate': 50.0}, speed=4.0)
+    ros.subscribe(Imu, '/imu/data')
+    assert abs(ros.next('/imu/data', 20).angular_velocity.x) < 0.005
+    assert ros.change(ros.simulator, turbulence=[15.0, 6.0]).successful
+    ros.next('/imu/data', where=lambda message: abs(message.angular_velocity.x) > 0.03)
+    assert not ros.change(ros.simulator, turbulence=[15.0, 9.0]).successful
+
+
+def test_a_failed_engine_is_started_again(flying):
+    ros = flying()
+    def running():
+        return ros.simulator.server.state().engines[0].running
+
+    assert running()
+    assert ros.change(ros.simulator, engine_failed=True).successful
+    ros.wait_for(lambda: not running(), 'the engine to stop')
+    assert ros.change(ros.simulator, engine_failed=False).successful
+    ros.wait_for(running, 'the engine to run')
+
+
+def test_a_link_that_is_down_is_noticed_and_comes_back(flying):
+    ros = flying(bridge={})
+    ros.next('/fix')
+    assert ros.change(ros.simulator, link_down=True).successful
+    ros.diagnosed('link', lambda level, message, _: 'link_down' in message, ros.simulator)
+    ros.diagnosed('peer', lambda level, message, _: level == WARN)
+    before = seconds(ros.next('/clock'))
+    assert seconds(ros.next('/clock', 10)) > before
+    assert ros.change(ros.simulator, link_down=False).successful
+    ros.next('/fix', 5)
+    ros.diagnosed('peer', lambda level, message, _: level == OK, ros.bridge)
+
+
+# Faces
+
+
+@pytest.mark.parametrize('face', ['xplane6', 'xplane9', 'xplane11', 'xplane12', 'fdmdata'])
+def test_a_bridge_meets_every_face(ros, face):
+    port, data_port = free_port(), free_port()
+    ros.subscribe(NavSatFix, '/fix')
+    ros.start(SimulatorNode, face=face, port=port, data_port=data_port, longitude_deg=9.5)
+    if face == 'fdmdata':
+        ros.start(FdmdataNode, data_port=port, controls_port=port + 1)
+    else:
+        ros.start(XplaneUdpNode, port=port, data_port=data_port,
+                  version=face.removeprefix('xplane'))
+    assert ros.next('/fix', 3).longitude == pytest.approx(9.5, abs=0.1)
+
+
+@pytest.mark.parametrize(('parameters', 'sentence'), [
+    ({'face': 'fdmdata', 'lockstep': True}, 'no time on the wire'),
+    ({'airspeed': 5.0}, 'does not trim'),
+    ({'model': 'no_such'}, 'no_such'),
+    ({'wind': [1.0, 2.0]}, '3 numbers'),
+    ({'turbulence': [1.0, 2.5]}, 'severity'),
+])
+def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):
+    node = ros.start(SimulatorNode, port=free_port(), **parameters)
+    assert sentence in node.failed
+
+
+def test_a_port_in_use_is_said(ros):
+    port = free_port()
+    ros.start(SimulatorNode, port=port)
+    assert str(port) in ros.start(SimulatorNode, port=port, namespace='other').failed
+
+
+def test_as_a_process_it_ends_when_told():
+    with process('simulator_node', '--ros-args', '-p', f'port:={free_port()}') as child:
+        assert 'X-Plane Connect (rc6) of a c172p' in child.stdout.readline()
+        child.terminate()
+        assert child.wait(10) == 0
+
+
+def test_parameter_file_has_all_parameters_with_their_defaults():
+    text = (Path(__file__).parents[1] / 'config' / 'simulator.yaml').read_text()
+    given = yaml.safe_load(text)['/**']['ros__parameters']
+    defaults = {item.name: item.default for item in fields(SimulatorParameters)}
+    assert given.keys() == defaults.keys()
+    for name, default in defaults.items():
+        value = tuple(given[name]) if isinstance(default, tuple) else given[name]
+        assert type(value) is type(default), name
+        assert value == pytest.approx(default, nan_ok=True), name
+
+
+# Lockstep
+
+
+def fly_in_lockstep(face, until):
+    """Fly from the start, in processes; return fix and imu/data, each by stamp."""
+    port, data_port = free_port(), free_port()
+    rate = 100.0
+    bridge = {
+        'xpc': ('xpc_node', 'lockstep:=true', 'max_datagrams_per_second:=100000.0'),
+    }.get(face, (
+        'xplane_udp_node', f'rate:={rate}', 'pacing:=0.0', f'data_port:={data_port}',
+        'command_rows:=joystick', f'version:={face.removeprefix("xplane")}'))
+
+    def start(stack, executable, *parameters):
+        arguments = [word for parameter in parameters for word in ('-p', parameter)]
+        stack.enter_context(process(executable, '--ros-args', *arguments))
+
+    with Harness() as ros, ExitStack() as stack:
+        ros.subscribe(NavSatFix, '/fix', 5000)
+        ros.subscribe(Imu, '/imu/data', 5000)
+        start(stack, 'simulator_node', f'face:={face}', f'port:={port}', f'data_port:={data_port}',
+              'lockstep:=true', 'publish_clock:=false', 'seed:=3', 'turbulence:=[15.0, 5.0]',
+              'wind:=[4.0, -3.0, 0.0]')
+        start(stack, bridge[0], f'port:={port}', 'stamp:=simulator', *bridge[1:])
+        for topic in ('/fix', '/imu/data'):
+            ros.next(topic)
+        start(stack, 'autopilot_node', 'lockstep:=true', 'engage:=true', 'heading_deg:=120.0')
+        ros.next('/fix', timeout=60.0, where=lambda m: stamp(m) >= until)
+        return [
+            {stamp(message): figures(message) for message in ros.messages[topic]
+             if stamp(message) < until}
+            for topic, figures in (
+                ('/fix', lambda m: (m.latitude, m.longitude, m.altitude)),
+                ('/imu/data', lambda m: (m.orientation.x, m.orientation.y, m.orientation.z,
+                                         m.angular_velocity.x)))
+        ]
+
+
+def stamp(message):
+    return message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+
+
+@pytest.mark.parametrize('face', ['xpc', 'xplane12', 'xplane9'])
+def test_two_flights_in_lockstep_are_the_same_to_the_last_bit(face):
+    until = 5.0
+    first, second = (fly_in_lockstep(face, until) for _ in range(2))
+    fixes, rates = first
+    # Every frame was published.
+    assert len(fixes) == len(rates) == pytest.approx(until / FRAME, abs=2)
+    assert first == second
+    # It was a flight: shaken, and turned by the autopilot.
+    assert max(abs(rate) for _, _, _, rate in rates.values()) > 0.03
+    latitudes = [latitude for latitude, _, _ in fixes.values()]
+    assert latitudes[-1] < latitudes[0]

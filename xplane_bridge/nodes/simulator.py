@@ -1,0 +1,345 @@
+"""simulator_node: a simulated aircraft that ROS holds, steps, disturbs and takes the time from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import time
+from typing import Any
+
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+from xplane_bridge.conversions.units import KNOT
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, run, Status, WARN
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.simulators.aircraft import Aircraft, Initial, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.lockstep import Lockstep
+from xplane_bridge.simulators.server import Face, Server, Simulation
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc import XpcFace
+from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
+
+_X_PLANE = 'xplane'
+_PORTS = {
+    'xpc': xpc.PORT,
+    'xplane6': xplane_udp.PORT,
+    'xplane9': xplane_udp.PORT,
+    'xplane11': xplane_udp.PORT,
+    'xplane12': xplane_udp.PORT,
+    'fdmdata': fdmdata.DATA_PORT,
+}
+_LOOPBACK = '127.0.0.1'
+
+# X-Plane 7 and later send from another port than they listen on.
+_FIRST_WITH_SENDER = 7
+# X-Plane 9 and later are told by UDP where rows go, those before by their settings.
+_FIRST_TO_BE_TOLD = 9
+
+_START = Initial()
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(BaseParameters):
+    """Parameters of simulator_node."""
+
+    face: str = parameter('xpc', 'What it is to its peer.', choices=tuple(_PORTS))
+    host: str = parameter(_LOOPBACK, 'Address to listen on; 0.0.0.0 is any of this computer.')
+    port: int = parameter(
+        0, 'UDP port; 0 is the usual one of the face. X-Plane 7 and later send from the next one.',
+        minimum=0, maximum=65534)
+    controls_port: int = parameter(
+        0, 'UDP port of fdmdata for controls; 0 is the one after port.', minimum=0, maximum=65535)
+    data_host: str = parameter(
+        _LOOPBACK, 'Where xplane6 sends rows, as its settings have it: address.')
+    data_port: int = parameter(
+        49003, 'Where xplane6 sends rows, as its settings have it: UDP port.', minimum=1,
+        maximum=65535)
+
+    model: str = parameter('c172p', "An aircraft of JSBSim's.")
+    parked: bool = parameter(
+        False, 'Begin on the ground, engine idling, instead of trimmed in the air.')
+    latitude_deg: float = parameter(
+        _START.lat_deg, 'Where the flight begins.', minimum=-89.9, maximum=89.9)
+    longitude_deg: float = parameter(
+        _START.lon_deg, 'Where the flight begins.', minimum=-180.0, maximum=180.0)
+    altitude: float = parameter(
+        _START.altitude_msl, 'Where the flight begins, m above mean sea level.')
+    heading_deg: float = parameter(_START.heading_deg, 'True heading at the beginning.')
+    airspeed: float = parameter(
+        round(_START.airspeed_kt * KNOT, 3), 'Calibrated airspeed at the beginning, m/s.')
+    seed: int = parameter(
+        0, 'Of turbulence and faults: the same seed gives the same chance.', minimum=0,
+        maximum=2**31 - 1)
+
+    frame_rate: float = parameter(
+        60.0, 'Frames a simulated second: in each it moves, reads and answers.', minimum=20.0,
+        maximum=1000.0)
+    speed: float = parameter(
+        1.0, 'Simulated seconds a second; more than the machine can do gives as many as it can.',
+        minimum=0.01, maximum=100.0)
+    lockstep: bool = parameter(
+        False, 'Let a frame pass only when its state was sent and elevator, aileron, rudder and '
+        'throttle were commanded after that, and then at once.')
+    publish_clock: bool = parameter(
+        True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
+
+    loss: float = parameter(
+        0.0, 'Probability to lose a datagram, each way.', minimum=0.0, maximum=1.0)
+    delay: float = parameter(
+        0.0, 'Seconds that a datagram takes, each way.', minimum=0.0, maximum=60.0)
+    jitter: float = parameter(
+        0.0, 'Most seconds that it takes in addition; changes the order.', minimum=0.0,
+        maximum=60.0)
+
+    pause_at: float = parameter(
+        math.nan, 'Simulated time at which it pauses; NaN is never. A later one lets it go on.',
+        live=True)
+    wind: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), 'Velocity of the air: east, north, up, m/s, each within 100.', live=True)
+    turbulence: tuple[float, ...] = parameter(
+        (0.0, 0.0), 'MIL-F-8785C: wind at 20 ft, m/s (below 1000 ft above ground: 7.6 light, 15 '
+        'moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 severe).',
+        live=True)
+    engine_failed: bool = parameter(
+        False, 'All engines stop; false starts them again.', live=True)
+    link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
+
+    def __post_init__(self) -> None:
+        """Check what single values cannot say."""
+        wind, turbulence = _numbers('wind', self.wind, 3), _numbers(
+            'turbulence', self.turbulence, 2)
+        if any(abs(value) > MAX_WIND for value in wind):
+            raise ValueError(f'parameter wind: {wind} is beyond {MAX_WIND:g} m/s')
+        at_20_ft, severity = turbulence
+        if not 0.0 <= at_20_ft <= MAX_WIND:
+            raise ValueError(f'parameter turbulence: {at_20_ft} m/s is not in 0..{MAX_WIND:g}')
+        if not (severity.is_integer() and 0 <= severity <= MAX_SEVERITY):
+            raise ValueError(
+                f'parameter turbulence: severity {severity} is no whole number in '
+                f'0..{MAX_SEVERITY}')
+        if self.lockstep and self.face == 'fdmdata':
+            raise ValueError(
+                'parameter lockstep: FDMData has no time on the wire, so a controller cannot tell '
+                'one frame from the next; choose another face, or speed')
+
+
+class SimulatorNode(BridgeNode[SimulatorParameters]):
+    """
+    Fly a simulated aircraft for a bridge to connect to.
+
+    To the bridge it is what the command ``simulator`` is; to ROS it gives the simulated time.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('simulator_node', SimulatorParameters, **options)
+
+    # Lifecycle.
+
+    def open(self) -> None:
+        """Make the aircraft and open its ports; time stands still."""
+        given = self.parameters
+        self._endpoints: list[Endpoint] = []
+        face = self._make_face(given)
+        simulation = Simulation(
+            [face], self._make_world, given.frame_rate, on_frame=self._on_frame,
+            lockstep=Lockstep(self._endpoints[0]) if given.lockstep else None)
+        simulation.frozen = True
+        self.server = Server(simulation, given.speed)
+        self.server.pause_at(_pause_at(given))
+        self._cut(given.link_down)
+        self._clock_publisher = (
+            self.make_publisher(Clock, '/clock') if given.publish_clock else None)
+        self._message = Clock()
+        self._seen = (time.monotonic(), 0.0)
+        try:
+            self.server.start()
+        except ImportError as error:
+            raise ValueError(str(error)) from error
+        self.make_service(SetBool, 'simulator/pause', self._pause)
+        self.make_service(Trigger, 'simulator/step', self._step)
+        self.make_service(Trigger, 'simulator/reset', self._reset)
+        self.get_logger().info(
+            f'{face.name} of a {given.model} on {face.address}, {given.frame_rate:g} frames/s')
+
+    def begin(self) -> None:
+        """Let time pass."""
+        self.server.resume()
+
+    def end(self) -> None:
+        """Hang, as a program that is stopped: no frames, what comes waits."""
+        self.server.freeze()
+
+    def close(self) -> None:
+        """End the simulation and close its ports."""
+        self.server.stop()
+
+    def changed(self, given: SimulatorParameters) -> None:
+        """Disturb the flight, or the link, as live parameters say now."""
+        old = self.parameters
+        if given.link_down != old.link_down:
+            self._cut(given.link_down)
+        if not _same(given.pause_at, old.pause_at):
+            self.server.pause_at(_pause_at(given))
+        if given.engine_failed != old.engine_failed:
+            self.server.call(lambda world: _fail(world, given))
+        if (given.wind, given.turbulence) != (old.wind, old.turbulence):
+            self.server.call(lambda world: _set_weather(world, given))
+
+    def _make_face(self, given: SimulatorParameters) -> Face:
+        faults = Faults(
+            loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed)
+
+        def endpoint(port: int) -> Endpoint:
+            self._endpoints.append(UdpEndpoint(given.host, port, faults))
+            return self._endpoints[-1]
+
+        port = given.port or _PORTS[given.face]
+        first = endpoint(port)
+        beacons = tuple(dict.fromkeys((first.address[0], _LOOPBACK)))
+        if given.face == 'xpc':
+            return XpcFace(first, beacon_interfaces=beacons)
+        if given.face == 'fdmdata':
+            return FdmdataFace(first, endpoint(given.controls_port or port + 1))
+        version = int(given.face.removeprefix(_X_PLANE))
+        return XplaneUdpFace(
+            first, version,
+            sender=endpoint(port + 1) if version >= _FIRST_WITH_SENDER else None,
+            data_target=(
+                (given.data_host, given.data_port) if version < _FIRST_TO_BE_TOLD else None),
+            data_rate=given.frame_rate, beacon_interfaces=beacons)
+
+    def _make_world(self) -> World:
+        given = self.parameters
+        world = World(Aircraft(given.model, Initial(
+            lat_deg=given.latitude_deg, lon_deg=given.longitude_deg, altitude_msl=given.altitude,
+            heading_deg=given.heading_deg, airspeed_kt=given.airspeed / KNOT,
+            parked=given.parked), seed=given.seed))
+        _disturb(world, given)
+        return world
+
+    def _cut(self, on: bool) -> None:
+        for endpoint in self._endpoints:
+            endpoint.cut = on
+
+    # In the simulation's thread.
+
+    def _on_frame(self, _: float, __: AircraftState) -> None:
+        if self._clock_publisher is not None:
+            stamp = self._message.clock
+            stamp.sec, stamp.nanosec = divmod(
+                round(self.server.simulation.world.total_running_time * 1e9), 1_000_000_000)
+            self._clock_publisher.publish(self._message)
+
+    # Services.
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        self.server.pause(request.data)
+        self._say_time(response)
+
+    def _step(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self.server.step()
+        self._say_time(response)
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        def reset(world: World) -> None:
+            self.server.simulation.reset_flight()
+            _disturb(world, self.parameters)
+
+        self.server.call(reset)
+        self._say_time(response)
+
+    def _say_time(self, response: Any) -> None:
+        response.success = True
+        response.message = f'simulated time {self._time():.6f} s'
+
+    def _time(self) -> float:
+        return self.server.call(lambda world: world.total_running_time)
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link and simulation."""
+        now, simulated = time.monotonic(), self._time()
+        before, seen = self._seen
+        self._seen = (now, simulated)
+        simulation = self.server.simulation
+        face, = simulation.faces
+        counters = face.counters
+        level, sentence = self._state(simulation)
+        clocks = self.count_publishers('/clock')
+        return (
+            Status('link', WARN if self.parameters.link_down else OK,
+                   'down, as link_down says' if self.parameters.link_down else 'open', (
+                       ('face', face.name),
+                       ('address', face.address),
+                       ('datagrams received', str(counters.received)),
+                       ('datagrams sent', str(counters.sent)),
+                   )),
+            Status('simulation', level, sentence, (
+                ('simulated time, s', f'{simulated:.3f}'),
+                ('times real time', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
+                ('frames', str(simulation.frames)),
+            )),
+            Status('clock', WARN if clocks > 1 else OK,
+                   'others publish /clock too: one of publish_clock here and stamp: simulator '
+                   'there must go' if clocks > 1 else 'published' if self._clock_publisher
+                   else 'not published here'),
+        )
+
+    def _state(self, simulation: Simulation) -> tuple[bytes, str]:
+        if self.server.error is not None:
+            return ERROR, f'ended: {self.server.error}'
+        if not self.active:
+            return WARN, 'not active'
+        if simulation.held:
+            return OK, 'paused'
+        if simulation.lockstep is not None:
+            missing = self.server.call(simulation.lockstep.missing)
+            if missing:
+                return OK, f'in lockstep; waits for {", ".join(sorted(missing))}'
+        return OK, 'running'
+
+
+def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...]:
+    """Return a list parameter as so many numbers. Raises ValueError."""
+    if len(values) != count or any(
+            isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        raise ValueError(f'parameter {name}: expected {count} numbers, got {list(values)}')
+    return tuple(map(float, values))
+
+
+def _pause_at(given: SimulatorParameters) -> float:
+    return math.inf if math.isnan(given.pause_at) else given.pause_at
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def _disturb(world: World, given: SimulatorParameters) -> None:
+    _set_weather(world, given)
+    _fail(world, given)
+
+
+def _set_weather(world: World, given: SimulatorParameters) -> None:
+    east, north, up = map(float, given.wind)
+    world.aircraft.set_wind(north, east, -up)
+    at_20_ft, severity = given.turbulence
+    world.aircraft.set_turbulence(float(at_20_ft), int(severity))
+
+
+def _fail(world: World, given: SimulatorParameters) -> None:
+    if given.engine_failed:
+        world.aircraft.fail_engine()
+    else:
+        world.aircraft.restore_engine()
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run simulator_node; return the process's exit code."""
+    return run(SimulatorNode, args)

@@ -1,0 +1,46 @@
+"""
+Lockstep: the simulated time waits for whoever flies.
+
+It goes on by a frame only when the state that it has come to was sent, and elevator, aileron,
+rudder and throttle were then commanded, in one datagram or in several. So a controller of any
+speed meets every frame, and with the same seed always the same ones.
+"""
+
+from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.world import World
+
+# X-Plane 6 to 9 may be flown by the trims.
+_TRIM = '_trim'
+
+
+class Lockstep:
+    """
+    Tells when a world may go on; ``endpoint`` is where its commands come to.
+
+    What comes after a command is answered when the world has gone on. A command that was on its
+    way before the new state was sent is one for the old state, and does not count.
+    """
+
+    CONTROLS = frozenset({'elevator', 'aileron', 'rudder', 'throttle'})
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._sent = 0
+        self._is_known = False
+
+    def begin(self, world: World, sent: int) -> None:
+        """Wait for commands for a new state, after ``sent`` datagrams in all."""
+        world.aircraft.commanded.clear()
+        self._sent = sent
+        self._is_known = False
+
+    def note(self, world: World, sent: int) -> None:
+        """Note what was commanded and sent, now ``sent`` datagrams in all."""
+        if not self._is_known:
+            world.aircraft.commanded.clear()
+            self._is_known = sent > self._sent
+
+    def missing(self, world: World) -> frozenset[str]:
+        """Return the controls that are waited for."""
+        return self.CONTROLS - {
+            name.removesuffix(_TRIM) for name in world.aircraft.commanded}
