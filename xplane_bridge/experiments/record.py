@@ -25,6 +25,7 @@ from xplane_bridge.links.signals import call_on_signal
 _CHUNK_SIZE = 32 * 1024
 _FLUSH_PERIOD = 0.5
 _DEPTH = 200
+_DRAIN_TIME = 0.3
 # Topics of the machinery, not of the vehicle.
 _LEFT_OUT = ('/rosout', '/parameter_events')
 
@@ -179,6 +180,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
             executor.spin_until_future_complete(stop)
+            # What has arrived by now, but was not handled yet, is recorded too.
+            deadline = time.monotonic() + _DRAIN_TIME
+            while (left := deadline - time.monotonic()) > 0.0:
+                executor.spin_once(timeout_sec=left)
         print(f'{arguments.output}: {recorder.summary()}', flush=True)
     except (ImportError, OSError) as error:
         print(f'record: {error}', file=sys.stderr)

@@ -24,6 +24,7 @@ from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
@@ -372,7 +373,6 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             updates = dict(statistics.updates)
             malformed = dict(statistics.malformed)
         counters = self.link.counters()
-        bad = sum(malformed.values())
         before, seen = self._seen
         self._seen = (now, updates)
         rates = tuple(
@@ -393,17 +393,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             level, message = OK, state.value
         stopped = self.gate.watchdog.expired
         return (
-            Status(
-                'link', WARN if bad else OK,
-                f'{bad} malformed datagrams: {statistics.last_error}' if bad else 'open',
-                (
-                    ('peer address', f'{self.parameters.host}:{self.parameters.data_port}'),
-                    ('datagrams received', str(counters.received)),
-                    ('datagrams sent', str(counters.sent)),
-                    ('send errors', str(counters.send_errors)),
-                    ('from other addresses, dropped', str(counters.strangers)),
-                    *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
-                ),
+            link_status(
+                counters, malformed, statistics.last_error,
+                ('peer address', f'{self.parameters.host}:{self.parameters.data_port}'),
             ),
             Status('peer', level, message, (
                 ('state', state.name.lower()),

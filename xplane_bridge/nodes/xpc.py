@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import time
 from typing import Any
 
-from rclpy.task import Future
-
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
@@ -18,6 +16,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.datagrams import link_status, Reads
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
@@ -160,7 +159,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             self.gates[number] = self._make_gate(number, prefix)
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
-        self._reads: dict[int, Any] = {}
+        self._reads = Reads(self)
         self._commands = XpcCommands(self, undulation)
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
@@ -235,9 +234,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
         elif isinstance(event, ReadDone):
-            future = self._reads.pop(event.ticket, None)
-            if future is not None:
-                future.set_result(event)
+            self._reads.end(event)
         elif isinstance(event, PeerChanged):
             log = self.get_logger()
             if event.state is PeerState.ANSWERING:
@@ -306,17 +303,7 @@ class XpcNode(BridgeNode[XpcParameters]):
 
         The executor goes on meanwhile. Raises ValueError with the reason if it fails.
         """
-        future = Future(executor=self.executor)
-        # A future without a callback would not wake the executor that awaits it.
-        future.add_done_callback(lambda _: None)
-
-        def begin(*all_arguments: Any) -> None:
-            self._reads[ask(*all_arguments)] = future
-
-        self.link.call(begin, *arguments)
-        done: ReadDone = await future
-        if done.error:
-            raise ValueError(done.error)
+        done: ReadDone = await self._reads.wait(self.link.call, ask, *arguments)
         return done.replies
 
     # Diagnostics.
@@ -343,7 +330,6 @@ class XpcNode(BridgeNode[XpcParameters]):
             updates = dict(statistics.updates)
             malformed = dict(statistics.malformed)
         counters = self.link.counters()
-        bad = sum(malformed.values())
         before, seen = self._seen
         self._seen = (now, updates)
         rates = {
@@ -359,17 +345,9 @@ class XpcNode(BridgeNode[XpcParameters]):
             peer = Status('peer', WARN, f'{state.value}; {_HINTS[state]}')
         fresh = age is not None and age < 1.0
         return (
-            Status(
-                'link', WARN if bad else OK,
-                f'{bad} malformed datagrams: {statistics.last_error}' if bad else 'open',
-                (
-                    ('peer address', f'{self.parameters.host}:{self.parameters.port}'),
-                    ('datagrams received', str(counters.received)),
-                    ('datagrams sent', str(counters.sent)),
-                    ('send errors', str(counters.send_errors)),
-                    ('from other addresses, dropped', str(counters.strangers)),
-                    *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
-                ),
+            link_status(
+                counters, malformed, statistics.last_error,
+                ('peer address', f'{self.parameters.host}:{self.parameters.port}'),
             ),
             Status(peer.name, peer.level, peer.message, (
                 ('state', state.name.lower()),

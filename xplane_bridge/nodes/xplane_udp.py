@@ -10,8 +10,6 @@ import socket
 import time
 from typing import Any
 
-from rclpy.task import Future
-
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
@@ -21,6 +19,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.datagrams import link_status, Reads
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
@@ -200,7 +199,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._rows_publisher = self.make_publisher(DataRows, 'data_rows')
-        self._reads: dict[int, Any] = {}
+        self._reads = Reads(self)
         self._commands = XplaneUdpCommands(self, undulation)
         self._places = _places(given.number or VERSIONS[-1])
         self.last_state: VehicleState | None = None
@@ -352,9 +351,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
         elif isinstance(event, ReadDone):
-            future = self._reads.pop(event.ticket, None)
-            if future is not None:
-                future.set_result(event)
+            self._reads.end(event)
         elif isinstance(event, BeaconHeard):
             # Without a socket it comes from a capture, and is of the peer that was given.
             sender = '' if self._beacon_socket is None else self._beacon_socket.last_sender
@@ -466,17 +463,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
         The executor goes on meanwhile. Raises ValueError with the reason if it fails.
         """
-        future = Future(executor=self.executor)
-        # A future without a callback would not wake the executor that awaits it.
-        future.add_done_callback(lambda _: None)
-
-        def begin(*all_arguments: Any) -> None:
-            self._reads[ask(*all_arguments)] = future
-
-        self.link.call(begin, *arguments)
-        done: ReadDone = await future
-        if done.error:
-            raise ValueError(done.error)
+        done: ReadDone = await self._reads.wait(self.link.call, ask, *arguments)
         return done.values
 
     # Diagnostics.
@@ -497,7 +484,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             every_frame = session.every_frame
             by_datarefs = session.uses_datarefs
         counters = self.link.counters()
-        bad = sum(malformed.values())
         before, seen = self._seen
         self._seen = (now, updates)
         rate = (updates - seen) / max(now - before, 1e-6)
@@ -510,18 +496,10 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             level, sentence = WARN, f'{state.value}; {self._hint(state)}'
         fresh = age is not None and age < 1.0
         return (
-            Status(
-                'link', WARN if bad else OK,
-                f'{bad} malformed datagrams: {statistics.last_error}' if bad else 'open',
-                (
-                    ('peer address', self._peer_address()),
-                    ('data port', str(self.parameters.data_port)),
-                    ('datagrams received', str(counters.received)),
-                    ('datagrams sent', str(counters.sent)),
-                    ('send errors', str(counters.send_errors)),
-                    ('from other addresses, dropped', str(counters.strangers)),
-                    *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
-                ),
+            link_status(
+                counters, malformed, statistics.last_error,
+                ('peer address', self._peer_address()),
+                ('data port', str(self.parameters.data_port)),
             ),
             Status('peer', level, sentence, (
                 ('state', state.name.lower()),

@@ -1,0 +1,67 @@
+"""What nodes that speak by datagrams share: awaiting a read, and reporting on the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rclpy.task import Future
+
+from xplane_bridge.links.udp import Counters
+from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+
+
+class Reads:
+    """
+    Reads of a session that coroutines wait for, by ticket.
+
+    The session's event for the end of a read has ``ticket`` and ``error``.
+    """
+
+    def __init__(self, node: BridgeNode[Any]) -> None:
+        self._node = node
+        self._waiting: dict[int, Future] = {}
+
+    async def wait(self, call: Callable[..., Any], ask: Callable[..., int], *given: Any) -> Any:
+        """
+        Begin a read by ``ask(*given, now)``, through the link's ``call``; return its end.
+
+        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
+        """
+        future = Future(executor=self._node.executor)
+        # A future without a callback would not wake the executor that awaits it.
+        future.add_done_callback(lambda _: None)
+
+        def begin(*arguments: Any) -> None:
+            self._waiting[ask(*arguments)] = future
+
+        call(begin, *given)
+        done = await future
+        if done.error:
+            raise ValueError(done.error)
+        return done
+
+    def end(self, done: Any) -> None:
+        """Wake whoever waits for this read; for the link's thread."""
+        future = self._waiting.pop(done.ticket, None)
+        if future is not None:
+            future.set_result(done)
+
+
+def link_status(
+    counters: Counters, malformed: Mapping[str, int], last_error: str,
+    *addresses: tuple[str, str],
+) -> Status:
+    """Return the line of /diagnostics about a link's datagrams; ``addresses`` come first."""
+    bad = sum(malformed.values())
+    return Status(
+        'link', WARN if bad else OK, f'{bad} malformed datagrams: {last_error}' if bad else 'open',
+        (
+            *addresses,
+            ('datagrams received', str(counters.received)),
+            ('datagrams sent', str(counters.sent)),
+            ('send errors', str(counters.send_errors)),
+            ('from other addresses, dropped', str(counters.strangers)),
+            *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
+        ),
+    )
