@@ -172,3 +172,20 @@ def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
     ros.subscribe(SimpitAltitude, '/kerbal/altitude')
     with launched('simpit', 'namespace:=kerbal', f'port:={port}', 'profile:=v0'):
         assert ros.next('/kerbal/altitude', 3)
+
+
+@pytest.mark.parametrize('record', ['true', 'false'])
+def test_an_experiment_is_flown_with_its_arguments(tmp_path, record):
+    scenario = tmp_path / 'short.yaml'
+    scenario.write_text(
+        'duration: 2.0\nevents: [{at: 0.2, engage: true}]\n'
+        'criteria: [{quantity: roll_deg, statistic: max_abs, at_most: 5.0}]\n')
+    prefix = tmp_path / 'flown'
+    with launched(
+        'experiment', 'sim:=xplane12', f'scenario:={scenario}', f'output:={prefix}', 'seed:=3',
+        f'record:={record}',
+    ) as launch:
+        output, _ = launch.communicate(timeout=90)
+    assert 'all criteria are met' in output
+    assert '"seed": 3' in prefix.with_suffix('.json').read_text()
+    assert prefix.with_suffix('.mcap').exists() == (record == 'true')
