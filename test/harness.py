@@ -27,6 +27,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -103,8 +104,8 @@ class Harness:
             context=self.context, parameter_overrides=overrides, namespace=namespace)
         self._spin(node)
         if configure:
-            node.trigger_configure()
-            if activate:
+            configured = node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+            if configured and activate:
                 node.trigger_activate()
         return node
 

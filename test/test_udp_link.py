@@ -78,14 +78,20 @@ def test_send_to_another_address_than_the_peer(open_socket, other):
 
 def test_stamp_is_the_kernels_receive_time(open_socket, other):
     link = open_socket(('127.0.0.1', 0))
-    before = time.time_ns()
-    other.sendto(b'x', link.local)
-    after = time.time_ns()
-    # The datagram waits in the kernel until this program wants it.
-    while time.time_ns() < after + 50_000_000:
-        select.select([], [], [], 0.01)
-    received = receive(link)
-    assert before <= received.stamp_ns <= after + 20_000_000
+    # The kernel begins to stamp a while after the first socket of a machine asks for it; what
+    # comes before gets the time at which it is read.
+    for _ in range(20):
+        before = time.time_ns()
+        other.sendto(b'x', link.local)
+        after = time.time_ns()
+        # The datagram waits in the kernel until this program wants it.
+        while time.time_ns() < after + 50_000_000:
+            select.select([], [], [], 0.01)
+        received = receive(link)
+        assert before <= received.stamp_ns
+        if received.stamp_ns <= after + 20_000_000:
+            return
+    raise AssertionError('20 datagrams were stamped when they were read, not when they came')
 
 
 def test_strangers_are_dropped_and_counted(open_socket, other):
