@@ -582,12 +582,12 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
         client = ros.observer.create_client(Trigger, 'reset')
         assert client.wait_for_service(10.0)
         future = client.call_async(Trigger.Request())
-        deaf.accept()
-        publisher = ros.publisher(FlightControls, 'command/controls')
-        publisher.publish(controls(throttle=0.5))
-        assert scripted.taken()[3] == 0.5
-        assert not future.done()
-        deaf.close()
+        taken, _ = deaf.accept()
+        with taken:  # Dropped, it would be closed when the collector comes, and end the wait.
+            publisher = ros.publisher(FlightControls, 'command/controls')
+            publisher.publish(controls(throttle=0.5))
+            assert scripted.taken()[3] == 0.5
+            assert not future.done()
         ros.wait_for(future.done, 'the service to give up')
         assert not future.result().success
 
