@@ -14,8 +14,12 @@
 
 """What xpc_node publishes, against JSBSim's own properties and figures worked out by hand."""
 
+from contextlib import closing
 import math
+import socket
+import struct
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -216,6 +220,51 @@ def test_standard_deviations_fill_the_diagonals(ros, x_plane):
         assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
 
 
+class Lost:
+    """A plugin whose aircraft is nowhere (not a number) until it is ``found``."""
+
+    def __init__(self):
+        self.found = False
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(('127.0.0.1', 0))
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self.answer)
+        self.thread.start()
+
+    def answer(self):
+        while True:
+            request, client = self.socket.recvfrom(5000)
+            latitude = 47.25 if self.found else math.nan
+            if request[:4] == b'GETP':
+                reply = b'POSI\0' + struct.pack('<B3d4f', 0, latitude, 8.5, 500.0, 0, 0, 0, 1)
+            elif request[:4] == b'GETD':
+                rows = [struct.pack('<Bf', 1, value) for value in (latitude, 8.5, 500.0)]
+                rows += [b'\0'] * (request[5] - len(rows))
+                reply = b'RESP\0' + bytes([len(rows)]) + b''.join(rows)
+            elif request == b'stop':
+                return
+            else:
+                continue
+            self.socket.sendto(reply, client)
+
+    def close(self):
+        self.socket.sendto(b'stop', self.socket.getsockname())
+        self.thread.join()
+        self.socket.close()
+
+
+def test_a_position_that_is_no_number_is_not_published_but_counted(ros):
+    with closing(Lost()) as peer:
+        ros.subscribe(NavSatFix, '/fix')
+        ros.start(XpcNode, port=peer.port)
+        ros.diagnosed('telemetry', lambda level, message, values: (
+            values['not finite, dropped'] not in ('', '0')))
+        assert not ros.messages['/fix']
+        peer.found = True
+        message = ros.next('/fix')
+        assert (message.latitude, message.longitude) == (47.25, 8.5)
+
+
 def test_the_first_fix_is_the_datum_and_late_subscribers_get_it(ros, x_plane):
     peer = x_plane(turning)
     ros.subscribe(Odometry, '/odom')
@@ -355,7 +404,8 @@ def test_stamps_are_when_the_datagram_came(ros, x_plane):
     ros.start(XpcNode, port=peer.port)
     ros.wait_for(lambda: len(late) >= 20, '20 messages')
     assert min(late) >= 0.0
-    assert sorted(late)[len(late) // 2] < 0.01
+    # Far below the age of any other time that could stand there, far above a busy machine's.
+    assert sorted(late)[len(late) // 2] < 0.5
 
 
 def seconds(stamp):

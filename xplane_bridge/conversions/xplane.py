@@ -159,19 +159,27 @@ class Values:
         return next((value for name in names if (value := self[name]) is not None), None)
 
 
+def running_time(rows: Rows) -> tuple[float | None, bool]:
+    """
+    Return the simulator's time in seconds, None if it says none, and whether it is paused.
+
+    ``rows`` are the values of OWN_DATAREFS or of other_datarefs(), which end with these two.
+    """
+    values = Values((TIME, PAUSED), rows[-2:])
+    return values[TIME], bool(values[PAUSED])
+
+
 def own_state(
     position: Vector, attitude_deg: Vector, rows: Rows, *, by_acceleration: bool = False
-) -> VehicleState | None:
+) -> VehicleState:
     """
-    Return the state of the user's aircraft; None if its position is not finite.
+    Return the state of the user's aircraft.
 
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
-    level, as doubles. ``attitude_deg`` (heading, pitch, roll) is used if the datarefs have none.
-    ``rows`` are the values of OWN_DATAREFS. The specific force comes from the three g loads, or,
-    ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
+    level, as finite doubles. ``attitude_deg`` (heading, pitch, roll) is used if the datarefs have
+    none. ``rows`` are the values of OWN_DATAREFS. The specific force comes from the three g loads,
+    or, ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
-    if not all(math.isfinite(value) for value in position):
-        return None
     values = Values(OWN_DATAREFS, rows)
     turn = _turn_from_origin(values, position)
     true_attitude = values.vector(_TRUE_ATTITUDE)
@@ -206,15 +214,13 @@ def own_state(
 
 def other_state(
     aircraft: int, position: Vector, attitude_deg: Vector, rows: Rows
-) -> VehicleState | None:
+) -> VehicleState:
     """
-    Return the state of one of the aircraft 1..19; None if its position is not finite.
+    Return the state of one of the aircraft 1..19, as own_state() does.
 
     ``rows`` are the values of other_datarefs(aircraft). Rates, forces and air data do not exist
     for these (4.31).
     """
-    if not all(math.isfinite(value) for value in position):
-        return None
     names = other_datarefs(aircraft)
     plane = names[0].removesuffix('lat')
     values = Values(names, rows)

@@ -41,6 +41,7 @@ _TRANSFORM_DEPTH = 100
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
+ALL_BUT_FIX = TOPICS[1:]
 
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 _LIMITS = {
@@ -195,6 +196,18 @@ class VehiclePublisher:
             if publisher.get_subscription_count()
         }
 
+    def publish_fix(
+        self, latitude_deg: float, longitude_deg: float, altitude_msl: float, stamp_ns: int
+    ) -> None:
+        """Publish fix alone: it needs a position only, not what else is computed of a state."""
+        fix = self._fix
+        fix.header.stamp.sec, fix.header.stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+        fix.latitude = latitude_deg
+        fix.longitude = longitude_deg
+        fix.altitude = msl_to_ellipsoid(
+            altitude_msl, self._undulation.height_m(latitude_deg, longitude_deg))
+        self._fix_publisher.publish(fix)
+
     def publish(
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] = TOPICS
     ) -> None:
@@ -203,22 +216,14 @@ class VehiclePublisher:
 
         Except for fix, the first, what nobody subscribes to is left out.
         """
+        if 'fix' in topics:
+            self.publish_fix(
+                state.latitude_deg, state.longitude_deg, state.altitude_msl, stamp_ns)
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        for message in (
-            self._fix, self._velocity, self._imu, self._odom, self._air, self._controls,
-        ):
+        for message in (self._velocity, self._imu, self._odom, self._air, self._controls):
             stamp = message.header.stamp
             stamp.sec = seconds
             stamp.nanosec = nanoseconds
-        height = msl_to_ellipsoid(
-            state.altitude_msl,
-            self._undulation.height_m(state.latitude_deg, state.longitude_deg),
-        )
-        if 'fix' in topics:
-            self._fix.latitude = state.latitude_deg
-            self._fix.longitude = state.longitude_deg
-            self._fix.altitude = height
-            self._fix_publisher.publish(self._fix)
         if (
             'fix_velocity' in topics and state.velocity is not None
             and _is_heard(self._velocity_publisher)
@@ -228,7 +233,7 @@ class VehiclePublisher:
         if 'imu/data' in topics and _is_heard(self._imu_publisher):
             self._publish_imu(state)
         if 'odom' in topics:
-            self._publish_odom(state, height)
+            self._publish_odom(state)
         if (
             'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
         ):
@@ -264,12 +269,15 @@ class VehiclePublisher:
             imu.linear_acceleration_covariance = self._force_covariance
         self._imu_publisher.publish(imu)
 
-    def _publish_odom(self, state: VehicleState, height: float) -> None:
+    def _publish_odom(self, state: VehicleState) -> None:
         """
         Publish odom: the pose in the axes at the datum, the velocity in body axes.
 
         Velocities that this simulator does not say are 0, and their variances -1.
         """
+        height = msl_to_ellipsoid(
+            state.altitude_msl,
+            self._undulation.height_m(state.latitude_deg, state.longitude_deg))
         if state.orientation is None or not math.isfinite(height):
             return
         if self._local is None:
@@ -308,7 +316,7 @@ class VehiclePublisher:
 
     def _publish_datum(self, datum: LocalFrame) -> None:
         message = NavSatFix()
-        message.header.stamp = self._fix.header.stamp
+        message.header.stamp = self._odom.header.stamp
         message.header.frame_id = self._odom.header.frame_id
         message.status.status = NavSatStatus.STATUS_FIX
         message.latitude = datum.latitude_deg

@@ -19,6 +19,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
 import time
 from typing import Any
 
@@ -33,6 +34,7 @@ from xplane_bridge.nodes.clock import SimulatorClock
 from xplane_bridge.nodes.datagrams import link_status, Reads
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
+    ALL_BUT_FIX,
     CommandGate,
     make_undulation,
     TOPICS,
@@ -264,6 +266,17 @@ class XpcNode(BridgeNode[XpcParameters]):
             return
         reply = event.position
         position = (reply.lat, reply.lon, reply.alt)
+        if not all(map(math.isfinite, position)):
+            self._incomplete += 1
+            return
+        clock = self._simulator_clock
+        if clock is not None:
+            if event.aircraft == self.parameters.aircraft[0]:
+                clock.advance(*xplane.running_time(event.values))
+            stamp_ns = clock.now_ns
+        vehicle = self.vehicles[event.aircraft]
+        # To compute the state takes about as long as to publish: fix, the first, need not wait.
+        vehicle.publish_fix(*position, stamp_ns)
         attitude = (reply.heading, reply.pitch, reply.roll)
         if event.aircraft == 0:
             state = xplane.own_state(
@@ -271,15 +284,8 @@ class XpcNode(BridgeNode[XpcParameters]):
                 by_acceleration=self.parameters.specific_force == 'acceleration')
         else:
             state = xplane.other_state(event.aircraft, position, attitude, event.values)
-        if state is None:
-            self._incomplete += 1
-            return
         self._last[event.aircraft] = state, event
-        if event.aircraft == self.parameters.aircraft[0] and self._simulator_clock is not None:
-            self._simulator_clock.advance(state.time, state.paused)
-        if self._simulator_clock is not None:
-            stamp_ns = self._simulator_clock.now_ns
-        self.vehicles[event.aircraft].publish(state, stamp_ns)
+        vehicle.publish(state, stamp_ns, ALL_BUT_FIX)
         self._last_update = time.monotonic()
 
     def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:

@@ -412,6 +412,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
     def _publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
         pose = event.pose
         position = (pose.lat, pose.lon, pose.ele_m)
+        if not all(map(math.isfinite, position)):
+            self._incomplete += 1
+            return
         values = event.values
         rows = [() if place is None or values[place] is None else (values[place],)
                 for place in self._places]
@@ -419,8 +422,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             position, (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), rows,
             by_acceleration=self.parameters.specific_force == 'acceleration')
         self._publish(state, stamp_ns)
-        if state is not None:
-            self._force_difference = xplane.force_difference(position, state, rows)
+        self._force_difference = xplane.force_difference(position, state, rows)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
         if state is None:
