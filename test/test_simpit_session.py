@@ -1039,6 +1039,13 @@ def test_closed_port_needs_the_player():
     assert [data for _, data in plugin.poll(2.0)] == [SYNACK['aa50']]
 
 
+def test_plugin_reads_no_further_than_its_struct():
+    plugin = PluginSession('v2')
+    plugin.set_flight(True, 0.0)
+    (event,) = plugin.receive('serial', bytes.fromhex('aa500913ff3f' + '55' * 7), 0.0)
+    assert event == Command(simpit.Throttle(0x3fff))
+
+
 @pytest.mark.parametrize('profile', ['v2', 'cobs'])
 def test_closing_the_port_ends_its_registrations(profile):
     plugin = PluginSession(profile)

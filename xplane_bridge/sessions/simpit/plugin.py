@@ -213,6 +213,9 @@ class PluginSession:
         if row is None or row.fault:
             self.statistics.ignored += 1
             return []
+        if row.sizes:
+            # The handlers read no further than their struct, whatever follows it.
+            packet = replace(packet, payload=packet.payload[:max(row.sizes)])
         try:
             message = simpit.decode_payload(self.profile, 'device', packet)
         except ProtocolError as error:
