@@ -128,7 +128,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         self._telemetry.offer(wishes(given), _profiles(given))
         self.gate = CommandGate(self, self._send_controls, self.release)
         self._commands = SimpitCommands(self, self.session, self.link)
-        self._gear: float | None = None
+        self._gear: bool | None = None
         self._state = self.session.peer_state
         self._without_axis = 0
         self._last_update = 0.0
@@ -211,14 +211,15 @@ class SimpitNode(BridgeNode[SimpitParameters]):
     def _send_controls(self, controls: Controls) -> None:
         if not controls.flaps is controls.speedbrake is None:
             self._without_axis += 1
-        for message in (conversions.to_rotation(controls), conversions.to_throttle(controls)):
-            if message is not None:
-                self._commands.send(message)
-        if controls.gear is not None and controls.gear != self._gear:
+        asked: list[simpit.Message | None] = [
+            conversions.to_rotation(controls), conversions.to_throttle(controls)]
+        gear = self._gear if controls.gear is None else controls.gear >= 0.5
+        if gear is not self._gear:
             # An action, not an axis: once, not with each command.
-            self._commands.send(simpit.ActionGroups(
-                'activate' if controls.gear >= 0.5 else 'deactivate', simpit.ActionGroup.GEAR))
-            self._gear = controls.gear
+            asked.append(simpit.ActionGroups(
+                'activate' if gear else 'deactivate', simpit.ActionGroup.GEAR))
+        self._commands.send(*(message for message in asked if message is not None))
+        self._gear = gear
 
     # Diagnostics.
 

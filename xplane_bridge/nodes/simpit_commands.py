@@ -94,9 +94,10 @@ class SimpitCommands:
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
-    def send(self, message: simpit.Message | simpit.Packet) -> None:
-        """Send a command. Raises ValueError with a sentence."""
-        self._link.call(self._session.send, message)
+    def send(self, *messages: simpit.Message | simpit.Packet) -> None:
+        """Send commands, all or none. Raises ValueError with a sentence."""
+        if messages:
+            self._link.call(self._session.send_all, messages)
 
     def finish(self, event: EchoDone) -> None:
         """End the ping whose echo this is; for the link's thread."""
@@ -108,31 +109,28 @@ class SimpitCommands:
 
     def _action_groups(self, message: SimpitActionCommand) -> None:
         verb = _verb(message)
-        bits = 0
-        for group in message.groups:
-            if group < _STANDARD_GROUPS:
-                bits |= 1 << group
-            else:
-                self.send(simpit.SetActionGroup(False, group, GroupSetting[verb.upper()]))
+        bits = sum(1 << group for group in set(message.groups) if group < _STANDARD_GROUPS)
+        commands: list[simpit.Message] = [
+            simpit.SetActionGroup(False, group, GroupSetting[verb.upper()])
+            for group in message.groups if group >= _STANDARD_GROUPS]
         if bits:
-            self.send(simpit.ActionGroups(verb, ActionGroup(bits)))
+            commands.append(simpit.ActionGroups(verb, ActionGroup(bits)))
+        self.send(*commands)
 
     def _custom_groups(self, message: SimpitActionCommand) -> None:
         self.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
 
     def _axes(self, message: SimpitAxes) -> None:
-        asked = {
-            kind: _axis_message(kind, names, values) for kind, names, values in (
+        asked = [
+            command for kind, names, values in (
                 (simpit.Translation, ('x', 'y', 'z'), (message.x, message.y, message.z)),
                 (simpit.Wheel, ('wheel_steer', 'wheel_throttle'),
                  (message.wheel_steer, message.wheel_throttle)),
                 (simpit.CustomAxes, tuple(f'custom[{number}]' for number in range(4)),
                  tuple(map(float, message.custom))),
-            )}
-        for kind, command in asked.items():
-            if command is not None:
-                self.send(command)
-                self._held[kind] = _NEUTRAL[kind]
+            ) if (command := _axis_message(kind, names, values)) is not None]
+        self.send(*asked)
+        self._held |= {type(command): _NEUTRAL[type(command)] for command in asked}
         self.watchdog.feed()
 
     def _expired(self) -> None:
@@ -141,8 +139,7 @@ class SimpitCommands:
             f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
         if what != 'hold':
             try:
-                for neutral in self._held.values():
-                    self.send(neutral)
+                self.send(*self._held.values())
             except ValueError as error:
                 # The game went away, perhaps together with the commander.
                 self._node.refuse('command/axes', error)

@@ -223,13 +223,19 @@ class SimpitSession:
 
         Custom action groups leave one a packet; of the values of an axis the newest leaves.
         """
+        self.send_all((message,), now)
+
+    def send_all(self, messages: Iterable[Message | Packet], now: float) -> None:
+        """Send commands as send() does; if one of them is refused, none is sent."""
         profile = self._ready()
         if not self._confirmed:
             raise ValueError(
                 "with profile 'auto' nothing is sent before altitude has come as from plugins "
                 '0.6 and 0.7: to others the same numbers mean something else. '
                 f'{self.hint or "Set the profile to send at once"}')
-        parts = adapt(message, profile, agx=self._agx, game=self.game)
+        parts = [
+            part for message in messages
+            for part in adapt(message, profile, agx=self._agx, game=self.game)]
         self._outbox.add(parts, profile, agx=self._agx)
 
     def ping(self, payload: bytes, now: float) -> int:
