@@ -317,7 +317,7 @@ def test_retries_become_seldom(monkeypatch):
     assert len(recorder.of_kind(PortChanged)) == 1
 
 
-@pytest.mark.parametrize('name', ['/dev/null', __file__])
+@pytest.mark.parametrize('name', ['/dev/null', '/dev', __file__])
 def test_what_is_no_serial_port_is_said(name):
     with pytest.raises(LinkError, match='not a serial port'):
         open_port(name, BAUD)
@@ -532,6 +532,16 @@ def test_pty_of_our_own_waits_for_others_and_drops_what_nobody_reads(tmp_path, r
     assert talk.calls == ['opened']
     loop.close()
     assert not path.is_symlink()
+
+
+def test_pty_leaves_the_link_of_a_later_one_alone(tmp_path):
+    link = tmp_path / 'plugin'
+    first, second = (open_port(f'pty:{link}', BAUD) for _ in range(2))
+    target = os.readlink(link)
+    first.close(discard=True)
+    assert os.readlink(link) == target
+    second.close(discard=True)
+    assert not link.is_symlink()
 
 
 # The whole way: two sessions, two loops, a pseudo-terminal between them.

@@ -61,6 +61,24 @@ def test_a_bad_packet_costs_no_other_of_its_line(run):
     assert [list(json.loads(line)) for line in lines] == [['error'], ['message', 'text']]
 
 
+@pytest.mark.parametrize(('profile', 'line', 'reason'), [
+    ('v2', '0102030405', '5 bytes belong to no packet'),
+    ('v2', 'aa500008', '4 bytes belong to no packet: no payload'),
+    ('v2', 'aa510108 07', '5 bytes belong to no packet: another version'),
+    ('cobs', '010401373700', '6 bytes belong to no packet: wrong checksum'),
+    ('cobs', '010901373600', '6 bytes belong to no packet: bad COBS'),
+])
+def test_a_line_without_any_packet_says_so(run, profile, line, reason):
+    assert [json.loads(said) for said in run(profile, line)] == [{'error': reason}]
+
+
+def test_a_packet_without_its_end_is_said_and_costs_none_behind_it(run):
+    said = [json.loads(line) for line in run('v1', 'aa5020ff' 'aa50080800509a4400808642')]
+    assert said == [
+        {'message': 'altitude', 'sea_level_m': 1234.5, 'surface_m': 67.25},
+        {'error': 'the input ends inside a packet'}]
+
+
 def test_sides_have_decoders_of_their_own(run):
     assert json.loads(*run('cobs', '040d02 0f00', '--from', 'bridge')) == {
         'message': 'action_groups', 'verb': 'activate', 'action_bits': 2}

@@ -466,11 +466,13 @@ def test_controls_become_rotation_throttle_and_gear(ros, plugin, profile):
     assert simpit.Rotation(16384, 0, -32767, 0b101) in plugged.commands
     # The gear is an action: sent once, not with every command.
     ros.wait_for(lambda: ActionGroups('activate', ActionGroup.GEAR) in plugged.commands, 'gear')
+    publisher.publish(controls(gear=0.75))
+    ros.wait_for(lambda: node.gate.commands == 4, 'the lever on its way')
     publisher.publish(controls(gear=0.0, aileron=1.0))
     ros.wait_for(
         lambda: ActionGroups('deactivate', ActionGroup.GEAR) in plugged.commands, 'gear up')
     assert plugged.commands.count(ActionGroups('activate', ActionGroup.GEAR)) == 1
-    assert node.gate.commands == 4
+    assert node.gate.commands == 5
     ros.subscribe(DiagnosticArray, '/diagnostics')
     told = status(ros, 'commands')[2]
     assert told['flaps or speedbrake, which no vessel has'] == '3'
@@ -508,6 +510,17 @@ def test_axes_out_of_range_are_refused_whole(ros, plugin):
     publisher.publish(SimpitAxes(x=1.0, wheel_steer=1.5))
     ros.wait_for(lambda: node.refused['command/axes'], 'the refusal')
     assert plugged.commands == []
+
+
+def test_axes_that_a_plugin_has_are_not_taken_with_those_that_it_has_not(ros, plugin):
+    plugged, node = connect(ros, plugin, 'v1')
+    publisher = ros.publisher(SimpitAxes, 'command/axes', 10)
+    publisher.publish(SimpitAxes(x=1.0, wheel_steer=1.0))
+    ros.wait_for(lambda: node.refused['command/axes'], 'the refusal of the custom axes')
+    publisher.publish(SimpitAxes(
+        x=NAN, y=0.5, z=NAN, wheel_steer=NAN, wheel_throttle=NAN, custom=[NAN] * 4))
+    ros.wait_for(lambda: plugged.commands, 'the command that fits')
+    assert plugged.commands == [simpit.Translation(0, 16384, 0, 0b010)]
 
 
 @pytest.mark.parametrize(('what', 'expected'), [

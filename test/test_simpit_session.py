@@ -1039,6 +1039,23 @@ def test_closed_port_needs_the_player():
     assert [data for _, data in plugin.poll(2.0)] == [SYNACK['aa50']]
 
 
+def test_plugin_reads_no_further_than_its_struct():
+    plugin = PluginSession('v2')
+    plugin.set_flight(True, 0.0)
+    (event,) = plugin.receive('serial', bytes.fromhex('aa500913ff3f' + '55' * 7), 0.0)
+    assert event == Command(simpit.Throttle(0x3fff))
+
+
+@pytest.mark.parametrize('profile', ['v2', 'cobs'])
+def test_closing_the_port_ends_its_registrations(profile):
+    plugin = PluginSession(profile)
+    for message in (simpit.Register(bytes((8, 22))), simpit.ClosePort()):
+        plugin.receive(
+            'serial', simpit.encode(simpit.PROFILES[profile], 'device', message), 0.0)
+    plugin.reopen(1.0)
+    assert plugin.subscriptions == ()
+
+
 def test_size_of_zero_ends_the_reader_until_the_game_restarts():
     plugin = PluginSession('v2')
     events = plugin.receive('serial', b'\xaa\x50\0\x01' + bytes(255), 0.0)
@@ -1056,6 +1073,11 @@ def test_cobs_reader_ends_at_256_bytes_without_a_delimiter():
     assert plugin.receive('serial', b'\1' * 254 + b'\0', 0.0) == []
     assert plugin.receive('serial', b'\1' * 255, 0.0) == []
     assert of_kind(plugin.receive('serial', b'\1', 0.0), PortDeaf)
+
+
+def test_cobs_reader_does_not_survive_a_delimiter_beyond_its_buffer():
+    plugin = PluginSession('cobs')
+    assert of_kind(plugin.receive('serial', b'\1' * 255 + b'\0', 0.0), PortDeaf)
 
 
 def test_ticks_are_spread_over_the_refresh_period():

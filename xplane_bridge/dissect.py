@@ -24,8 +24,8 @@ follows a ``#`` are skipped. JSON knows no infinities, no NaN and no bytes: they
 
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, MISSING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, MISSING, replace
 from enum import Enum, IntFlag
 from functools import partial
 from io import BufferedReader
@@ -41,6 +41,7 @@ from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
+_SENDERS: tuple[Sender, ...] = ('bridge', 'peer')
 _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
 
 
@@ -61,6 +62,10 @@ class Dialect(ABC):
     @abstractmethod
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
         """Return the messages in a datagram, or raise ProtocolError."""
+
+    def finish(self) -> Iterable[object]:
+        """Return what is left when the input ends, or raise ProtocolError."""
+        return ()
 
     @abstractmethod
     def classes(self, sender: Sender) -> Mapping[str, type]:
@@ -201,11 +206,35 @@ class Simpit(Dialect):
     def __init__(self, arguments: Namespace) -> None:
         super().__init__(arguments)
         self._profile = simpit.PROFILES[arguments.profile]
-        self._decoders = {
-            sender: simpit.make_decoder(self._profile.framing) for sender in ('bridge', 'peer')}
+        self._decoders: dict[Sender, simpit.Decoder] = {
+            sender: simpit.make_decoder(self._profile.framing) for sender in _SENDERS}
+
+    _FAULTS = {
+        'bad_version': 'another version', 'bad_size': 'no payload',
+        'oversize': f'more than {simpit.MAX_PAYLOAD} bytes of payload',
+        'bad_cobs': 'bad COBS', 'bad_checksum': 'wrong checksum'}
 
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        packets = self._decoders[sender].feed(data)
+        decoder = self._decoders[sender]
+        before = replace(decoder.counters)
+        packets = decoder.feed(data)
+        noise = decoder.counters.noise_bytes - before.noise_bytes
+        if noise and not packets:
+            faults = ', '.join(
+                text for name, text in self._FAULTS.items()
+                if getattr(decoder.counters, name) > getattr(before, name))
+            raise ProtocolError(
+                f'{noise} bytes belong to no packet{": " if faults else ""}{faults}')
+        return self._understood(packets, sender)
+
+    def finish(self) -> Iterable[object]:
+        for sender, decoder in self._decoders.items():
+            if decoder.waiting:
+                yield from self._understood(decoder.expire(), sender)
+                raise ProtocolError('the input ends inside a packet')
+
+    def _understood(
+            self, packets: Iterable[simpit.Packet], sender: Sender) -> Iterable[object]:
         return map(partial(simpit.decode_payload, self._profile, _end(sender)), packets)
 
     def classes(self, sender: Sender) -> Mapping[str, type]:
@@ -365,9 +394,9 @@ def _refuse_constant(name: str) -> float:
 
 # Lines in, lines out.
 
-def _decoded(dialect: Dialect, data: bytes, sender: Sender) -> Iterator[str]:
+def _decoded(decode: Callable[[], Iterable[object]]) -> Iterator[str]:
     try:
-        messages = iter(dialect.decode(data, sender))
+        messages = iter(decode())
     except ProtocolError as error:
         yield _error(error)
         return
@@ -394,7 +423,8 @@ def _decoded_lines(
         except ValueError:
             yield _error('the line is not pairs of hexadecimal digits')
             continue
-        yield from _decoded(dialect, data, sender)
+        yield from _decoded(partial(dialect.decode, data, sender))
+    yield from _decoded(dialect.finish)
 
 
 def _decoded_capture(
@@ -406,7 +436,7 @@ def _decoded_capture(
                 from_bridge = (datagram.destination[1] == dialect.peer_port
                                and datagram.source[1] != dialect.peer_port)
                 side = 'bridge' if from_bridge else 'peer'
-            yield from _decoded(dialect, datagram.data, side or 'peer')
+            yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
     except CaptureError as error:
         yield _error(error)
 

@@ -186,7 +186,7 @@ class _PtyPort(Port):
     def __init__(self, link: str) -> None:
         self._master, self._slave = os.openpty()
         # We keep the other end open too, so that it may be closed and opened again.
-        self.path = os.ttyname(self._slave)
+        self.path = self._name = os.ttyname(self._slave)
         self._link = link
         try:
             tty.setraw(self._slave)
@@ -194,7 +194,7 @@ class _PtyPort(Port):
             if link:
                 if os.path.islink(link):
                     os.unlink(link)
-                os.symlink(self.path, link)
+                os.symlink(self._name, link)
                 self.path = link
         except OSError:
             self._close()
@@ -220,8 +220,9 @@ class _PtyPort(Port):
 
     def close(self, *, discard: bool) -> None:
         """Close both ends."""
-        if self._link:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            # Another program may have put its own link there since.
+            if self._link and os.readlink(self._link) == self._name:
                 os.unlink(self._link)
         self._close()
 
@@ -283,7 +284,7 @@ def _complaint(name: str, error: Exception) -> str:
         return f'{name}: busy, another program has it'
     if number in (errno.EACCES, errno.EPERM):
         return f"{name}: no permission; add the user to the group 'dialout' and log in again"
-    if 'Could not configure port' in str(error) or number == errno.ENOTTY:
+    if 'Could not configure port' in str(error) or number in (errno.ENOTTY, errno.EISDIR):
         return f'{name}: not a serial port ({error})'
     return f'{name}: {error}'
 

@@ -22,8 +22,6 @@ from fnmatch import fnmatchcase
 import time
 from typing import Any
 
-from rclpy.task import Future
-
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.serial import check_port, PortChanged, SerialCounters, SerialLoop
@@ -33,7 +31,7 @@ from xplane_bridge.nodes.simpit_commands import SimpitCommands
 from xplane_bridge.nodes.simpit_telemetry import SimpitTelemetry
 from xplane_bridge.nodes.vehicle import CommandGate, CommandParameters
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import Message, Packet, Profile, PROFILES
+from xplane_bridge.protocols.simpit import Profile, PROFILES
 from xplane_bridge.sessions.simpit import (
     Connected,
     EchoDone,
@@ -126,14 +124,13 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         self.link = SerialLoop(
             self.session, given.port, given.baud, self._on_event, self._on_failure,
             name='simpit link')
-        self._telemetry = SimpitTelemetry(self)
+        self._telemetry = SimpitTelemetry(self, given.frame_prefix + given.base_frame)
         self._telemetry.offer(wishes(given), _profiles(given))
         self.gate = CommandGate(self, self._send_controls, self.release)
-        self._commands = SimpitCommands(self)
-        self._gear: float | None = None
+        self._commands = SimpitCommands(self, self.session, self.link)
+        self._gear: bool | None = None
         self._state = self.session.peer_state
         self._without_axis = 0
-        self._pings: dict[int, Any] = {}
         self._last_update = 0.0
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self.link.start()
@@ -172,9 +169,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
                 self._telemetry.publish(event, profile.name if profile else '', stamp_ns)
                 self._last_update = time.monotonic()
         elif isinstance(event, EchoDone):
-            future = self._pings.pop(event.ticket, None)
-            if future is not None:
-                future.set_result(event)
+            self._commands.finish(event)
         else:
             self._log(event)
 
@@ -207,40 +202,24 @@ class SimpitNode(BridgeNode[SimpitParameters]):
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
 
-    # For commands and services: these run in the executor.
-
-    def send(self, message: Message | Packet) -> None:
-        """Send a command. Raises ValueError with a sentence."""
-        self.link.call(self.session.send, message)
+    # For commands: these run in the executor.
 
     def release(self) -> None:
         """Give back all axes that were taken."""
         self.link.call(self.session.release)
 
-    async def ping(self, payload: bytes) -> EchoDone:
-        """Send an echo request and wait for its end, while the executor goes on."""
-        future = Future(executor=self.executor)
-        # A future without a callback would not wake the executor that awaits it.
-        future.add_done_callback(lambda _: None)
-
-        def begin(*arguments: Any) -> None:
-            self._pings[self.session.ping(*arguments)] = future
-
-        self.link.call(begin, payload)
-        done: EchoDone = await future
-        return done
-
     def _send_controls(self, controls: Controls) -> None:
         if not controls.flaps is controls.speedbrake is None:
             self._without_axis += 1
-        for message in (conversions.to_rotation(controls), conversions.to_throttle(controls)):
-            if message is not None:
-                self.send(message)
-        if controls.gear is not None and controls.gear != self._gear:
+        asked: list[simpit.Message | None] = [
+            conversions.to_rotation(controls), conversions.to_throttle(controls)]
+        gear = self._gear if controls.gear is None else controls.gear >= 0.5
+        if gear is not self._gear:
             # An action, not an axis: once, not with each command.
-            self.send(simpit.ActionGroups(
-                'activate' if controls.gear >= 0.5 else 'deactivate', simpit.ActionGroup.GEAR))
-            self._gear = controls.gear
+            asked.append(simpit.ActionGroups(
+                'activate' if gear else 'deactivate', simpit.ActionGroup.GEAR))
+        self._commands.send(*(message for message in asked if message is not None))
+        self._gear = gear
 
     # Diagnostics.
 

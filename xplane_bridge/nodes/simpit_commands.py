@@ -19,12 +19,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from xplane_bridge.conversions.simpit import axis_to_wire
+from xplane_bridge.links.serial import SerialLoop
 from xplane_bridge.msg import (
     SimpitActionCommand,
     SimpitAxes,
@@ -32,13 +34,12 @@ from xplane_bridge.msg import (
     SimpitSas,
     SimpitTimeWarp,
 )
+from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
+from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
 from xplane_bridge.srv import SimpitPing
-
-if TYPE_CHECKING:
-    from xplane_bridge.nodes.simpit import SimpitNode
 
 # Commands that may come in a row, each of which counts.
 _DEPTH = 10
@@ -73,8 +74,11 @@ _ONLY_LATER = (SimpitTimeWarp.TO_BURN, SimpitTimeWarp.BY_DELAY)
 class SimpitCommands:
     """Subscriptions and services of one simpit_node; each checks, converts and sends."""
 
-    def __init__(self, node: SimpitNode) -> None:
+    def __init__(self, node: BridgeNode, session: SimpitSession, link: SerialLoop) -> None:
         self._node = node
+        self._session = session
+        self._link = link
+        self._pings: dict[int, Future] = {}
         self._held: dict[type[simpit.Message], simpit.Message] = {}
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(
@@ -90,36 +94,43 @@ class SimpitCommands:
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
+    def send(self, *messages: simpit.Message | simpit.Packet) -> None:
+        """Send commands, all or none. Raises ValueError with a sentence."""
+        if messages:
+            self._link.call(self._session.send_all, messages)
+
+    def finish(self, event: EchoDone) -> None:
+        """End the ping whose echo this is; for the link's thread."""
+        future = self._pings.pop(event.ticket, None)
+        if future is not None:
+            future.set_result(event)
+
     # Topics.
 
     def _action_groups(self, message: SimpitActionCommand) -> None:
         verb = _verb(message)
-        bits = 0
-        for group in message.groups:
-            if group < _STANDARD_GROUPS:
-                bits |= 1 << group
-            else:
-                self._node.send(simpit.SetActionGroup(
-                    False, group, GroupSetting[verb.upper()]))
+        bits = sum(1 << group for group in set(message.groups) if group < _STANDARD_GROUPS)
+        commands: list[simpit.Message] = [
+            simpit.SetActionGroup(False, group, GroupSetting[verb.upper()])
+            for group in message.groups if group >= _STANDARD_GROUPS]
         if bits:
-            self._node.send(simpit.ActionGroups(verb, ActionGroup(bits)))
+            commands.append(simpit.ActionGroups(verb, ActionGroup(bits)))
+        self.send(*commands)
 
     def _custom_groups(self, message: SimpitActionCommand) -> None:
-        self._node.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
+        self.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
 
     def _axes(self, message: SimpitAxes) -> None:
-        asked = {
-            kind: _axis_message(kind, names, values) for kind, names, values in (
+        asked = [
+            command for kind, names, values in (
                 (simpit.Translation, ('x', 'y', 'z'), (message.x, message.y, message.z)),
                 (simpit.Wheel, ('wheel_steer', 'wheel_throttle'),
                  (message.wheel_steer, message.wheel_throttle)),
                 (simpit.CustomAxes, tuple(f'custom[{number}]' for number in range(4)),
                  tuple(map(float, message.custom))),
-            )}
-        for kind, command in asked.items():
-            if command is not None:
-                self._node.send(command)
-                self._held[kind] = _NEUTRAL[kind]
+            ) if (command := _axis_message(kind, names, values)) is not None]
+        self.send(*asked)
+        self._held |= {type(command): _NEUTRAL[type(command)] for command in asked}
         self.watchdog.feed()
 
     def _expired(self) -> None:
@@ -128,46 +139,53 @@ class SimpitCommands:
             f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
         if what != 'hold':
             try:
-                for neutral in self._held.values():
-                    self._node.send(neutral)
+                self.send(*self._held.values())
             except ValueError as error:
                 # The game went away, perhaps together with the commander.
                 self._node.refuse('command/axes', error)
         self._held.clear()
 
     def _sas(self, message: SimpitSas) -> None:
-        self._node.send(simpit.SasMode(message.mode))
+        self.send(simpit.SasMode(message.mode))
 
     def _time_warp(self, message: SimpitTimeWarp) -> None:
         instant = _INSTANTS.get(message.command)
-        profile = self._node.session.profile
+        profile = self._session.profile
         later = profile is not None and profile.name == 'cobs'
         if instant is not None and (later or message.command in _ONLY_LATER or message.delay):
             # Refused by the session where the plugin has it not.
-            self._node.send(simpit.TimeWarpTo(instant, message.delay))
+            self.send(simpit.TimeWarpTo(instant, message.delay))
         elif message.delay:
             raise ValueError(f'command {message.command} takes no delay')
         else:
-            self._node.send(simpit.TimeWarp(message.command))
+            self.send(simpit.TimeWarp(message.command))
 
     def _text(self, message: String) -> None:
-        self._node.send(simpit.Log(simpit.LogFlags.SCREEN, message.data))
+        self.send(simpit.Log(simpit.LogFlags.SCREEN, message.data))
 
     def _packet(self, message: SimpitPacket) -> None:
-        self._node.send(simpit.Packet(message.channel, bytes(message.payload)))
+        self.send(simpit.Packet(message.channel, bytes(message.payload)))
 
     # Services.
 
     def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self._node.send(simpit.ActionGroups('activate', ActionGroup.STAGE))
+        self.send(simpit.ActionGroups('activate', ActionGroup.STAGE))
         _sent(response)
 
     def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self._node.send(simpit.RequestMessage(0))
+        self.send(simpit.RequestMessage(0))
         _sent(response)
 
     async def _ping(self, request: SimpitPing.Request, response: SimpitPing.Response) -> None:
-        done = await self._node.ping(bytes(request.payload))
+        future = Future(executor=self._node.executor)
+        # A future without a callback would not wake the executor that awaits it.
+        future.add_done_callback(lambda _: None)
+
+        def begin(*arguments: Any) -> None:
+            self._pings[self._session.ping(*arguments)] = future
+
+        self._link.call(begin, bytes(request.payload))
+        done: EchoDone = await future
         if done.round_trip is None:
             raise ValueError(done.error)
         response.success = True

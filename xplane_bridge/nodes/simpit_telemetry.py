@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu
@@ -49,13 +49,11 @@ from xplane_bridge.msg import (
     SimpitTemperature,
     SimpitVelocities,
 )
+from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.vehicle import LATCHED
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message, Profile
 from xplane_bridge.sessions.simpit import ActionSilence, registrable, Telemetry
-
-if TYPE_CHECKING:
-    from xplane_bridge.nodes.simpit import SimpitNode
 
 _PASCAL_PER_KILOPASCAL = 1000.0
 _PERCENT = 0.01
@@ -329,11 +327,11 @@ _JOINED = {
 
 
 class SimpitTelemetry:
-    """Publishers of one simpit_node, for the channels that are asked for."""
+    """Publishers of one simpit_node, in ``frame``, for the channels that are asked for."""
 
-    def __init__(self, node: SimpitNode) -> None:
+    def __init__(self, node: BridgeNode, frame: str) -> None:
         self._node = node
-        self._frame = node.parameters.frame_prefix + node.parameters.base_frame
+        self._frame = frame
         self._outputs: dict[str, tuple[Any, Any]] = {}
         self._packets = self._output(_Topic('packets', SimpitPacket, lambda *_: None, _DEPTH))
         self.not_finite = 0

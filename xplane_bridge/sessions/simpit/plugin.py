@@ -213,6 +213,9 @@ class PluginSession:
         if row is None or row.fault:
             self.statistics.ignored += 1
             return []
+        if row.sizes:
+            # The handlers read no further than their struct, whatever follows it.
+            packet = replace(packet, payload=packet.payload[:max(row.sizes)])
         try:
             message = simpit.decode_payload(self.profile, 'device', packet)
         except ProtocolError as error:
@@ -240,8 +243,10 @@ class PluginSession:
             self._resend(message.channel_id)
             return []
         if isinstance(message, simpit.ClosePort):
-            self.port_open = False
+            for channel_id in self._record:
+                self._unsubscribe(channel_id)
             self._record.clear()
+            self.port_open = False
             return [PortDeaf('the device asked to close this port; the player may start it again')]
         if isinstance(message, ActionGroups):
             self._buffer_action(message)
@@ -291,11 +296,15 @@ class PluginSession:
                 self.statistics.malformed['deregister'] += 1
                 break
             self._record.discard(channel_id)
-            if self._senders[channel_id] > 1:
-                self._senders[channel_id] -= 1
-            else:
-                del self._senders[channel_id]
+            self._unsubscribe(channel_id)
         return [Subscriptions(self.subscriptions)]
+
+    def _unsubscribe(self, channel_id: int) -> None:
+        """Take back one of the registrations of a channel, if there is any."""
+        if self._senders[channel_id] > 1:
+            self._senders[channel_id] -= 1
+        else:
+            del self._senders[channel_id]
 
     def _resend(self, channel_id: int) -> None:
         """Send a channel's value once more, or with 0 all of the registered ones' that change."""

@@ -30,7 +30,7 @@ class PluginReader:
 
     What a device must never send has its measured effect here: ``dead`` says what ended the
     thread, and nothing is read any more. A channel number of 255 does so, in aa50 framing a
-    payload size of 0 followed by 256 bytes, in cobs 256 bytes without a delimiter.
+    payload size of 0 followed by 256 bytes, in cobs a frame of more than 255.
     """
 
     def __init__(self, framing: Framing) -> None:
@@ -56,15 +56,14 @@ class PluginReader:
         return packets
 
     def _take_cobs(self, byte: int) -> Packet | None:
+        if len(self._frame) == _BUFFER:
+            self.dead = f'a frame of more than {_BUFFER} bytes'
+            return None
         self._frame.append(byte)
         if byte:
-            if len(self._frame) > _BUFFER:
-                self.dead = f'{_BUFFER + 1} bytes without a delimiter'
             return None
         frame = bytes(self._frame)
         self._frame.clear()
-        if len(frame) >= _BUFFER:
-            return None
         return next(iter(self._decoder.feed(frame)), None)
 
     # The five states of the older parser. None looks at a byte twice: AA AA 50 loses the frame.

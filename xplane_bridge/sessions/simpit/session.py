@@ -33,8 +33,9 @@ from xplane_bridge.protocols.simpit import (
     PROFILES,
     Register,
 )
+from xplane_bridge.sessions.simpit.advice import without_answer, without_telemetry
 from xplane_bridge.sessions.simpit.commands import adapt, Outbox
-from xplane_bridge.sessions.simpit.echo import Echoes, LONG_ANSWER, SHORT_ANSWER
+from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import (
     CHANNEL,
     Connected,
@@ -66,13 +67,6 @@ _STEADY = frozenset(('altitude', 'apsides', 'apsides_time', 'orbit', 'velocities
 # run, and a deregistration removes one copy. 2.1.0 and 2.1.1 ignore a registration after a SYN
 # unless a deregistration precedes it (wire notes, 2.5).
 _COPIES = {'v0': 4, 'v1': 4, 'v2': 1, 'cobs': 0}
-
-# Plugins 1.2.1 to 1.4 fill every packet up to 32 bytes, the SYNACK with 26.
-_PADDED = 20
-
-_AWAY_TEXT = (
-    'no answer to the handshake: is the game running with Kerbal Simpit, does the plugin name its '
-    'end of this cable, at the same baud rate, and is that port started there?')
 
 
 class SimpitSession:
@@ -177,13 +171,7 @@ class SimpitSession:
     @property
     def advice(self) -> str:
         """Return what the user should check, empty when all is well."""
-        if self.peer_state is PeerState.AWAY:
-            if self._chosen is None:
-                return _AWAY_TEXT
-            other = "'v2' or older" if self._chosen.name == 'cobs' else "'cobs'"
-            return f"{_AWAY_TEXT} Is the plugin {self._chosen.plugins}? If not, try {other}, or " \
-                   "'auto', as profile."
-        return self.hint
+        return without_answer(self._chosen) if self.peer_state is PeerState.AWAY else self.hint
 
     # Commands.
 
@@ -223,13 +211,19 @@ class SimpitSession:
 
         Custom action groups leave one a packet; of the values of an axis the newest leaves.
         """
+        self.send_all((message,), now)
+
+    def send_all(self, messages: Iterable[Message | Packet], now: float) -> None:
+        """Send commands as send() does; if one of them is refused, none is sent."""
         profile = self._ready()
         if not self._confirmed:
             raise ValueError(
                 "with profile 'auto' nothing is sent before altitude has come as from plugins "
                 '0.6 and 0.7: to others the same numbers mean something else. '
                 f'{self.hint or "Set the profile to send at once"}')
-        parts = adapt(message, profile, agx=self._agx, game=self.game)
+        parts = [
+            part for message in messages
+            for part in adapt(message, profile, agx=self._agx, game=self.game)]
         self._outbox.add(parts, profile, agx=self._agx)
 
     def ping(self, payload: bytes, now: float) -> int:
@@ -449,35 +443,13 @@ class SimpitSession:
         """Say why registered telemetry may stay away, if it does."""
         if self._profile is None or not self._ticking:
             return
-        profile, text = self._suggest(self._profile)
+        noise = self._decoders[self._profile.framing].counters.noise_bytes - self._noise_before
+        profile, text = without_telemetry(
+            self._profile, chosen=self._chosen is not None, noise=noise,
+            answer_size=self._echoes.answer_size)
         if text != self.hint:
             self.hint = text
             self._expired.append(ProfileHint(profile, text))
-
-    def _suggest(self, profile: Profile) -> tuple[str, str]:
-        """Return the profile to try, if another one seems right, and the sentence about it."""
-        name = profile.name
-        answer = self._echoes.answer_size
-        noise = self._decoders[profile.framing].counters.noise_bytes - self._noise_before
-        start = f"no telemetry on the channels of profile '{name}' (plugins {profile.plugins}): "
-        if profile.framing == 'aa50':
-            if noise >= _PADDED and name != 'v1':
-                return 'v1', (
-                    f"{start}the plugin fills its packets up like 1.2.1 to 1.4, set profile 'v1'")
-            if answer == LONG_ANSWER and name != 'v2':
-                return 'v2', (
-                    f'{start}the plugin echoes 32 bytes whole, like 2.0 and 2.1, '
-                    "set profile 'v2'")
-            if answer == SHORT_ANSWER and noise < _PADDED:
-                other = 'v0' if name == 'v1' else 'v1'
-                return other, (
-                    f'{start}the plugin echoes 28 of 32 bytes, as those before 2.0 do in flight, '
-                    f"try profile '{other}'")
-            if self._chosen is None:
-                return 'v2', (
-                    f'{start}if it stays away in the flight scene, try profile '
-                    "'v2' (2.0 and 2.1), then 'v1' (0.8 to 1.4)")
-        return '', f'{start}is the game in the flight scene?'
 
     def _flows(self, row: Channel | None, now: float) -> list[Event]:
         """Take note of telemetry; a channel of the profile's confirms the profile."""

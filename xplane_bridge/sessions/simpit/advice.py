@@ -1,0 +1,66 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What to check while a plugin does not answer, or answers and sends no telemetry."""
+
+from __future__ import annotations
+
+from xplane_bridge.protocols.simpit import Profile
+from xplane_bridge.sessions.simpit.echo import LONG_ANSWER, SHORT_ANSWER
+
+# Plugins 1.2.1 to 1.4 fill every packet up to 32 bytes, the SYNACK with 26.
+_PADDED = 20
+
+
+def without_answer(chosen: Profile | None) -> str:
+    """Return what may be wrong while no SYN is answered; ``chosen`` is None with 'auto'."""
+    text = (
+        'no answer to the handshake: is the game running with Kerbal Simpit, does the plugin name '
+        'its end of this cable, at the same baud rate, and is that port started there?')
+    if chosen is None:
+        return text
+    other = "'v2' or older" if chosen.name == 'cobs' else "'cobs'"
+    return (f'{text} Is the plugin {chosen.plugins}? If not, try {other}, or '
+            "'auto', as profile.")
+
+
+def without_telemetry(
+    profile: Profile, *, chosen: bool, noise: int, answer_size: int | None
+) -> tuple[str, str]:
+    """
+    Return the profile to try while registered telemetry stays away, and a sentence about it.
+
+    The profile is empty where nothing speaks against the present one. ``chosen`` tells that the
+    user named it, ``noise`` counts bytes outside packets since the last SYN, ``answer_size`` is
+    how much came back of an echo of 32 bytes, None if nothing did.
+    """
+    name = profile.name
+    start = f"no telemetry on the channels of profile '{name}' (plugins {profile.plugins}): "
+    if profile.framing == 'aa50':
+        if noise >= _PADDED and name != 'v1':
+            return 'v1', (
+                f"{start}the plugin fills its packets up like 1.2.1 to 1.4, set profile 'v1'")
+        if answer_size == LONG_ANSWER and name != 'v2':
+            return 'v2', (
+                f"{start}the plugin echoes 32 bytes whole, like 2.0 and 2.1, set profile 'v2'")
+        if answer_size == SHORT_ANSWER and noise < _PADDED:
+            other = 'v0' if name == 'v1' else 'v1'
+            return other, (
+                f'{start}the plugin echoes 28 of 32 bytes, as those before 2.0 do in flight, '
+                f"try profile '{other}'")
+        if not chosen:
+            return 'v2', (
+                f'{start}if it stays away in the flight scene, try profile '
+                "'v2' (2.0 and 2.1), then 'v1' (0.8 to 1.4)")
+    return '', f'{start}is the game in the flight scene?'
