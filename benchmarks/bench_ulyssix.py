@@ -122,7 +122,8 @@ class Source:
 
     def __init__(self, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.connect(('127.0.0.1', port))
+        # Not connected: it would raise while the node is not there yet.
+        self._node = ('127.0.0.1', port)
         self._counter = 0
 
     def send(self, samples: int, rate: float, seconds: float) -> int:
@@ -135,7 +136,7 @@ class Source:
             self._counter += 1
             _COUNTER.pack_into(datagram, 0, self._counter)
             _TOTAL.pack_into(datagram, _TOTAL_AT, time.time_ns())
-            self._socket.send(datagram)
+            self._socket.sendto(datagram, self._node)
         return count
 
 
