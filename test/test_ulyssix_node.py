@@ -297,6 +297,9 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
     ros.diagnosed('link', lambda _, text, __: text == 'the capture is at its end')
     _, _, values = ros.diagnosed('time', node=setup.node)
     assert values['latency, s'] == '0.501'
+    _, text, _ = ros.diagnosed(
+        'publisher', lambda _, text, __: text.startswith('no packet for'), node=setup.node)
+    assert 'firewall' not in text
 
 
 def test_a_capture_that_is_not_there_fails_to_configure(ros):

@@ -72,7 +72,7 @@ _LATE = 60.0
 _FIRST_YEAR, _LAST_YEAR = 1970, 2037
 
 _HINT = (
-    'check that the publisher is started, that it sends to this computer (or to the group or '
+    '; check that the publisher is started, that it sends to this computer (or to the group or '
     'broadcast address) and to this port, and that no firewall drops UDP'
 )
 
@@ -192,6 +192,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             rates=tuple(map(_parse_rate, given.sample_rates)),
         )
         self._granted: int | None = None
+        self._hint = '' if given.capture_file else _HINT
         self.link = self._open_link(given)
         self._packet = UlyssixPacket()
         self._packets_publisher = self.make_publisher(UlyssixPacket, 'packets', _DEPTH)
@@ -266,7 +267,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             if event.state is PublisherState.SENDING:
                 log.info('packets arrive')
             elif not (isinstance(self.link, ReplayLoop) and self.link.finished):
-                log.warning(f'{event.state.value}; {_HINT}')
+                log.warning(f'{event.state.value}{self._hint}')
 
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
@@ -397,9 +398,9 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         if not self.active:
             level, text = STALE, 'not active'
         elif age is None:
-            level, text = WARN, f'{session.publisher_state.value}; {_HINT}'
+            level, text = WARN, f'{session.publisher_state.value}{self._hint}'
         elif age > _FRESH:
-            level, text = STALE, f'no packet for {age:.0f} s; {_HINT}'
+            level, text = STALE, f'no packet for {age:.0f} s{self._hint}'
         elif lost > 0:
             level, text = WARN, f'{lost} packets lost in a second'
         elif not session.names:
