@@ -18,13 +18,14 @@ What Ulyssix packets cost, each figure beside its limit, measured in turn with i
 Figures: decode, latency, load, throughput; all, or those named on the command line. The decoder's
 limit is numpy's copy of the two columns of 5,000 samples where they lie in a datagram: what any
 decoder that delivers contiguous arrays has to do. Even counts are those of parameters of one
-rate; uneven ones have to be walked one by one. The node's limit is a bare rclpy hop of the same
-message.
+rate; uneven ones lie at no constant distance; changing ones are never those of the packet before.
+The node's limit is a bare rclpy hop of the same message.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 import socket
 import struct
@@ -49,6 +50,7 @@ SUSTAINED = 1000  # packets/s of LARGE samples without a loss
 LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
 PARAMETERS = (1, 10, 50, 500)
+COUNTS = (('even', (0,)), ('uneven', (1,)), ('changing', (2, -2)))  # steps of packets
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 LATENCIES = ((SMALL, 100), (SMALL, 1000), (LARGE, 100), (LARGE, 500))
 ROUNDS = 200
@@ -65,10 +67,10 @@ _TOTAL = struct.Struct('<Q')
 _TOTAL_AT = 5 + 20
 
 
-def packet(samples: int, parameters: int, even: bool = True) -> bytes:
-    """Return a datagram of so many samples; uneven counts differ by 2 from their neighbours'."""
+def packet(samples: int, parameters: int, step: int = 0) -> bytes:
+    """Return a datagram of so many samples; counts are a step above and below the mean in turn."""
     each = samples // parameters
-    counts = [each + (0 if even else (-1) ** index) for index in range(parameters)]
+    counts = [each + step * (-1) ** index for index in range(parameters)]
     date = ulyssix.PacketTime(45, 12, 34, 56, 789012, ulyssix.WordOrder.FIRST_WORD_HIGH)
     values = [np.arange(count, dtype=np.float32) for count in counts]
     times = [3846896.789012 + 0.001 * np.arange(count) for count in counts]
@@ -96,16 +98,18 @@ def decode(goals: Goals) -> None:
     rows = []
     single = packet(LARGE, 1)
     for count in PARAMETERS:
-        for even in (True, False) if count > 1 else (True,):
+        for counts, steps in (COUNTS if count > 1 else COUNTS[:1]):
+            packets = cycle([packet(LARGE, count, step) for step in steps])
             took, limit = rounds_in_turn(
-                partial(ulyssix.decode, packet(LARGE, count, even)),
+                lambda packets=packets: ulyssix.decode(next(packets)),
                 partial(copy_columns, single))
             share = float(np.median(limit / took))
             rate = LARGE / float(np.median(took))
             rows.append([
-                count, 'even' if even else 'uneven', f'{1e6 * np.median(took):.1f}',
+                count, counts, f'{1e6 * np.median(took):.1f}',
                 f'{1e6 * np.median(limit):.1f}', f'{share:.2f}',
-                goals.at_least(share, SHARE_OF_LIMIT) if even and count <= 50 else '-',
+                goals.at_least(share, SHARE_OF_LIMIT)
+                if counts == 'even' and count <= 50 else '-',
                 f'{rate / 1e6:.0f}', goals.at_least(rate, RATE),
             ])
     show(f'Decode {LARGE} samples (float32, float64) a packet, beside the copy of both columns; '
@@ -118,7 +122,8 @@ class Source:
 
     def __init__(self, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.connect(('127.0.0.1', port))
+        # Not connected: it would raise while the node is not there yet.
+        self._node = ('127.0.0.1', port)
         self._counter = 0
 
     def send(self, samples: int, rate: float, seconds: float) -> int:
@@ -131,7 +136,7 @@ class Source:
             self._counter += 1
             _COUNTER.pack_into(datagram, 0, self._counter)
             _TOTAL.pack_into(datagram, _TOTAL_AT, time.time_ns())
-            self._socket.send(datagram)
+            self._socket.sendto(datagram, self._node)
         return count
 
 

@@ -38,6 +38,12 @@ class _RosRole:
         rclpy.init()
         self.node = rclpy.create_node('bench_ulyssix')
 
+    def close(self) -> None:
+        """Say good-bye: others would look for a participant that is just gone."""
+        import rclpy
+        self.node.destroy_node()
+        rclpy.shutdown()
+
 
 class Publisher(_RosRole):
     """Publish packets from a plain loop: nothing but rclpy."""
@@ -75,9 +81,21 @@ class Subscriber(_RosRole):
         self._diagnostics: dict[str, str] = {}
         self._diagnosed = threading.Event()
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
-        executor = SingleThreadedExecutor()
-        executor.add_node(self.node)
-        threading.Thread(target=executor.spin, daemon=True).start()
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._spin)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop to spin, and say good-bye."""
+        self._stopping = True
+        self._thread.join()
+        super().close()
+
+    def _spin(self) -> None:
+        while not self._stopping:
+            self._executor.spin_once(timeout_sec=0.2)
 
     def open(self, topics: list[str]) -> None:
         """Subscribe to packets on these topics."""

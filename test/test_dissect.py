@@ -18,13 +18,14 @@ import contextlib
 import io
 import json
 from pathlib import Path
+import struct
 import subprocess
 import sys
 
 import pytest
 
 from xplane_bridge import dissect
-from xplane_bridge.links.pcap import CaptureError, Datagram, read_pcap
+from xplane_bridge.links.pcap import _Fragments, CaptureError, Datagram, read_pcap
 
 ROOT = Path(__file__).parent.parent
 VECTORS = json.loads((ROOT / 'test' / 'vectors' / 'xpc.json').read_text())
@@ -241,6 +242,22 @@ def test_capture_of_each_form_is_read(name):
 def test_fragments_are_put_together_in_any_order():
     assert list(read_pcap(io.BytesIO(FRAGMENTS))) == [
         Datagram(1_700_000_001_500_000_000, CLIENT, PLUGIN, bytes(range(40)))]
+
+
+def fragment(number, offset, data, more):
+    """Return an IPv4 packet with a part of a datagram whose identification is the number."""
+    return struct.pack('>BBHHHBBHII', 0x45, 0, 20 + len(data), number,
+                       offset // 8 | more << 13, 64, 17, 0, 1, 2) + data
+
+
+def test_fragments_of_datagrams_that_were_never_whole_are_forgotten():
+    fragments = _Fragments()
+    for number in range(1000):
+        assert fragments.add(fragment(number, 0, bytes(8), True), number) == b''
+    assert len(fragments._incomplete) < 50
+    # The number comes again, of another datagram.
+    assert fragments.add(fragment(7, 8, b'second', False), 1000) == b''
+    assert fragments.add(fragment(7, 0, b'01234567', True), 1000) == b'01234567second'
 
 
 def test_packets_other_than_udp_are_passed_over():

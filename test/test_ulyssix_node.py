@@ -249,8 +249,9 @@ def test_broadcasts_are_heard(ros):
     setup.got()
 
 
-def test_a_multicast_group_is_heard(ros):
-    setup = Setup(ros, group='239.1.2.3')
+@pytest.mark.parametrize('interface', ['', LOOPBACK])
+def test_a_multicast_group_is_heard(ros, interface):
+    setup = Setup(ros, group='239.1.2.3', bind_address=interface)
     setup.send(datagram(), host='239.1.2.3')
     setup.got()
 
@@ -296,6 +297,9 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
     ros.diagnosed('link', lambda _, text, __: text == 'the capture is at its end')
     _, _, values = ros.diagnosed('time', node=setup.node)
     assert values['latency, s'] == '0.501'
+    _, text, _ = ros.diagnosed(
+        'publisher', lambda _, text, __: text.startswith('no packet for'), node=setup.node)
+    assert 'firewall' not in text
 
 
 def test_a_capture_that_is_not_there_fails_to_configure(ros):
@@ -314,7 +318,10 @@ def test_a_capture_that_is_not_there_fails_to_configure(ros):
     ({'port': 5000, 'sample_rates': ['x']}, "parameter sample_rates: 'x' is not like"),
     ({'port': 5000, 'sample_rates': ['x=0']}, "parameter sample_rates: 'x=0' is not like"),
     ({'port': 5000, 'word_order': 'big'}, "parameter word_order: 'big' is none of auto"),
+    ({'port': 5000, 'year': 25}, 'parameter year: 25 is not 0, or 1970 to 2037'),
     ({'port': 5000, 'bind_address': '192.0.2.1'}, 'this machine has no such address'),
+    ({'port': 5000, 'group': '239.1.2.3', 'bind_address': '192.0.2.1'},
+     'UDP 239.1.2.3:5000: cannot join on 192.0.2.1; this machine has no such address'),
 ])
 def test_bad_parameters_are_refused_with_a_sentence(ros, parameters, sentence):
     node = ros.start(UlyssixNode, configure=False, **parameters)
@@ -369,20 +376,24 @@ def test_a_word_order_that_is_given_is_used(ros):
     setup.send(datagram())
     # The time makes no sense that way, so it is the time of reception.
     assert abs(stamp_ns(setup.got()[0]) - time.time_ns()) < 60 * SECOND
-    level, text, _ = ros.diagnosed('time', node=setup.node)
-    assert 'unreadable' not in text
-    _, _, values = ros.diagnosed('time', node=setup.node)
-    assert values['unreadable'] == '1'
+    level, text, values = ros.diagnosed(
+        'time', lambda _, __, values: values['unreadable'] == '1', node=setup.node)
+    assert (level, text) == (
+        DiagnosticStatus.ERROR, 'the last packet has no time that can be read')
 
 
-def test_a_clock_that_is_wrong_is_told(ros):
-    setup = Setup(ros, year=2019)
+@pytest.mark.parametrize(('year', 'side'), [(2019, 'behind'), (2037, 'ahead of')])
+def test_a_clock_that_is_wrong_is_told(ros, year, side):
+    setup = Setup(ros, year=year)
     setup.send(datagram())
     setup.got()
-    level, text, values = ros.diagnosed('time', node=setup.node)
+    level, text, values = ros.diagnosed(
+        'time', lambda _, __, values: values['year'] == str(year), node=setup.node)
     assert level == DiagnosticStatus.WARN
+    assert f' s {side} the time of reception' in text
     assert 'utc_offset, day_base and year' in text
-    assert (values['year'], values['day base']) == ('2019', 'taken as 1')
+    assert '-' not in text
+    assert values['day base'] == 'taken as 1'
 
 
 # Coming and going

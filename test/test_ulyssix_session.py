@@ -113,6 +113,15 @@ def test_a_duplicate_is_dropped():
     assert (statistics.duplicates, statistics.missing, statistics.restarts) == (2, 0, 0)
 
 
+def test_a_short_recording_played_in_a_loop_is_no_duplicate():
+    made = session()
+    for second in range(5):
+        events = [event for number in range(3)
+                  for event in made.receive(CHANNEL, datagram(number, 1 + number), 2.0 + second)]
+        assert packets(events) == [0, 1, 2]
+    assert (made.statistics.restarts, made.statistics.duplicates) == (4, 0)
+
+
 def test_packets_in_another_order_are_delivered_and_not_lost():
     statistics, events = count(0, 3, 2, 1, 4)
     assert packets(events) == [0, 3, 2, 1, 4]
@@ -231,11 +240,14 @@ def test_silence_and_return_are_told_once_each():
     made.poll(1.9)
     assert made.expired() == []
     made.poll(2.0)
-    assert made.expired() == [PublisherChanged(PublisherState.SILENT)]
+    assert made.expired() == [PublisherChanged(PublisherState.UNKNOWN)]
     assert (made.expired(), made.next_deadline()) == ([], None)
     assert made.receive(CHANNEL, datagram(0), 5.0)[0] == PublisherChanged(PublisherState.SENDING)
     assert packets(made.receive(CHANNEL, datagram(1), 5.1)) == [1]
     assert made.next_deadline() == 7.1
+    made.poll(7.1)
+    assert made.expired() == [PublisherChanged(PublisherState.SILENT)]
+    assert (made.expired(), made.next_deadline()) == ([], None)
 
 
 # The width of integers

@@ -93,7 +93,7 @@ class Bench:
         self.world = world or SimpleNamespace(aircraft=SimpleNamespace(state=still))
         self.endpoint = MemoryEndpoint(faults)
         self.face = ulyssix.UlyssixFace(
-            self.endpoint, DESTINATION, parameters, clock=lambda: ns_of(begin), **options)
+            self.endpoint, DESTINATION, parameters, clock=lambda _: ns_of(begin), **options)
         self.now = 1000.0
         self.face.open(self.world, self.now)
 

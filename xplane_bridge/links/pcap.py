@@ -160,10 +160,13 @@ class _Fragments:
         if not more and not offset:
             return payload
         key = packet[12:20] + identification
-        incomplete = self._incomplete.get(key)
-        # The identification has 16 bits: an old one belongs to a datagram that was never whole.
-        if incomplete is None or seconds - incomplete.begun > _FRAGMENT_SECONDS:
-            incomplete = self._incomplete[key] = _Incomplete(seconds)
+        # What is old was never whole, and its identification, of 16 bits, comes again.
+        while self._incomplete:
+            oldest, incomplete = next(iter(self._incomplete.items()))
+            if seconds - incomplete.begun <= _FRAGMENT_SECONDS:
+                break
+            del self._incomplete[oldest]
+        incomplete = self._incomplete.setdefault(key, _Incomplete(seconds))
         incomplete.parts[offset] = payload
         if not more:
             incomplete.size = offset + len(payload)

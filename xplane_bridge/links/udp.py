@@ -99,7 +99,8 @@ class UdpSocket:
     ``sender`` is the only address whose datagrams are taken; others are dropped and counted;
     None takes all. With a loopback ``sender`` this machine's other addresses count as the same
     peer (a multicast beacon of a local program carries one of those). ``group`` joins a multicast
-    group. Raises LinkError if the socket cannot be opened.
+    group, on the interface that has the address ``interface`` (the default route's if it is
+    empty) and on loopback. Raises LinkError if the socket cannot be opened.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class UdpSocket:
         peer: tuple[str, int] | None = None,
         sender: str | None = None,
         group: str | None = None,
+        interface: str = '',
         receive_buffer: int = RECEIVE_BUFFER,
     ) -> None:
         self.peer = peer
@@ -132,17 +134,19 @@ class UdpSocket:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             self._socket.bind(bind)
             if group is not None:
-                self._join(group)
+                self._join(group, interface)
         except OSError as error:
             self._socket.close()
             raise LinkError(_sentence(where, error)) from error
 
-    def _join(self, group: str) -> None:
-        """Join a multicast group, on the default route's interface and on loopback."""
+    def _join(self, group: str, interface: str) -> None:
+        """Join a multicast group on an interface, and on loopback."""
+        if interface and not is_own_address(interface):
+            raise OSError(errno.EADDRNOTAVAIL, f'cannot join on {interface}')
         joined = 0
         reason: OSError | None = None
-        for interface in ('0.0.0.0', '127.0.0.1'):
-            request = socket.inet_aton(group) + socket.inet_aton(interface)
+        for address in (interface or '0.0.0.0', '127.0.0.1'):
+            request = socket.inet_aton(group) + socket.inet_aton(address)
             try:
                 self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
                 joined += 1

@@ -68,8 +68,11 @@ _FRESH = 1.0
 # More than the zones of one country differ: the clock or the reading of it is wrong.
 _LATE = 60.0
 
+# Whole years that a stamp can hold.
+_FIRST_YEAR, _LAST_YEAR = 1970, 2037
+
 _HINT = (
-    'check that the publisher is started, that it sends to this computer (or to the group or '
+    '; check that the publisher is started, that it sends to this computer (or to the group or '
     'broadcast address) and to this port, and that no firewall drops UDP'
 )
 
@@ -82,7 +85,8 @@ class UlyssixNodeParameters(CaptureParameters):
         0, 'UDP port that the publisher sends to. Required: there is no usual one. With '
         'capture_file: 0 takes the datagrams of all ports.', minimum=0, maximum=65535)
     bind_address: str = parameter(
-        '', 'Local address to listen on; empty for all of them, which broadcasts need.')
+        '', 'Local address to listen on; empty for all of them, which broadcasts need. With '
+        'group: address of the network interface to join on; empty for the default route.')
     group: str = parameter('', 'Multicast group to join, if the publisher sends to one.')
     sender: str = parameter(
         '', 'Address or name of the only computer to listen to; empty for any.')
@@ -100,7 +104,7 @@ class UlyssixNodeParameters(CaptureParameters):
         'auto', 'Bytes of a value in integer mode; auto finds out.', choices=('auto', '8', '4'))
     year: int = parameter(
         0, 'Year of the first packet, for recordings; 0 is the one nearest to the time of '
-        'reception.', minimum=0, maximum=2200)
+        'reception.', minimum=0, maximum=_LAST_YEAR)
     utc_offset: float = parameter(
         0.0, "Hours that the publisher's clock is ahead of UTC.", minimum=-14.0, maximum=14.0)
     parameter_names: tuple[str, ...] = parameter(
@@ -125,6 +129,9 @@ class UlyssixNodeParameters(CaptureParameters):
                 raise ValueError(
                     f"parameter group: '{self.group}' is not a multicast address, "
                     '224.0.0.0 to 239.255.255.255')
+        if 0 < self.year < _FIRST_YEAR:
+            raise ValueError(
+                f'parameter year: {self.year} is not 0, or {_FIRST_YEAR} to {_LAST_YEAR}')
         for name in ('parameter_names', 'sample_rates', 'sample_topics'):
             for text in getattr(self, name):
                 if not isinstance(text, str):
@@ -185,6 +192,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             rates=tuple(map(_parse_rate, given.sample_rates)),
         )
         self._granted: int | None = None
+        self._hint = '' if given.capture_file else _HINT
         self.link = self._open_link(given)
         self._packet = UlyssixPacket()
         self._packets_publisher = self.make_publisher(UlyssixPacket, 'packets', _DEPTH)
@@ -223,7 +231,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         # Bound to the group, the socket hears nothing else.
         link = UdpSocket(
             (given.group or given.bind_address, given.port), sender=sender,
-            group=given.group or None, receive_buffer=given.receive_buffer)
+            group=given.group or None, interface=given.bind_address,
+            receive_buffer=given.receive_buffer)
         # Linux doubles what it is asked for, and says what it has.
         self._granted = link.receive_buffer // 2
         if self._granted < given.receive_buffer:
@@ -258,7 +267,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             if event.state is PublisherState.SENDING:
                 log.info('packets arrive')
             elif not (isinstance(self.link, ReplayLoop) and self.link.finished):
-                log.warning(f'{event.state.value}; {_HINT}')
+                log.warning(f'{event.state.value}{self._hint}')
 
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
@@ -389,9 +398,9 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         if not self.active:
             level, text = STALE, 'not active'
         elif age is None:
-            level, text = WARN, f'{session.publisher_state.value}; {_HINT}'
+            level, text = WARN, f'{session.publisher_state.value}{self._hint}'
         elif age > _FRESH:
-            level, text = STALE, f'no packet for {age:.0f} s; {_HINT}'
+            level, text = STALE, f'no packet for {age:.0f} s{self._hint}'
         elif lost > 0:
             level, text = WARN, f'{lost} packets lost in a second'
         elif not session.names:
@@ -420,13 +429,16 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
     def _diagnose_time(self) -> Status:
         timeline, statistics = self.session.timeline, self.session.statistics
         latency = None if timeline.latency_ns is None else timeline.latency_ns / 1e9
-        level, text = OK, 'settled' if timeline.word_order else 'no packet yet'
-        if statistics.times_unreadable and timeline.word_order is None:
-            level, text = ERROR, 'no packet has a time that can be read'
+        level, text = OK, 'settled' if timeline.word_order else 'the word order is not settled'
+        if latency is None:
+            text = 'no packet yet'
+        elif not timeline.readable:
+            level, text = ERROR, 'the last packet has no time that can be read'
         elif latency is not None and abs(latency) > _LATE:
             level = WARN
-            text = (f'packet times are {latency:.0f} s behind the time of reception; check the '
-                    "publisher's clock, and the parameters utc_offset, day_base and year")
+            side = 'behind' if latency > 0 else 'ahead of'
+            text = (f'packet times are {abs(latency):.0f} s {side} the time of reception; check '
+                    "the publisher's clock, and the parameters utc_offset, day_base and year")
         elif timeline.sample_days:
             level = WARN
             text = f'sample times are {timeline.sample_days} day ahead, and corrected'

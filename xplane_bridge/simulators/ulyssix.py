@@ -67,6 +67,11 @@ _TOLERANCE = 1e-6
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
+def _utc_ns(moment: float) -> int:
+    """Return what the clock said at a moment of time.monotonic(), in ns since 1970."""
+    return time.time_ns() - round((time.monotonic() - moment) * 1e9)
+
+
 class _Channel:
     """
     One sampled quantity: sample k is taken k / rate seconds after the start.
@@ -114,7 +119,7 @@ class UlyssixFace:
     parameters are (name, samples a second) pairs, names being of fields of AircraftState.
     program is 'altair' or 'dewesoft'. integer_width is 8 or 4 bytes for raw values in units of
     RESOLUTION, which only Altair can send, or None for floating point. interface is the address
-    of the one to multicast on. clock returns ns since 1970-01-01 UTC at the start.
+    of the one to multicast on. clock turns the time of the start into ns since 1970-01-01 UTC.
 
     Raises ValueError for parameters that do not exist or do not fit into one datagram.
     """
@@ -131,7 +136,7 @@ class UlyssixFace:
         integer_width: int | None = None,
         word_order: WordOrder = WordOrder.FIRST_WORD_HIGH,
         interface: str | None = None,
-        clock: Callable[[], int] = time.time_ns,
+        clock: Callable[[float], int] = _utc_ns,
     ) -> None:
         if program == 'dewesoft' and integer_width is not None:
             raise ValueError('DEWESoft has no integer mode')
@@ -178,7 +183,7 @@ class UlyssixFace:
         self.endpoint.open()
         self._world = world
         self._opened = now
-        self._begin_ns = self._clock()
+        self._begin_ns = self._clock(now)
         self._counter = 0
         self._total = 0
         self._sampled = 0.0
@@ -311,7 +316,7 @@ def make_face(arguments: Namespace, faults: Faults) -> UlyssixFace:
         integer_width=arguments.integer_width,
         word_order=WordOrder(arguments.word_order),
         interface=arguments.interface if ipaddress.ip_address(host).is_multicast else None,
-        clock=time.time_ns if start is None else lambda: start,
+        clock=_utc_ns if start is None else lambda _: start,
     )
 
 

@@ -16,12 +16,9 @@
 
 from functools import lru_cache
 import struct
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.ulyssix.columns import read_columns
 from xplane_bridge.protocols.ulyssix.packet import (
     Control,
     DataPacket,
@@ -30,7 +27,6 @@ from xplane_bridge.protocols.ulyssix.packet import (
     Packet,
     PacketFlag,
     SAMPLE_LAYOUTS,
-    SampleLayout,
     SIZE_WITHOUT_DATA,
     SkippedPacket,
     START,
@@ -43,17 +39,10 @@ _NAMES_LENGTH = struct.Struct('<H')
 _PAYLOAD_HEADER = struct.Struct('<8sIIIQ8s')
 _TYPE_END = 16  # of the payload header
 _END_STRING = struct.Struct('8s')
-_COUNT = struct.Struct('<I')
-_COUNT_TYPE = np.dtype('<u4')
-_INT64 = np.dtype(np.int64)
 
 _TIME_TAGGED = int(Control.TIME_TAGGED)  # plain integers: an IntFlag's & takes a microsecond
 _NAMES = int(Control.NAMES)
 _INTEGER = int(Control.INTEGER)
-
-
-# Counts, values and times of a packet's parameters.
-_Columns = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any] | None]
 
 
 def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = None) -> Packet:
@@ -106,7 +95,7 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
         if ambiguous:
             flags += (PacketFlag.INTEGER_WIDTH_AMBIGUOUS,)
     layout = SAMPLE_LAYOUTS[integer_width][tagged]
-    counts, values, times = _read_parameters(view, start, end, layout)
+    counts, values, times = read_columns(view, start, end, layout)
     if len(values) != samples_in_payload:
         flags += (PacketFlag.SAMPLE_COUNT_MISMATCH,)
     if names is not None and len(names) != len(counts):
@@ -205,7 +194,7 @@ def _find_width(
     reasons = []
     for width in (8, 4):
         try:
-            counts, values, _ = _read_parameters(view, start, end, SAMPLE_LAYOUTS[width][tagged])
+            counts, values, _ = read_columns(view, start, end, SAMPLE_LAYOUTS[width][tagged])
         except ProtocolError as error:
             reasons.append(f'as {width}-byte values, {error}')
             continue
@@ -219,62 +208,3 @@ def _find_width(
         raise ProtocolError('; '.join(reasons))
     widths = [width for width in landed if landed[width] == parameters] or list(landed)
     return widths[0], len(widths) > 1
-
-
-def _read_parameters(view: memoryview, start: int, end: int, layout: SampleLayout) -> _Columns:
-    """
-    Walk the counts from start, which must end exactly at end, and copy the columns.
-
-    Where all counts are equal, as they are when every parameter has the same rate, one strided
-    look proves them and the columns come straight out of the datagram.
-    """
-    size = layout.sample.itemsize
-    (first,) = _COUNT.unpack_from(view, start)  # the end string follows, so never out of bounds
-    stride = 4 + first * size
-    parameters, rest = divmod(end - start, stride)
-    if rest == 0:
-        equal = np.ndarray((parameters,), _COUNT_TYPE, view, start, (stride,))
-        if equal.tobytes() == _COUNT.pack(first) * parameters:
-            if parameters == 1:  # one row copies faster
-                samples = np.ndarray((first,), layout.sample, view, start + 4)
-            else:
-                rows, steps = (parameters, first), (stride, size)
-                samples = np.ndarray(rows, layout.sample, view, start + 4, steps)
-            return equal.astype(_INT64), *_copy(samples, layout)
-    counts: list[int] = []
-    parts = []
-    at = start
-    while at < end:
-        (count,) = _COUNT.unpack_from(view, at)
-        begin = at + 4
-        at = begin + count * size
-        if at > end:
-            raise _overrun(len(counts) + 1, count, size, begin, end)
-        counts.append(count)
-        parts.append(view[begin:at])
-    samples = np.ndarray((sum(counts),), layout.sample, b''.join(parts))
-    return np.array(counts, _INT64), *_copy(samples, layout)
-
-
-def _overrun(parameter: int, count: int, size: int, begin: int, end: int) -> ProtocolError:
-    where = f'parameter {parameter}'
-    if begin > end:
-        at = begin - _COUNT.size
-        return ProtocolError(
-            f'{where}: {end - at} bytes left at offset {at}, need {_COUNT.size} for its count'
-        )
-    return ProtocolError(
-        f'{where}: {end - begin} bytes left at offset {begin}, '
-        f'need {count * size} for {count} samples'
-    )
-
-
-def _copy(
-    samples: NDArray[Any], layout: SampleLayout
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Copy values and times out of the samples, each into one contiguous array."""
-    values, times = samples, None
-    if layout.tagged:
-        values, times = samples['value'], samples['time'].flatten()
-    values = values.flatten()
-    return values.astype(_INT64) if layout.narrow else values, times

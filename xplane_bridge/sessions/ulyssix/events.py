@@ -53,7 +53,7 @@ class PublisherRestarted:
 
 @dataclass(frozen=True, slots=True)
 class PublisherChanged:
-    """The publisher's state is another one now."""
+    """The publisher's state is another one now, or has been UNKNOWN for a while."""
 
     state: PublisherState
 

@@ -43,6 +43,9 @@ CHANNEL = 'packets'
 _SILENCE = 2.0
 # A packet overtaken by more than this many is not late, it is another publisher's.
 _WINDOW = 64
+# The network's duplicates come at once; the same packet later than this was sent again, as by a
+# short recording that is played in a loop.
+_LONGEST_ECHO = 1.0
 
 
 class UlyssixSession:
@@ -55,8 +58,8 @@ class UlyssixSession:
     time tags. timeline places packets in time.
 
     Packets are counted modulo 2^32. A gap is a loss until what is missing comes late; a number
-    that is known with the same time and total is a duplicate, which is dropped. Anything else
-    that goes backwards is a restart.
+    that has just come with the same time and total is a duplicate, which is dropped. Anything
+    else that goes backwards is a restart.
     """
 
     def __init__(
@@ -114,7 +117,7 @@ class UlyssixSession:
             # Whether these take part in the counting is not said.
             self.statistics.skipped[packet.packet_type] += 1
             return events
-        if not self._count(packet, events):
+        if not self._count(packet, events, now):
             return events
         self.statistics.packets += 1
         self.statistics.samples += len(packet.values)
@@ -133,9 +136,9 @@ class UlyssixSession:
         """Notice silence; there is never anything to send."""
         if self._deadline is not None and now >= self._deadline:
             self._deadline = None
-            if self.publisher_state is not PublisherState.SILENT:
+            if self.publisher_state is PublisherState.SENDING:
                 self.publisher_state = PublisherState.SILENT
-                self._expired.append(PublisherChanged(self.publisher_state))
+            self._expired.append(PublisherChanged(self.publisher_state))
         return []
 
     def next_deadline(self) -> float | None:
@@ -173,36 +176,37 @@ class UlyssixSession:
 
     def _forget_packets(self) -> None:
         self._newest: DataPacket | None = None
-        self._seen: dict[int, tuple[int, str]] = {}
+        self._seen: dict[int, tuple[tuple[int, str], float]] = {}
 
-    def _count(self, packet: DataPacket, events: list[Event]) -> bool:
+    def _count(self, packet: DataPacket, events: list[Event], now: float) -> bool:
         """Follow counter and total of samples; tell whether the packet is a new one."""
         newest = self._newest
         identity = (packet.total_samples, packet.bcd_hex_on_wire)
         if newest is None:
-            self._seen[packet.counter] = identity
+            self._seen[packet.counter] = identity, now
             self._newest = packet
             return True
         gap = (packet.counter - newest.counter) % COUNTER_MODULUS
         step = packet.total_samples - newest.total_samples
-        if self._seen.get(packet.counter) == identity:
+        known, then = self._seen.get(packet.counter, (None, 0.0))
+        if known == identity and now - then < _LONGEST_ECHO:
             self.statistics.duplicates += 1
             return False
         behind = COUNTER_MODULUS - gap
         if behind < _WINDOW and packet.counter not in self._seen and step <= 0:
             if self._missed(packet.counter):
                 self.statistics.late += 1
-                self._seen[packet.counter] = identity
+                self._seen[packet.counter] = identity, now
                 return True
         elif 0 < gap < COUNTER_MODULUS // 2 and step >= 0:
             self._advance(gap, step, packet, newest)
-            self._seen[packet.counter] = identity
+            self._seen[packet.counter] = identity, now
             self._newest = packet
             return True
         self.statistics.restarts += 1
         self.timeline.restart()
         self._forget_packets()
-        self._seen[packet.counter] = identity
+        self._seen[packet.counter] = identity, now
         self._newest = packet
         events.append(PublisherRestarted())
         return True

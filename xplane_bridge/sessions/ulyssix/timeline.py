@@ -84,6 +84,9 @@ class Timeline:
     tags it is 1, as IRIG counts.
     sample_days is how many whole days the sample times are ahead; they are moved by it.
 
+    Of the last packet: latency_ns is from its time to its reception; readable is whether its time
+    was one.
+
     The year is the one that brings the time nearest to when it was received; a ``year`` that is
     given is that of the first packet, and the following packets are near to it. So New Year
     needs no care, neither between packets nor within one. Source: Ulyssix wire notes, section 2,
@@ -113,6 +116,7 @@ class Timeline:
         self.day_base = self._fixed_base
         self.sample_days: int | None = None
         self.latency_ns: int | None = None
+        self.readable = False
         self._year = self._fixed_year
         self._last: int | None = None
 
@@ -179,6 +183,7 @@ class Timeline:
     ) -> int | None:
         """Return the packet's time in ns since 1 January, that being day 0; None if unreadable."""
         readings = decode_bcd(bytes.fromhex(bcd_hex), self._fixed_order)
+        self.readable = bool(readings)
         if not readings:
             self.statistics.times_unreadable += 1
             return None

@@ -1,0 +1,160 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The data of a Ulyssix packet: of each parameter a count and its samples, read into columns.
+
+Only walking from count to count tells where they are, and for dozens of parameters that takes
+longer than all the rest. But a publisher's rates are constant, so its counts come again: what has
+come twice running is remembered, and one look at the places of all counts proves the next.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.ulyssix.packet import SampleLayout
+
+_COUNT = struct.Struct('<I')
+_INT64 = np.dtype(np.int64)
+
+# Counts, values and times of a packet's parameters.
+Columns = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any] | None]
+
+
+def read_columns(view: memoryview, start: int, end: int, layout: SampleLayout) -> Columns:
+    """
+    Copy the columns out of the data from start to end, where the last sample must end exactly.
+
+    Four bytes or more must follow. Raises ProtocolError where a count does not fit.
+    """
+    size = layout.sample.itemsize
+    memory = _remember(start, end, size)
+    known = memory.division
+    if known is not None and known.read_counts(view, start) == known.counts:
+        memory.last = None  # what is walked now and then is not worth remembering
+        if known.strides is None:
+            samples = np.ndarray(known.shape, layout.sample, b''.join(known.parts(view)))
+        else:
+            samples = np.ndarray(
+                known.shape, layout.sample, view, start + _COUNT.size, known.strides)
+        return known.array.copy(), *_copy(samples, layout)
+    counts, parts = _walk(view, start, end, size)
+    if counts and counts == memory.last:
+        memory.division = _divide(counts, start, size)
+    memory.last = counts
+    samples = np.ndarray((sum(counts),), layout.sample, b''.join(parts))
+    return np.array(counts, _INT64), *_copy(samples, layout)
+
+
+def _walk(view: memoryview, start: int, end: int, size: int) -> tuple[list[int], list[memoryview]]:
+    """Return the counts and the samples of each parameter."""
+    counts: list[int] = []
+    parts = []
+    at = start
+    while at < end:
+        (count,) = _COUNT.unpack_from(view, at)
+        begin = at + _COUNT.size
+        at = begin + count * size
+        if at > end:
+            raise _overrun(len(counts) + 1, count, size, begin, end)
+        counts.append(count)
+        parts.append(view[begin:at])
+    return counts, parts
+
+
+def _overrun(parameter: int, count: int, size: int, begin: int, end: int) -> ProtocolError:
+    where = f'parameter {parameter}'
+    if begin > end:
+        at = begin - _COUNT.size
+        return ProtocolError(
+            f'{where}: {end - at} bytes left at offset {at}, need {_COUNT.size} for its count'
+        )
+    return ProtocolError(
+        f'{where}: {end - begin} bytes left at offset {begin}, '
+        f'need {count * size} for {count} samples'
+    )
+
+
+def _copy(
+    samples: NDArray[Any], layout: SampleLayout
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Copy values and times out of the samples, each into one contiguous array."""
+    values, times = samples, None
+    if layout.tagged:
+        values, times = samples['value'], samples['time'].flatten()
+    values = values.flatten()
+    return values.astype(_INT64) if layout.narrow else values, times
+
+
+@dataclass(frozen=True, slots=True)
+class _Division:
+    """
+    How counts divide the data.
+
+    read_counts: takes what stands in the places of all counts. parts: takes the samples of each
+    parameter. shape, strides: of all samples where they lie, from the first one on, which needs
+    equal counts; strides is None without, and shape that of the parts joined.
+    """
+
+    counts: tuple[int, ...]
+    array: NDArray[np.int64]
+    read_counts: Callable[[memoryview, int], tuple[int, ...]]
+    parts: Callable[[memoryview], tuple[memoryview, ...]]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
+def _divide(counts: list[int], start: int, size: int) -> _Division:
+    places = struct.Struct('<' + ''.join([f'I{count * size}x' for count in counts]))
+    parts = []
+    at = start
+    for count in counts:
+        begin = at + _COUNT.size
+        at = begin + count * size
+        parts.append(slice(begin, at))
+    shape: tuple[int, ...] = (sum(counts),)
+    strides: tuple[int, ...] | None = None
+    if len(counts) == 1:  # one row copies faster
+        strides = (size,)
+    elif len(set(counts)) == 1:
+        shape, strides = (len(counts), counts[0]), (_COUNT.size + counts[0] * size, size)
+    return _Division(
+        tuple(counts), np.array(counts, _INT64), places.unpack_from, itemgetter(*parts), shape,
+        strides)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """
+    The division by counts that came twice running.
+
+    last: counts that have just come and are not the division's.
+    """
+
+    last: list[int] | None = None
+    division: _Division | None = None
+
+
+@lru_cache(maxsize=64)  # each combination of rates that are due makes data of another length
+def _remember(start: int, end: int, size: int) -> _Memory:
+    """Return what is known of data at this place, of samples of this size."""
+    return _Memory()
