@@ -297,6 +297,24 @@ def test_write_goes_before_the_read_that_checks_it():
     assert tags == [b'DREF', b'GETD']
 
 
+def test_write_goes_before_the_read_that_checks_it_also_when_the_budget_is_used_up():
+    session = make()
+    world = started(session)
+    world.sent.clear()
+    for n in range(30):
+        world.call(session.send, xpc.Text(1, 2, f'{n}'))
+    world.call(session.send, xpc.SetDatarefs((('n/1/1', (5.0,)),)))
+    world.call(session.read_datarefs, ['n/1/1'])
+    for n in range(20):
+        world.call(session.send, xpc.Text(1, 2, f'{n}'))
+    world.run(1.0)
+    tags = [data[:4] for _, channel, data in world.sent
+            if channel == 'command' or channel.startswith('read')]
+    assert tags[:31] == [b'TEXT'] * 30 + [b'DREF']
+    assert b'GETD' in tags[31:35]
+    assert len(tags) == 52
+
+
 def test_commands_of_a_silent_peer_are_few():
     session = make()
     world = started(session)
