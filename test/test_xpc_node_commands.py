@@ -315,6 +315,7 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer):
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
         Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
+        Waypoints(operation=2, latitude=[1.0] * 2, longitude=[1.0] * 2, altitude=[1.0] * 2),
         Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
     ], 'command/waypoints')
 

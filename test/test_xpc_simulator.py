@@ -788,6 +788,19 @@ def test_waypoints_are_added_removed_and_cleared(bench):
         assert bench.screen.waypoints == shown
 
 
+@pytest.mark.parametrize('point', [(1.0, 2.0, 3.0), (7.0, 8.0, 9.0)])
+def test_a_waypoint_removed_twice_in_one_datagram_takes_the_last_one_along(bench, point):
+    bench.ask(wypt(1, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)))
+    bench.ask(wypt(2, point, point))
+    assert len(bench.screen.waypoints) == 1
+
+
+def test_the_only_waypoint_removed_twice_in_one_datagram_crashes_the_simulator(bench):
+    bench.ask(wypt(1, (1.0, 2.0, 3.0)))
+    with pytest.raises(SimulatorCrash, match='waypoints'):
+        bench.ask(wypt(2, (1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))
+
+
 def test_waypoints_are_compared_as_float32(bench):
     bench.ask(wypt(1, (37.6, -122.1, 100.0)))
     bench.ask(wypt(2, (37.60001, -122.1, 100.0)))
@@ -1023,6 +1036,12 @@ def test_31_rows_are_borne_and_32_crash_the_simulator(bench):
     assert bench.property('fcs/throttle-cmd-norm') == 0.25
     with pytest.raises(SimulatorCrash, match='32 rows'):
         bench.ask(data(*[(25, 0.25, *[0.0] * 7)] * 32))
+
+
+def test_data_without_its_fifth_byte_crashes_the_simulator(bench):
+    bench.ask(b'DATA\0')
+    with pytest.raises(SimulatorCrash, match='4 bytes'):
+        bench.ask(b'DATA')
 
 
 # The beacon
