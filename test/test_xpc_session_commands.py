@@ -58,6 +58,7 @@ HOLD = (xpc.CommandBegin(('sim/x',)), xpc.CommandEnd(('sim/x',)))
 SINCE_RC6 = (xpc.Command(('sim/x',)), xpc.GetTerrain(0), xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0))
 PAUSE_ONE = (xpc.Simulation(103), xpc.Simulation(203))
 CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), 1.0))
+CHASE_CAMERA = xpc.SetView(80, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 PLAIN_CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 
 
@@ -77,6 +78,7 @@ def refusals(generation, messages):
     (None, HOLD, 'this plugin is not known yet'),
     (Generation.RC5, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is rc5'),
     (Generation.V1_2_1, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is 1.2.1'),
+    (Generation.RC5, (CHASE_CAMERA,), 'takes the place of a camera with view 79 only'),
     (Generation.V1_2_1, PAUSE_ONE, 'cannot pause a single aircraft'),
     (Generation.V1_2_1, (CAMERA, PLAIN_CAMERA), 'without a camera'),
     (Generation.RC5, (CAMERA,), 'without a direction'),
