@@ -492,12 +492,13 @@ def test_1_2_1_takes_the_long_form_for_garbage():
     assert expected_place(bench)[:2] == near(0.0, 3.0429688, abs=1e-6)
 
 
-def test_1_2_1_rounds_what_it_reads_back():
+@pytest.mark.parametrize('given', [{'alt': 2000.0}, {'heading': 90.0}])
+def test_1_2_1_rounds_what_it_reads_back(given):
     bench = Bench('1.2.1')
     bench.ask(posi(47.4000001, 8.5, 1500.0, form='<B3f4f'))
     bench.world.advance(1.0)
     lat, lon, _ = expected_place(bench)
-    bench.ask(posi(alt=2000.0, form='<B3f4f'))
+    bench.ask(posi(form='<B3f4f', **given))
     single = struct.unpack('<2f', struct.pack('<2f', lat, lon))
     assert expected_place(bench)[:2] == near(*single, abs=1e-9)
     assert expected_place(bench)[:2] != near(lat, lon, abs=1e-9)
