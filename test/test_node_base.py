@@ -179,6 +179,12 @@ def test_numbers_may_be_written_as_people_write_them(ros):
     assert isinstance(node.parameters.rate, float)
 
 
+def test_an_empty_list_is_one(ros):
+    # In a file and on the command line "[]" has no type, and arrives as no value.
+    node = ros.start(Node, numbers=None)
+    assert node.parameters.numbers == ()
+
+
 def test_live_parameters_change_and_others_do_not(ros):
     node = ros.start(Node)
     assert ros.change(node, gain=2).successful

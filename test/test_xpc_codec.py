@@ -379,6 +379,10 @@ ROW = (0, *[0.0] * 8)
     (xpc.Waypoints(1, ((0.0, 0.0, 0.0),) * 129), 'WYPT points: got 129, expected 0..128'),
     (xpc.Waypoints(1, ((0.0, 0.0, 0.0), (0.0, 200.0, 0.0))),
      'WYPT point 2 lon: got 200.0, expected -180..180'),
+    # Equal as float32.
+    (xpc.Waypoints(2, ((37.6, 0.0, 1.0), (0.0, 0.0, 1.0), (37.6000001, -0.0, 1.0))),
+     'WYPT points: got one twice, expected each once: the plugin counts it twice, and removes '
+     'another one too or crashes'),
     (xpc.Waypoints(1, ((0.0, 0.0, math.inf),)),
      'WYPT point 1 alt: got inf, expected a finite number'),
     (xpc.Connect(0), 'CONN port: got 0, expected 1..65535'),
@@ -501,7 +505,7 @@ REQUESTS = [
     st.builds(xpc.SetView, st.integers(0, 93), st.none() | st.builds(
         xpc.Camera, st.tuples(lats, lons, doubles), directions, float32s)),
     st.builds(xpc.Waypoints, st.sampled_from(xpc.WaypointOp),
-              st.lists(st.tuples(lats, lons, float32s), max_size=10).map(tuple)),
+              st.lists(st.tuples(lats, lons, float32s), max_size=10, unique=True).map(tuple)),
     st.builds(xpc.GetTerrain, aircraft, st.none() | lats, st.none() | lons,
               st.none() | doubles.filter(lambda v: v != -998.0)),
     st.builds(xpc.DataRows, st.lists(st.tuples(u8, *[float32s] * 8), max_size=31).map(tuple)),

@@ -284,6 +284,15 @@ def test_views_that_are_none_are_refused(ros, peer):
         CameraView(view=80, place_camera=True, location=[0.0, 0.0, INF], zoom=1.0),
         CameraView(view=80, place_camera=True, direction=[-4.0, 0.0, 0.0], zoom=1.0),
         CameraView(view=80, place_camera=True, zoom=NAN),
+        # X-Plane's zoom of nothing at all; a message that does not say any has it.
+        CameraView(view=80, place_camera=True),
+        CameraView(view=80, place_camera=True, zoom=-1.0),
+        # In other views the plugin places no camera.
+        CameraView(view=78, place_camera=True, zoom=1.0),
+        # Only the first NaN looks at the aircraft.
+        CameraView(view=79, place_camera=True, direction=[0.0, NAN, 0.0], zoom=1.0),
+        CameraView(view=79, place_camera=True, direction=[0.0, 0.0, NAN], zoom=1.0),
+        CameraView(view=79, place_camera=True, direction=[1e308, 0.0, 0.0], zoom=1.0),
     ], 'command/view')
 
 
@@ -315,6 +324,7 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer):
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
         Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
+        Waypoints(operation=2, latitude=[1.0] * 2, longitude=[1.0] * 2, altitude=[1.0] * 2),
         Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
     ], 'command/waypoints')
 
@@ -366,6 +376,9 @@ def test_written_datarefs_are_read_back(ros, peer):
     response = write('sim/flightmodel/misc/machno', 3.0)
     assert not response.success
     assert response.message.startswith('sim/flightmodel/misc/machno reads back as [0.')
+    response = write('sim/cockpit2/controls/flap_ratio', 0.4, 0.5)
+    assert (response.success, response.message) == (
+        False, 'sim/cockpit2/controls/flap_ratio holds only 1 of the 2 values')
     response = write('sim/cockpit2/controls/flap_ratio', NAN)
     assert not response.success and 'finite' in response.message
     response = ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(

@@ -58,6 +58,7 @@ HOLD = (xpc.CommandBegin(('sim/x',)), xpc.CommandEnd(('sim/x',)))
 SINCE_RC6 = (xpc.Command(('sim/x',)), xpc.GetTerrain(0), xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0))
 PAUSE_ONE = (xpc.Simulation(103), xpc.Simulation(203))
 CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), 1.0))
+CHASE_CAMERA = xpc.SetView(80, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 PLAIN_CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 
 
@@ -77,6 +78,7 @@ def refusals(generation, messages):
     (None, HOLD, 'this plugin is not known yet'),
     (Generation.RC5, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is rc5'),
     (Generation.V1_2_1, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is 1.2.1'),
+    (Generation.RC5, (CHASE_CAMERA,), 'takes the place of a camera with view 79 only'),
     (Generation.V1_2_1, PAUSE_ONE, 'cannot pause a single aircraft'),
     (Generation.V1_2_1, (CAMERA, PLAIN_CAMERA), 'without a camera'),
     (Generation.RC5, (CAMERA,), 'without a direction'),
@@ -295,6 +297,24 @@ def test_write_goes_before_the_read_that_checks_it():
     tags = [data[:4] for _, channel, data in world.sent
             if channel == 'command' or channel.startswith('read')]
     assert tags == [b'DREF', b'GETD']
+
+
+def test_write_goes_before_the_read_that_checks_it_also_when_the_budget_is_used_up():
+    session = make()
+    world = started(session)
+    world.sent.clear()
+    for n in range(30):
+        world.call(session.send, xpc.Text(1, 2, f'{n}'))
+    world.call(session.send, xpc.SetDatarefs((('n/1/1', (5.0,)),)))
+    world.call(session.read_datarefs, ['n/1/1'])
+    for n in range(20):
+        world.call(session.send, xpc.Text(1, 2, f'{n}'))
+    world.run(1.0)
+    tags = [data[:4] for _, channel, data in world.sent
+            if channel == 'command' or channel.startswith('read')]
+    assert tags[:31] == [b'TEXT'] * 30 + [b'DREF']
+    assert b'GETD' in tags[31:35]
+    assert len(tags) == 52
 
 
 def test_commands_of_a_silent_peer_are_few():

@@ -492,12 +492,13 @@ def test_1_2_1_takes_the_long_form_for_garbage():
     assert expected_place(bench)[:2] == near(0.0, 3.0429688, abs=1e-6)
 
 
-def test_1_2_1_rounds_what_it_reads_back():
+@pytest.mark.parametrize('given', [{'alt': 2000.0}, {'heading': 90.0}])
+def test_1_2_1_rounds_what_it_reads_back(given):
     bench = Bench('1.2.1')
     bench.ask(posi(47.4000001, 8.5, 1500.0, form='<B3f4f'))
     bench.world.advance(1.0)
     lat, lon, _ = expected_place(bench)
-    bench.ask(posi(alt=2000.0, form='<B3f4f'))
+    bench.ask(posi(form='<B3f4f', **given))
     single = struct.unpack('<2f', struct.pack('<2f', lat, lon))
     assert expected_place(bench)[:2] == near(*single, abs=1e-9)
     assert expected_place(bench)[:2] != near(lat, lon, abs=1e-9)
@@ -788,6 +789,19 @@ def test_waypoints_are_added_removed_and_cleared(bench):
         assert bench.screen.waypoints == shown
 
 
+@pytest.mark.parametrize('point', [(1.0, 2.0, 3.0), (7.0, 8.0, 9.0)])
+def test_a_waypoint_removed_twice_in_one_datagram_takes_the_last_one_along(bench, point):
+    bench.ask(wypt(1, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)))
+    bench.ask(wypt(2, point, point))
+    assert len(bench.screen.waypoints) == 1
+
+
+def test_the_only_waypoint_removed_twice_in_one_datagram_crashes_the_simulator(bench):
+    bench.ask(wypt(1, (1.0, 2.0, 3.0)))
+    with pytest.raises(SimulatorCrash, match='waypoints'):
+        bench.ask(wypt(2, (1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))
+
+
 def test_waypoints_are_compared_as_float32(bench):
     bench.ask(wypt(1, (37.6, -122.1, 100.0)))
     bench.ask(wypt(2, (37.60001, -122.1, 100.0)))
@@ -1023,6 +1037,12 @@ def test_31_rows_are_borne_and_32_crash_the_simulator(bench):
     assert bench.property('fcs/throttle-cmd-norm') == 0.25
     with pytest.raises(SimulatorCrash, match='32 rows'):
         bench.ask(data(*[(25, 0.25, *[0.0] * 7)] * 32))
+
+
+def test_data_without_its_fifth_byte_crashes_the_simulator(bench):
+    bench.ask(b'DATA\0')
+    with pytest.raises(SimulatorCrash, match='4 bytes'):
+        bench.ask(b'DATA')
 
 
 # The beacon

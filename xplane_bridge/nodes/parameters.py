@@ -168,6 +168,9 @@ def _checked(item: Field[Any], value: Any) -> Any:
     """Return ``value`` in the type of the field's default. Raises BadParameterError."""
     name, meta, default = _name(item), item.metadata, item.default
     if isinstance(default, tuple):
+        if value is None:
+            # Nothing tells the type of an empty list.
+            value = ()
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             value = [value]
         return tuple(_element(name, element) for element in value)

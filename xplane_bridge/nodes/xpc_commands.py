@@ -125,12 +125,7 @@ class XpcCommands:
         if not xpc.View.FORWARD <= message.view <= xpc.View.FULL_SCREEN:
             raise ValueError(
                 f'view {message.view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
-        camera = None
-        if message.place_camera:
-            x, y, z = map(float, message.location)
-            roll, pitch, heading = (
-                None if math.isnan(angle) else angle / DEGREE for angle in message.direction)
-            camera = xpc.Camera((x, y, z), (roll, pitch, heading), message.zoom)
+        camera = _camera(message) if message.place_camera else None
         self._node.send(xpc.SetView(message.view, camera))
 
     def _waypoints(self, message: Waypoints) -> None:
@@ -164,6 +159,8 @@ class XpcCommands:
         for (name, wanted), row in zip(items, rows, strict=True):
             if not row:
                 wrong.append(f'{name} is not known here')
+            elif len(row) < len(wanted):
+                wrong.append(f'{name} holds only {len(row)} of the {len(wanted)} values')
             elif not all(
                 math.isclose(value, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6)
                 for value, got in zip(wanted, row, strict=False)
@@ -285,6 +282,22 @@ class XpcCommands:
         velocity.x, velocity.y, velocity.z = frames.rotate(
             turn, frames.opengl_to_enu(terrain.velocity or (0.0, 0.0, 0.0)))
         response.is_wet = bool(terrain.is_wet)
+
+
+def _camera(message: CameraView) -> xpc.Camera:
+    """Return the camera of a view; ValueError if the plugin would place it otherwise."""
+    if message.view not in (xpc.View.RUNWAY, xpc.View.CHASE):
+        raise ValueError(f'view {message.view}: only RUNWAY and CHASE place a camera')
+    if message.zoom <= 0.0:
+        raise ValueError(f'zoom {message.zoom:g} is not above 0; 1 is none')
+    x, y, z = map(float, message.location)
+    roll, pitch, heading = (
+        None if math.isnan(angle) else angle / DEGREE for angle in map(float, message.direction))
+    if message.view == xpc.View.RUNWAY and roll is not None and None in (pitch, heading):
+        raise ValueError(
+            'direction: with RUNWAY a NaN in the first place looks at the aircraft, in another '
+            'one it says nothing')
+    return xpc.Camera((x, y, z), (roll, pitch, heading), message.zoom)
 
 
 def _items(

@@ -69,6 +69,7 @@ from xplane_bridge.protocols.xpc.messages import (
     Waypoints,
 )
 
+_POINT = struct.Struct('<3f')
 _FLOAT32_MAX = 3.4028234663852886e38
 _MAX_VIEW = 93
 _SIMULATION_OPS = frozenset((0, 1, 2, *range(100, 120), *range(200, 220)))
@@ -326,12 +327,15 @@ def _waypoints(message: Waypoints) -> bytes:
     op = _integer('WYPT op', message.op, min(WaypointOp), max(WaypointOp))
     _count('WYPT points', len(message.points), 0, MAX_WAYPOINTS)
     points = [
-        struct.pack(
-            '<3f',
+        _POINT.pack(
             _ranged(f'WYPT point {n} lat', lat, -90.0, 90.0),
             _ranged(f'WYPT point {n} lon', lon, -180.0, 180.0),
             _float32(f'WYPT point {n} alt', alt))
         for n, (lat, lon, alt) in enumerate(message.points, 1)]
+    if op == WaypointOp.REMOVE and len({*map(_POINT.unpack, points)}) < len(points):
+        raise ValueError(
+            'WYPT points: got one twice, expected each once: the plugin counts it twice, and '
+            'removes another one too or crashes')
     return _request('WYPT', bytes((op, len(points))) + b''.join(points))
 
 

@@ -60,6 +60,10 @@ def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     elif isinstance(message, xpc.SetView) and message.camera is not None:
         if generation is Generation.V1_2_1:
             raise ValueError('plugin 1.2.1 takes a view code without a camera')
+        if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
+            raise ValueError(
+                'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
+                f'{xpc.View.RUNWAY} only')
         return replace(message, camera=_adapt_camera(message.camera, generation))
     if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
         # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.

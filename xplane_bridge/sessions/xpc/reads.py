@@ -65,6 +65,7 @@ def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[st
 class _Read:
     ticket: int
     requests: tuple[xpc.Request, ...]
+    after: int
     repeatable: bool
     replies: list[xpc.Reply] = field(default_factory=list)
     tries: int = 0
@@ -91,9 +92,11 @@ class Reads:
         """Tell whether a reply is outstanding."""
         return self._sent_at is not None
 
-    def is_due(self, now: float) -> bool:
-        """Tell whether a request is to be sent."""
-        return bool(self._queue) and self._sent_at is None and now >= self._due
+    def is_due(self, now: float, commands: int) -> bool:
+        """Tell whether a request is to be sent, when so many commands have been sent."""
+        return (
+            bool(self._queue) and self._sent_at is None and now >= self._due
+            and commands >= self._queue[0].after)
 
     @property
     def deadline(self) -> float | None:
@@ -102,15 +105,18 @@ class Reads:
             return self._sent_at + _TIMEOUT
         return self._due if self._queue else None
 
-    def add(self, ticket: int, requests: Sequence[xpc.Request], *, repeatable: bool) -> None:
+    def add(
+        self, ticket: int, requests: Sequence[xpc.Request], after: int, *, repeatable: bool
+    ) -> None:
         """
         Queue the requests of one read; one that is not repeatable is never sent twice.
 
+        ``after`` so many commands: it may check what the last of them has written.
         Raises ValueError if too many wait already.
         """
         if len(self._queue) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
-        self._queue.append(_Read(ticket, tuple(requests), repeatable))
+        self._queue.append(_Read(ticket, tuple(requests), after, repeatable))
 
     def start(self, now: float) -> tuple[str, bytes]:
         """Return the next request, and the channel to send it on."""

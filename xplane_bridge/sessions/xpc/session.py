@@ -117,6 +117,7 @@ class XpcSession:
         self._watch_serial = 0
         self._closing: list[str] = []
         self._outbox: deque[bytes] = deque()
+        self._queued = 0
         self._urgent: list[bytes] = []
         self._held: dict[int, xpc.Controls] = {}
         self._controls_next = False
@@ -181,6 +182,7 @@ class XpcSession:
                 f'{self._budget_rate:g} datagrams a second is used up'
             )
         self._outbox.append(data)
+        self._queued += 1
         self._taken.note(message)
 
     def set_controls(self, controls: xpc.Controls, now: float) -> None:
@@ -254,7 +256,7 @@ class XpcSession:
         if not requests:
             raise ValueError('a read needs at least one dataref name')
         self._ticket += 1
-        self._reads.add(self._ticket, requests, repeatable=repeatable)
+        self._reads.add(self._ticket, requests, self._queued, repeatable=repeatable)
         return self._ticket
 
     # What the link calls.
@@ -400,9 +402,9 @@ class XpcSession:
         self, now: float, outgoing: list[tuple[str, bytes | None]]
     ) -> float | None:
         """Send commands that wait, single ones and controls by turns."""
-        # A read that waits has its part too.
-        leave = 1 if self._reads.is_due(now) else 0
         while self._outbox or self._held:
+            # A read that waits has its part too.
+            leave = 1 if self._read_is_due(now) else 0
             if not self._flow.take_command(now, leave=leave):
                 return self._flow.when_command(now, leave=leave)
             self._controls_next = not self._controls_next
@@ -428,13 +430,18 @@ class XpcSession:
             if not self._active:
                 # No poll goes on asking, whose answer would make room for what is sent next.
                 self._flow.reset()
-        if reads.is_due(now):
+        if self._read_is_due(now):
             if not self._flow.take_command(now):
                 return self._flow.when_command(now)
             request = reads.start(now)
             outgoing.append(request)
             self._expect(request[0], now)
-        return reads.deadline
+        at = reads.deadline
+        # One that waits for commands goes when they have gone.
+        return None if at is None or at <= now else at
+
+    def _read_is_due(self, now: float) -> bool:
+        return self._reads.is_due(now, self._queued - len(self._outbox))
 
     def _probe(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
         """Ask the silent peer one small thing if it is time for it; return when to ask again."""

@@ -39,8 +39,11 @@ def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> in
     """
     Handle DATA; return how many times the plugin forwards the datagram.
 
-    More rows than 31 raise SimulatorCrash (XPC wire notes, section 2).
+    More rows than 31 raise SimulatorCrash (XPC wire notes, section 2), and so does a datagram
+    that ends before the rows begin: the plugin's difference of lengths has no sign.
     """
+    if buffer.size < 5:
+        raise SimulatorCrash(f'X-Plane has crashed: DATA of {buffer.size} bytes')
     count = (buffer.size - 5) // _ROW.size
     if count > MAX_DATA_ROWS:
         raise SimulatorCrash(f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect bears '

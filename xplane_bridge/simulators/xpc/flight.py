@@ -200,12 +200,13 @@ class Flight:
 
     def set_place(self, place: Sequence[float], number: int = 0) -> None:
         """Move an aircraft to latitude, longitude (deg) and altitude (m); NaN drops all three."""
-        if not math.isfinite(sum(place)) or all(map(leaves, place)):
+        # Plugin 1.2 carries positions as float32, even if it reads back all three of them.
+        rounds = self._generation.position_lengths is None
+        if not math.isfinite(sum(place)) or (all(map(leaves, place)) and not rounds):
             return
         given = [self._read(name) if leaves(value) else value
                  for name, value in zip(_aircraft(number).place, place, strict=True)]
-        if self._generation.position_lengths is None:
-            # Plugin 1.2 carries positions as float32, those that it reads back as well.
+        if rounds:
             given = [_FLOAT32.unpack(_FLOAT32.pack(value))[0] for value in given]
         lat, lon, alt = given
         self._world.teleport(number % AIRCRAFT_COUNT, lat, lon, alt)

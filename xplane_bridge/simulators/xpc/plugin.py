@@ -330,13 +330,18 @@ class XpcPlugin:
         if op == xpc.WaypointOp.ADD:
             shown += points[:xpc.MAX_WAYPOINTS - len(shown)]
         elif op == xpc.WaypointOp.REMOVE:
-            if sum(point in shown for point in points) > xpc.MAX_WAYPOINTS:
+            found = [shown.index(point) for point in points if point in shown]
+            if len(found) > xpc.MAX_WAYPOINTS:
                 raise SimulatorCrash(
                     'X-Plane has crashed: more than 128 waypoints to remove in one datagram, '
                     f'X-Plane Connect bears {xpc.MAX_WAYPOINTS}')
-            for point in points:
-                if point in shown:
-                    shown.remove(point)
+            # One that is named twice is counted twice, but taken out once.
+            left = len(shown) - len(found)
+            if left < 0:
+                raise SimulatorCrash(
+                    f'X-Plane has crashed: {len(found)} of {len(shown)} waypoints removed, one '
+                    'of them twice in one datagram')
+            shown[:] = [point for n, point in enumerate(shown) if n not in found][:left]
         elif op == xpc.WaypointOp.CLEAR:
             shown.clear()
 
