@@ -40,6 +40,7 @@ from harness import process
 from xplane_bridge.msg import AirData, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.sessions.fdmdata import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFace
@@ -573,6 +574,18 @@ def test_services_say_why_they_fail(ros, scripted):
     assert not response.success and 'not active' in response.message
 
 
+def test_reset_that_fails_says_what_it_needs(ros):
+    with flying() as (server, parameters):
+        node = started(ros, parameters, 'fix')
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as somebody:
+            somebody.sendto(
+                struct.pack('>4f', NAN, 0, 0, 0.5), ('127.0.0.1', parameters['controls_port']))
+        ros.wait_for(lambda: node.session.peer_state is PeerState.BROKEN, 'the NaN')
+        response = ros.call(Trigger, 'reset', Trigger.Request())
+        assert not response.success
+        assert 'reset failed' in response.message and 'resume' in response.message
+
+
 def test_a_service_that_waits_delays_no_command(ros, scripted):
     with socket.socket() as deaf:
         deaf.bind(('127.0.0.1', 0))
@@ -638,7 +651,9 @@ def test_recovery(ros, how):
 
 
 def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
-    started(ros, scripted.parameters, 'fix', 'imu/data')
+    # The magnetometer goes on to say zeros, of which nothing is published.
+    ros.subscribe(MagneticField, 'magnetic_field')
+    started(ros, scripted.parameters, 'fix', 'imu/data', magnetometer_rate=10.0)
     ros.next('fix')
     for command in (0, 1, 2, 7):
         scripted.figures[command] = tuple(NAN for _ in scripted.figures[command])

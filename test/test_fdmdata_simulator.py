@@ -120,7 +120,7 @@ def test_infinite_controls_are_clamped():
 def test_nan_poisons_all_replies_for_good():
     huginn, _ = manoeuvring()
     huginn.control(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']))
-    huginn.reset()
+    assert huginn.reset() is False
     huginn.step()
     for command in (0, 1, 2, 4, 5, 6, 7):
         assert all(map(math.isnan, values(huginn, command)))

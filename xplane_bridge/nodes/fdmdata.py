@@ -69,6 +69,12 @@ _HINTS = {
     PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
 }
 
+# Why Huginn says that a call failed.
+_WHY = {
+    'reset': ', that is to trim the aircraft at its initial conditions: resume it if it is held, '
+             'take the elevator from its stop, and reset it again',
+}
+
 # How often it is looked who subscribes.
 _SUBSCRIBERS_PERIOD = 0.2
 
@@ -290,7 +296,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         def work() -> None:
             try:
                 good = xmlrpc.call(self._host, port, method, _RPC_TIMEOUT)
-                future.set_result('' if good else f'Huginn says that {method} failed')
+                future.set_result(
+                    '' if good else f'Huginn says that {method} failed{_WHY.get(method, "")}')
             except LinkError as error:
                 future.set_result(str(error))
 
@@ -319,10 +326,10 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         if not huginn.is_sound(sample.replies):
             self._unsound += 1
             return
-        self._last_update = time.monotonic()
         if sample.name == 'magnetometer':
             self._publish_magnetic_field(sample.replies[Command.MAGNETOMETER], stamp_ns)
             return
+        self._last_update = time.monotonic()
         state = huginn.vehicle_state(sample.replies, self._reading)
         if sample.name == 'gps':
             self.vehicle.publish(state, stamp_ns, ('fix',))
@@ -369,6 +376,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             vector = self._messages['magnetic_field'].magnetic_field
             vector.x, vector.y, vector.z = frames.frd_to_flu(field)
             self._publish_own('magnetic_field', stamp_ns)
+            self._last_update = time.monotonic()
 
     def _publish_own(self, topic: str, stamp_ns: int) -> None:
         message = self._messages[topic]

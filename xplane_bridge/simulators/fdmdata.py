@@ -103,9 +103,9 @@ class Huginn:
         return True
 
     def reset(self) -> bool:
-        """Go back to the initial conditions; what is held stays held."""
+        """Go back to the initial conditions; what is held stays held, what is NaN stays NaN."""
         self.world.reset_flight()
-        return True
+        return not self.poisoned
 
 
 def _degrees(state: AircraftState) -> tuple[float, float, float]:
