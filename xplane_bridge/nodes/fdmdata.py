@@ -51,6 +51,7 @@ from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     Event,
+    FdmdataListener,
     FdmdataSession,
     PeerChanged,
     PeerState,
@@ -148,6 +149,16 @@ _ENTRIES = {
         frozenset({'magnetic_field'}), (Command.MAGNETOMETER,), 'magnetometer_rate'),
 }
 
+_TOPICS = frozenset[str]().union(*(entry.topics for entry in _ENTRIES.values()))
+
+
+def _plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
+    """Return what to ask for these topics."""
+    return {
+        name: Wanted(entry.commands, rate) for name, entry in _ENTRIES.items()
+        if entry.topics & topics and (rate := getattr(given, entry.rate))
+    }
+
 
 class FdmdataNode(BridgeNode[FdmdataParameters]):
     """Bridge one Huginn."""
@@ -170,8 +181,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._host = host = resolve(given.host)
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
-        self.session = FdmdataSession()
-
+        self.session = FdmdataListener() if given.capture_file else FdmdataSession()
         self.link = self._replay() if given.capture_file else self._open_link(host)
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._make_topics(given, undulation)
@@ -191,9 +201,11 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
     def _replay(self) -> SessionLoop:
         given = self.parameters
+        # Who subscribes later shall find the beginning; and the first call would start to play.
+        self.session.set_plan(_plan(given, _TOPICS), 0.0)
         return ReplayLoop(
             given.capture_file, self.session, self._on_event, self._on_failure,
-            speed=given.capture_speed, peer_port=given.data_port, name='fdmdata replay')
+            speed=given.capture_speed, source_port=given.data_port, name='fdmdata replay')
 
     def _open_link(self, host: str) -> SessionLoop:
         given = self.parameters
@@ -263,10 +275,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             self._set_plan(self.parameters)
 
     def _set_plan(self, given: FdmdataParameters) -> None:
-        self.link.call(self.session.set_plan, {
-            name: Wanted(entry.commands, rate) for name, entry in _ENTRIES.items()
-            if entry.topics & self._subscribed and (rate := getattr(given, entry.rate))
-        })
+        if not given.capture_file:
+            self.link.call(self.session.set_plan, _plan(given, self._subscribed))
 
     # Commands and services: these run in the executor.
 
@@ -288,6 +298,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
     async def _call(self, method: str) -> None:
         """Call a method of Huginn's XML-RPC while the executor goes on. Raises ValueError."""
+        if self.parameters.capture_file:
+            raise ValueError('a capture file is being played: there is no Huginn to call')
         future = Future(executor=self.executor)
         # A future without a callback would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
