@@ -406,6 +406,20 @@ def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
     ros.wait_for(lambda: 3 in scripted.requests, 'a request to the magnetometer')
 
 
+def test_telemetry_at_a_slow_rate_is_not_called_stale_between_two_polls(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix', gps_rate=0.4)
+    ros.next('fix')
+    level, message, values = ros.diagnosed('telemetry', lambda level, message, values: (
+        float(values['age of the last, s']) > 1.5), node=node)
+    assert (level, message) == (OK, 'arriving')
+
+
+def test_telemetry_of_which_all_rates_are_zero_is_no_fault(ros, scripted):
+    started(ros, scripted.parameters, 'fix', gps_rate=0.0)
+    ros.diagnosed('telemetry', lambda level, message, values: (
+        level == OK and message == 'nothing is asked for: the rates are 0'))
+
+
 def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
     scripted.refused = {7}
     started(ros, scripted.parameters, 'imu/data', 'odom')

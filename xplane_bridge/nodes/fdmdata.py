@@ -415,8 +415,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             for name in _ENTRIES)
         names = ', '.join(sorted(command.name.lower() for command in refused))
         age = now - self._last_update if self._last_update else None
-        fresh = age is not None and age < 1.0
-        wanted = bool(self._subscribed)
+        wanted = _plan(self.parameters, self._subscribed)
+        period = min((1.0 / entry.rate for entry in wanted.values()), default=0.0)
+        fresh = age is not None and age < max(1.0, 1.5 * period)
         if not self.active:
             level, message = STALE, 'not active'
         elif state is not PeerState.ANSWERING:
@@ -443,7 +444,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             Status(
                 'telemetry', OK if fresh or not wanted else STALE,
                 'arriving' if fresh and wanted
-                else 'nothing arrives' if wanted else 'nobody subscribes',
+                else 'nothing arrives' if wanted
+                else 'nothing is asked for: the rates are 0' if self._subscribed
+                else 'nobody subscribes',
                 (
                     *rates,
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
