@@ -40,6 +40,7 @@ from harness import process
 from xplane_bridge.msg import AirData, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.sessions.fdmdata import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFace
@@ -405,6 +406,20 @@ def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
     ros.wait_for(lambda: 3 in scripted.requests, 'a request to the magnetometer')
 
 
+def test_telemetry_at_a_slow_rate_is_not_called_stale_between_two_polls(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix', gps_rate=0.4)
+    ros.next('fix')
+    level, message, values = ros.diagnosed('telemetry', lambda level, message, values: (
+        float(values['age of the last, s']) > 1.5), node=node)
+    assert (level, message) == (OK, 'arriving')
+
+
+def test_telemetry_of_which_all_rates_are_zero_is_no_fault(ros, scripted):
+    started(ros, scripted.parameters, 'fix', gps_rate=0.0)
+    ros.diagnosed('telemetry', lambda level, message, values: (
+        level == OK and message == 'nothing is asked for: the rates are 0'))
+
+
 def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
     scripted.refused = {7}
     started(ros, scripted.parameters, 'imu/data', 'odom')
@@ -573,6 +588,18 @@ def test_services_say_why_they_fail(ros, scripted):
     assert not response.success and 'not active' in response.message
 
 
+def test_reset_that_fails_says_what_it_needs(ros):
+    with flying() as (server, parameters):
+        node = started(ros, parameters, 'fix')
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as somebody:
+            somebody.sendto(
+                struct.pack('>4f', NAN, 0, 0, 0.5), ('127.0.0.1', parameters['controls_port']))
+        ros.wait_for(lambda: node.session.peer_state is PeerState.BROKEN, 'the NaN')
+        response = ros.call(Trigger, 'reset', Trigger.Request())
+        assert not response.success
+        assert 'reset failed' in response.message and 'resume' in response.message
+
+
 def test_a_service_that_waits_delays_no_command(ros, scripted):
     with socket.socket() as deaf:
         deaf.bind(('127.0.0.1', 0))
@@ -638,7 +665,9 @@ def test_recovery(ros, how):
 
 
 def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
-    started(ros, scripted.parameters, 'fix', 'imu/data')
+    # The magnetometer goes on to say zeros, of which nothing is published.
+    ros.subscribe(MagneticField, 'magnetic_field')
+    started(ros, scripted.parameters, 'fix', 'imu/data', magnetometer_rate=10.0)
     ros.next('fix')
     for command in (0, 1, 2, 7):
         scripted.figures[command] = tuple(NAN for _ in scripted.figures[command])

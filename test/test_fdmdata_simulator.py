@@ -120,7 +120,7 @@ def test_infinite_controls_are_clamped():
 def test_nan_poisons_all_replies_for_good():
     huginn, _ = manoeuvring()
     huginn.control(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']))
-    huginn.reset()
+    assert huginn.reset() is False
     huginn.step()
     for command in (0, 1, 2, 4, 5, 6, 7):
         assert all(map(math.isnan, values(huginn, command)))
@@ -213,6 +213,15 @@ def client(face, timeout=5.0):
     return closing(result)
 
 
+class Impatient(xmlrpc.client.Transport):
+    """HTTP that waits five seconds at most."""
+
+    def make_connection(self, host):
+        connection = super().make_connection(host)
+        connection.timeout = 5.0
+        return connection
+
+
 def rpc(face):
     return xmlrpc.client.ServerProxy('http://{}:{}/'.format(*face.rpc_address))
 
@@ -283,6 +292,23 @@ def test_reset_goes_back_to_the_initial_conditions():
         assert server.state().lat_deg == pytest.approx(Initial().lat_deg, abs=0.01)
         with pytest.raises(xmlrpc.client.Fault):
             rpc(face).unpause()
+
+
+def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(capfd):
+    face = make_face()
+    with running(face) as server, socket.create_connection(face.rpc_address) as idle:
+        with socket.create_connection(face.rpc_address, timeout=5.0) as browser:
+            browser.sendall(b'GET / HTTP/1.0\r\n\r\n')
+            assert b' 501 ' in browser.recv(100)
+        with socket.create_connection(face.rpc_address) as rude:
+            rude.sendall(b'POST / HTTP/1.0\r\nContent-Length: 9\r\n\r\n')
+            rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+        with xmlrpc.client.ServerProxy(
+                'http://{}:{}/'.format(*face.rpc_address), transport=Impatient()) as proxy:
+            assert proxy.pause() is True
+        assert server.call(lambda world: world.paused)
+        assert idle.fileno() > 0
+    assert capfd.readouterr() == ('', '')
 
 
 def test_a_stopped_program_answers_what_waited_once_it_goes_on():

@@ -114,6 +114,15 @@ def test_other_ports_are_passed_over_unless_all_are_asked_for(play):
     assert [event for event, _ in events] == [b'\0', b'other']
 
 
+def test_all_datagrams_of_a_source_port_are_handed_over_by_where_they_went(play):
+    session = Listener()
+    replies = [(BEGIN, ('10.0.0.1', 10300), ('10.0.0.2', port), b'reply') for port in (1, 2)]
+    request = (BEGIN, ('10.0.0.2', 1), ('10.0.0.1', 10300), b'request')
+    play([request, *replies], session, channels={}, source_port=10300)
+    assert [data for _, data, _ in session.got] == [b'reply', b'reply']
+    assert len({channel for channel, *_ in session.got}) == 2
+
+
 def test_only_the_sender_is_heard(play):
     stranger = (BEGIN + 1, ('10.0.0.9', 4000), RECEIVER, b'stranger')
     events, _, loop = play([*packets(1), stranger], Listener(), sender='10.0.0.1')

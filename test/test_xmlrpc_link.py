@@ -74,7 +74,13 @@ def test_result_of_a_method():
     (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'no XML-RPC'),
     (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'no XML-RPC'),
     (b'SSH-2.0-OpenSSH\r\n', 'no XML-RPC'),
-    (b'', 'no XML-RPC'),
+    (b'', 'closed connection'),
+    # Each of these leaves Python's reader as another kind of exception.
+    (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'no XML-RPC'),
+    (GOOD.replace(b'>1<', b'>7<'), 'no XML-RPC'),
+    (GOOD.replace(b"'1.0'?>", b"'1.0' encoding='none'?>"), 'no XML-RPC'),
+    (FAULT.replace(b'faultCode', b'code'), 'no XML-RPC'),
+    (b'HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8bxx', 'no XML-RPC'),
 ])
 def test_what_went_wrong_is_said(answer, text):
     with answering(answer) as (port, _), pytest.raises(LinkError, match=text) as error:

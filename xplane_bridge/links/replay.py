@@ -55,9 +55,10 @@ class ReplayLoop(SessionLoop):
     ``peer_port`` is where requests went. They are not sent; but a recorded one that is the same
     as one of the session's, byte for byte, binds the port that it was recorded from to the
     session's channel, and the datagrams that were recorded to that port are handed to it. So a
-    conversation is followed if the session asks what was asked, as often. ``sender`` is the only
-    address whose datagrams are taken; others are counted as strangers. Raises LinkError if the
-    file cannot be read.
+    conversation is followed if the session asks what was asked, as often. ``source_port`` is for
+    a session that only listens: all datagrams from this port are handed to it, by channels named
+    by where they went. ``sender`` is the only address whose datagrams are taken; others are
+    counted as strangers. Raises LinkError if the file cannot be read.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class ReplayLoop(SessionLoop):
         speed: float = 1.0,
         channels: Mapping[int, str] | None = None,
         peer_port: int | None = None,
+        source_port: int | None = None,
         sender: str | None = None,
         on_end: Callable[[], None] = lambda: None,
         name: str = 'replay',
@@ -87,6 +89,7 @@ class ReplayLoop(SessionLoop):
         self._on_end = on_end
         self._channels = dict(channels or {})
         self._peer_port = peer_port
+        self._source_port = source_port
         self._sender = sender
         self._speed = speed
         self._counters = Counters()
@@ -199,6 +202,7 @@ class ReplayLoop(SessionLoop):
             channel = (
                 self._channels.get(datagram.destination[1])
                 or self._ports.get(datagram.destination)
+                or (str(datagram.destination) if datagram.source[1] == self._source_port else None)
                 or self._channels.get(ANY_PORT)
             )
             if channel is None:

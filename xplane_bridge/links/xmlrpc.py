@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from typing import Any
-from xml.parsers.expat import ExpatError
 import xmlrpc.client
 
 from xplane_bridge.links.udp import LinkError
@@ -59,7 +58,8 @@ def call(host: str, port: int, method: str, timeout: float) -> Any:
         raise LinkError(f'{where}: {error.faultString}') from error
     except xmlrpc.client.ProtocolError as error:
         raise LinkError(f'{where}: HTTP status {error.errcode} {error.errmsg}') from error
-    except (xmlrpc.client.Error, ExpatError, HTTPException) as error:
-        raise LinkError(f'{where}: what answers there is no XML-RPC ({error!r})') from error
     except OSError as error:
         raise LinkError(f'{where}: {error.strerror or error}') from error
+    except Exception as error:
+        # Python's reader lets out whatever it stumbles over: ValueError, TypeError, EOFError, ...
+        raise LinkError(f'{where}: what answers there is no XML-RPC ({error!r})') from error

@@ -51,6 +51,7 @@ from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     Event,
+    FdmdataListener,
     FdmdataSession,
     PeerChanged,
     PeerState,
@@ -67,6 +68,12 @@ _HINTS = {
     PeerState.HELD: 'resume it: call the service pause with data false, or huginn_control.py '
                     'resume',
     PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
+}
+
+# Why Huginn says that a call failed.
+_WHY = {
+    'reset': ', that is to trim the aircraft at its initial conditions: resume it if it is held, '
+             'take the elevator from its stop, and reset it again',
 }
 
 # How often it is looked who subscribes.
@@ -142,6 +149,16 @@ _ENTRIES = {
         frozenset({'magnetic_field'}), (Command.MAGNETOMETER,), 'magnetometer_rate'),
 }
 
+_TOPICS = frozenset[str]().union(*(entry.topics for entry in _ENTRIES.values()))
+
+
+def _plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
+    """Return what to ask for these topics."""
+    return {
+        name: Wanted(entry.commands, rate) for name, entry in _ENTRIES.items()
+        if entry.topics & topics and (rate := getattr(given, entry.rate))
+    }
+
 
 class FdmdataNode(BridgeNode[FdmdataParameters]):
     """Bridge one Huginn."""
@@ -164,8 +181,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._host = host = resolve(given.host)
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
-        self.session = FdmdataSession()
-
+        self.session = FdmdataListener() if given.capture_file else FdmdataSession()
         self.link = self._replay() if given.capture_file else self._open_link(host)
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._make_topics(given, undulation)
@@ -185,9 +201,11 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
     def _replay(self) -> SessionLoop:
         given = self.parameters
+        # Who subscribes later shall find the beginning; and the first call would start to play.
+        self.session.set_plan(_plan(given, _TOPICS), 0.0)
         return ReplayLoop(
             given.capture_file, self.session, self._on_event, self._on_failure,
-            speed=given.capture_speed, peer_port=given.data_port, name='fdmdata replay')
+            speed=given.capture_speed, source_port=given.data_port, name='fdmdata replay')
 
     def _open_link(self, host: str) -> SessionLoop:
         given = self.parameters
@@ -257,10 +275,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             self._set_plan(self.parameters)
 
     def _set_plan(self, given: FdmdataParameters) -> None:
-        self.link.call(self.session.set_plan, {
-            name: Wanted(entry.commands, rate) for name, entry in _ENTRIES.items()
-            if entry.topics & self._subscribed and (rate := getattr(given, entry.rate))
-        })
+        if not given.capture_file:
+            self.link.call(self.session.set_plan, _plan(given, self._subscribed))
 
     # Commands and services: these run in the executor.
 
@@ -282,6 +298,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
     async def _call(self, method: str) -> None:
         """Call a method of Huginn's XML-RPC while the executor goes on. Raises ValueError."""
+        if self.parameters.capture_file:
+            raise ValueError('a capture file is being played: there is no Huginn to call')
         future = Future(executor=self.executor)
         # A future without a callback would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
@@ -290,7 +308,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         def work() -> None:
             try:
                 good = xmlrpc.call(self._host, port, method, _RPC_TIMEOUT)
-                future.set_result('' if good else f'Huginn says that {method} failed')
+                future.set_result(
+                    '' if good else f'Huginn says that {method} failed{_WHY.get(method, "")}')
             except LinkError as error:
                 future.set_result(str(error))
 
@@ -319,10 +338,10 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         if not huginn.is_sound(sample.replies):
             self._unsound += 1
             return
-        self._last_update = time.monotonic()
         if sample.name == 'magnetometer':
             self._publish_magnetic_field(sample.replies[Command.MAGNETOMETER], stamp_ns)
             return
+        self._last_update = time.monotonic()
         state = huginn.vehicle_state(sample.replies, self._reading)
         if sample.name == 'gps':
             self.vehicle.publish(state, stamp_ns, ('fix',))
@@ -369,6 +388,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             vector = self._messages['magnetic_field'].magnetic_field
             vector.x, vector.y, vector.z = frames.frd_to_flu(field)
             self._publish_own('magnetic_field', stamp_ns)
+            self._last_update = time.monotonic()
 
     def _publish_own(self, topic: str, stamp_ns: int) -> None:
         message = self._messages[topic]
@@ -395,8 +415,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             for name in _ENTRIES)
         names = ', '.join(sorted(command.name.lower() for command in refused))
         age = now - self._last_update if self._last_update else None
-        fresh = age is not None and age < 1.0
-        wanted = bool(self._subscribed)
+        wanted = _plan(self.parameters, self._subscribed)
+        period = min((1.0 / entry.rate for entry in wanted.values()), default=0.0)
+        fresh = age is not None and age < max(1.0, 1.5 * period)
         if not self.active:
             level, message = STALE, 'not active'
         elif state is not PeerState.ANSWERING:
@@ -423,7 +444,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             Status(
                 'telemetry', OK if fresh or not wanted else STALE,
                 'arriving' if fresh and wanted
-                else 'nothing arrives' if wanted else 'nobody subscribes',
+                else 'nothing arrives' if wanted
+                else 'nothing is asked for: the rates are 0' if self._subscribed
+                else 'nobody subscribes',
                 (
                     *rates,
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),

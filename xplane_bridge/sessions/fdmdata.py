@@ -48,6 +48,10 @@ _HELD_AFTER = 2.0
 # Polls that are due this close together are one.
 _SLACK = 0.001
 
+# Replies that somebody else asked for belong together if they are less than a step of the flight
+# model apart (FDMData wire notes, section 1).
+_TOGETHER = 0.0166
+
 # A command that Huginn refuses is asked for again after this long: it may be another Huginn now.
 _REFUSAL_LASTS = 5.0
 
@@ -248,25 +252,11 @@ class FdmdataSession:
             self.statistics.malformed[_kind(data)] += 1
             self.statistics.last_error = str(error)
             return ()
-        events: list[Event] = []
-        poll = self._polls.get(channel)
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
-            if poll is None:
-                self.statistics.unexpected += 1
-            else:
-                self._take_error(poll, now)
-        elif poll is None or reply.command not in poll.waiting:
-            # Late, or a duplicate.
-            self.statistics.unexpected += 1
-        else:
-            self._take_reply(poll, reply, data, now)
         if not self._active:
             return ()
-        if poll is not None and not poll.waiting:
-            self._free.append(channel)
-            self._finish(self._polls.pop(channel), events)
-        self._waiting_since = now if self._polls else None
+        events = self._take(channel, reply, data, now)
         if self.peer_state is PeerState.AWAY:
             self._restart_plan(now)
         state = self._judge(now)
@@ -387,6 +377,28 @@ class FdmdataSession:
 
     # Placing replies.
 
+    def _take(
+        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
+    ) -> list[Event]:
+        """Give a reply to its poll; return what a poll that is complete has brought."""
+        events: list[Event] = []
+        poll = self._polls.get(channel)
+        if isinstance(reply, fdmdata.ErrorReply):
+            if poll is None:
+                self.statistics.unexpected += 1
+            else:
+                self._take_error(poll, now)
+        elif poll is None or reply.command not in poll.waiting:
+            # Late, or a duplicate.
+            self.statistics.unexpected += 1
+        else:
+            self._take_reply(poll, reply, data, now)
+        if poll is not None and not poll.waiting:
+            self._free.append(channel)
+            self._finish(self._polls.pop(channel), events)
+        self._waiting_since = now if self._polls else None
+        return events
+
     def _take_reply(
         self, poll: _Poll, reply: SensorReply, data: bytes, now: float
     ) -> None:
@@ -454,6 +466,49 @@ class FdmdataSession:
         if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
             return PeerState.HELD
         return PeerState.ANSWERING
+
+
+class FdmdataListener(FdmdataSession):
+    """
+    Listen to somebody else's conversation with one Huginn, as a capture has it; ask nothing.
+
+    A channel is one asker's port. An entry of the plan has a sample whenever new replies of all
+    its sensors have come to one port close together, whatever its rate.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # By channel and entry: what came after the last sample, and when.
+        self._heard: dict[tuple[str, str], dict[Command, tuple[float, SensorReply]]] = {}
+
+    def _take(
+        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
+    ) -> list[Event]:
+        self._waiting_since = now
+        if isinstance(reply, fdmdata.ErrorReply):
+            return []
+        self.statistics.replies += 1
+        self._watch(reply, data, now)
+        events: list[Event] = []
+        for name, wanted in self._plan.items():
+            if name in _WATCH or reply.command not in wanted.commands:
+                continue
+            heard = self._heard.setdefault((channel, name), {})
+            heard[reply.command] = now, reply
+            replies = {
+                command: answer for command, (at, answer) in heard.items()
+                if now - at < _TOGETHER
+            }
+            if len(replies) == len(wanted.commands):
+                heard.clear()
+                self.statistics.updates[name] += 1
+                events.append(Sample(name, replies))
+        return events
+
+    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
+        if self._waiting_since is None or self.peer_state is PeerState.AWAY:
+            return math.inf
+        return self._waiting_since + _SILENCE
 
 
 def _kind(data: bytes) -> str:

@@ -17,9 +17,11 @@
 from collections.abc import Callable
 import math
 from queue import Empty, SimpleQueue
+from socketserver import ThreadingMixIn
 import threading
 import time
-from xmlrpc.server import SimpleXMLRPCServer
+from typing import Any
+from xmlrpc.server import SimpleXMLRPCRequestHandler, SimpleXMLRPCServer
 
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols import fdmdata
@@ -103,9 +105,9 @@ class Huginn:
         return True
 
     def reset(self) -> bool:
-        """Go back to the initial conditions; what is held stays held."""
+        """Go back to the initial conditions; what is held stays held, what is NaN stays NaN."""
         self.world.reset_flight()
-        return True
+        return not self.poisoned
 
 
 def _degrees(state: AircraftState) -> tuple[float, float, float]:
@@ -125,6 +127,23 @@ _SENSORS: dict[Command, Callable[[AircraftState], fdmdata.SensorReply]] = {
     Command.INS: lambda s: fdmdata.Ins(
         *_degrees(s), s.lat_geocentric_deg, s.lon_deg, s.tas, s.altitude_msl),
 }
+
+
+class _QuietHandler(SimpleXMLRPCRequestHandler):
+    """Calls of XML-RPC, without a line on the terminal for what is none."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+class _RpcServer(ThreadingMixIn, SimpleXMLRPCServer):
+    """XML-RPC; a connection on which nothing comes keeps neither others nor the end waiting."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: the caller has gone away."""
 
 
 class FdmdataFace:
@@ -243,7 +262,7 @@ class FdmdataFace:
 
     def _make_rpc(self, address: tuple[str, int]) -> SimpleXMLRPCServer:
         try:
-            server = SimpleXMLRPCServer(address, logRequests=False)
+            server = _RpcServer(address, _QuietHandler)
         except OSError as error:
             raise LinkError(
                 f'TCP {address[0]}:{address[1]}: {error.strerror}; is another program using it?'
