@@ -26,9 +26,15 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from std_srvs.srv import SetBool
+
 from harness import process
 from xplane_bridge.experiments import analysis, experiment
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
+from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.scenario import parse
 
 SHORT = """
 duration: {duration}
@@ -78,11 +84,15 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
 
 def test_a_missed_criterion_fails(tmp_path):
     code, output = fly(tmp_path, '--no-record', duration=1.5, scenario=SHORT.replace(
-        'from: 1.0, at_least: 5.0', 'at_least: 60.0'))
+        'from: 1.0, at_least: 5.0', 'at_least: 60.0').replace(
+        'criteria:', '  - {{at: 1.5, change: {{altitude: 10.0}}}}\ncriteria:'))
     assert code == 1, output
     assert 'MISSED  max of roll_deg at least 60' in output
     assert not (tmp_path / 'flight.mcap').exists()
-    assert not json.loads((tmp_path / 'flight.json').read_text())['passed']
+    figures = json.loads((tmp_path / 'flight.json').read_text())
+    assert not figures['passed']
+    # What is due at the very end happens, too.
+    assert figures['events'][-1]['event'] == 'altitude by +10 m'
 
 
 def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
@@ -106,8 +116,8 @@ def test_faster_than_real_time(tmp_path):
     flight = analysis.load(tmp_path / 'flight.mcap')
     imu = flight.topics['imu/data']
     simulated = imu.stamps[-1] - imu.stamps[0]
-    # Without its first and last second, which are starting and ending.
-    assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 2.0
+    # Of three times; a busy machine gives less.
+    assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 1.5
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
@@ -154,6 +164,27 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
     assert child.returncode == 2
     assert 'telemetry stopped; ' in output
     assert not json.loads((tmp_path / 'flight.json').read_text())['complete']
+
+
+def test_a_response_that_is_lost_is_asked_for_again(ros):
+    """As when the service does not know of its client yet."""
+    requests = []
+
+    async def answer(request, response):
+        requests.append(request)
+        if len(requests) == 1:
+            await Future()
+        response.success = True
+        return response
+
+    ros.observer.create_service(
+        SetBool, '/autopilot/engage', answer, callback_group=ReentrantCallbackGroup())
+    flown = Run(ros.observer, '', parse('short', {
+        'duration': 1.0, 'events': [],
+        'criteria': [{'figure': 'duration', 'at_least': 1.0}]}), None, None, None)
+    client = ros.observer.create_client(SetBool, '/autopilot/engage')
+    assert flown.call(client, SetBool.Request(data=True), 'autopilot/engage').success
+    assert len(requests) == 2
 
 
 def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
