@@ -97,10 +97,11 @@ def test_a_missed_criterion_fails(tmp_path):
 
 def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     """Exactly the same: no tolerance. Another seed is another turbulence."""
-    flights = []
+    flights, figures = [], []
     for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
         code, output = fly(tmp_path, '--lockstep', '--seed', seed, name=name)
         assert code == 0, output
+        figures.append(json.loads((tmp_path / f'{name}.json').read_text()))
         series = analysis.load(tmp_path / f'{name}.mcap').series
         flights.append([
             dict(zip(*(part.tolist() for part in series[quantity].between(0.0, 4.0)), strict=True))
@@ -108,6 +109,11 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     assert len(flights[0][0]) >= 4 * 60
     assert flights[0] == flights[1]
     assert flights[0] != flights[2]
+    # However often a state was sent before its command came.
+    assert figures[0]['criteria'] == figures[1]['criteria']
+    for kind in ('tracking', 'activity', 'rates'):
+        assert figures[0]['figures'][kind] == figures[1]['figures'][kind]
+    assert figures[0]['figures']['rates']['imu/data']['rate'] == pytest.approx(60.0, rel=1e-4)
 
 
 def test_faster_than_real_time(tmp_path):

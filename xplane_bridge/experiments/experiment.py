@@ -73,8 +73,6 @@ def fly(
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
-    # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node('experiment', namespace=namespace, parameter_overrides=[
         Parameter('use_sim_time', value=settings.simulated_time)])
@@ -88,6 +86,9 @@ def fly(
     with tempfile.TemporaryDirectory() as scratch:
         recording = files.recording or os.path.join(scratch, 'flight.mcap')
         try:
+            # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
             with Processes(files.log) as processes:
                 view = View(monitor)
                 autopilot = _start(processes, view, settings, scenario, recording, namespace)
@@ -97,7 +98,9 @@ def fly(
                     run.fly()
             code = PASSED
         except KeyboardInterrupt:
-            print('interrupted; this is what was flown until here', flush=True)
+            flown = run is not None and run.flown > 0.0
+            print('interrupted; this is what was flown until here' if flown else
+                  'interrupted; nothing was flown', flush=True)
             code = INTERRUPTED
         except (ExperimentFailure, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
@@ -107,7 +110,11 @@ def fly(
             node.destroy_node()
             rclpy.try_shutdown()
         if run is not None and run.flown > 0.0:
-            code = _report(scenario, settings, files, recording, namespace, title, run, code)
+            try:
+                code = _report(scenario, settings, files, recording, namespace, title, run, code)
+            except KeyboardInterrupt:
+                print('interrupted; the report is not complete', flush=True)
+                code = INTERRUPTED
     return code
 
 
@@ -198,7 +205,7 @@ def _report(
     if files.recording:
         print(f'  recorded {_recorded(files, flight)} in {files.recording}')
     if files.picture:
-        _draw(flight, files.picture, title)
+        _draw(flight, files.picture, title, run.guidance.corners if run.guidance else ())
     if files.figures:
         _write(files.figures, {
             'scenario': scenario.name, 'settings': settings.figures(), 'begin': run.begin,
@@ -213,8 +220,7 @@ def _report(
     if code != PASSED:
         return code
     for judgement in judgements:
-        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement.criterion}: '
-              f'{judgement.value:.4g}')
+        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
     if not all(judgement.passed for judgement in judgements):
         return MISSED
     print('  all criteria are met', flush=True)
@@ -258,10 +264,12 @@ def _recorded(files: Files, flight: analysis.Flight) -> str:
     return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
 
 
-def _draw(flight: analysis.Flight, path: str, title: str) -> None:
+def _draw(
+    flight: analysis.Flight, path: str, title: str, route: Sequence[tuple[float, float]]
+) -> None:
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, title)
+        draw_flight(flight, path, title, route)
         print(f'  picture: {path}')
     except ImportError as error:
         print(f'  no picture: {error}')

@@ -428,6 +428,8 @@ class Run:
         passed = len(self.guidance.passed)
         self._phase = f'leg {passed + 1} of the route'
         heading = self.guidance.heading(now - self.begin, east, north)
+        if self.guidance.done:
+            self._phase = 'the route is flown'
         if len(self.guidance.passed) > passed:
             _, across = self.guidance.passed[-1]
             self._view.say(
