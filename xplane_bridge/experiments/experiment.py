@@ -98,6 +98,8 @@ def fly(
                     run.fly()
             code = PASSED
         except KeyboardInterrupt:
+            # launch sends it five seconds after Ctrl-C; the report may take longer.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             flown = run is not None and run.flown > 0.0
             print('interrupted; this is what was flown until here' if flown else
                   'interrupted; nothing was flown', flush=True)
