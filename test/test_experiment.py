@@ -61,9 +61,12 @@ def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeo
     return child.returncode, output
 
 
-@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane6', 'fdmdata'])
-def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim):
-    code, output = fly(tmp_path, '--sim', sim)
+@pytest.mark.parametrize(('sim', 'options'), [
+    ('xpc', ()), ('xplane12', ()), ('xplane9', ()), ('xplane6', ()), ('fdmdata', ()),
+    ('xplane11', ('--delay', '0.01', '--jitter', '0.1', '--loss', '0.02')),
+])
+def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim, options):
+    code, output = fly(tmp_path, '--sim', sim, *options)
     log = (tmp_path / 'flight.log').read_text()
     assert code == 0, output + log
     assert 'all criteria are met' in output
@@ -73,7 +76,12 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
     assert figures['passed'] and figures['complete']
     assert len(figures['criteria']) == 4
     assert [event['event'] for event in figures['events']][1] == 'engage'
-    assert figures['figures']['rates']['imu/data']['rate'] > 20.0
+    rates = figures['figures']['rates']['imu/data']
+    if options:
+        # Of 20 ms, but for the faults.
+        assert rates['longest_gap'] > 0.05
+    else:
+        assert rates['rate'] > 20.0
     assert 0.0 < figures['figures']['latency']['loop']['median'] < 0.5
     flight = analysis.load(tmp_path / 'flight.mcap', begin=figures['begin'])
     assert flight.namespace == '/experiment'

@@ -51,7 +51,9 @@ PEERS = {
         Peer('xpc', 'xpc_node', 49009, 1, True),
         Peer('xplane12', 'xplane_udp_node', 49000, 2, True, {'version': '12'}),
         Peer('xplane11', 'xplane_udp_node', 49000, 2, True, {'version': '11'}),
-        Peer('xplane9', 'xplane_udp_node', 49000, 2, True, {'version': '9'}),
+        # The trims, which the rows move by default, are no match for the surfaces.
+        Peer('xplane9', 'xplane_udp_node', 49000, 2, True, {
+            'version': '9', 'command_rows': 'joystick'}),
         Peer('xplane6', 'xplane_udp_node', 49000, 1, True, {
             'version': '6', 'command_rows': 'joystick'}),
         Peer('fdmdata', 'fdmdata_node', 10300, 2, False, {
