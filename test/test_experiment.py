@@ -138,6 +138,8 @@ def test_faster_than_real_time(tmp_path):
     (('--scenario', 'nosuch'), 'one of engine_out, link_loss, racetrack, steps, turbulence'),
     (('--scenario', 'turbulence', '--host', '127.0.0.1'), 'cannot be told wind at 15 s'),
     (('--sim', 'fdmdata', '--lockstep'), 'no time on its wire'),
+    (('--namespace', '/'), '--namespace: expected a name'),
+    (('--namespace', 'uav-1'), '--namespace: Invalid namespace'),
 ])
 def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
     with process('experiment', *arguments, '--output', str(tmp_path / 'none')) as child:
@@ -145,6 +147,25 @@ def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
     assert child.returncode == 2
     assert sentence in output
     assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_cannot_start_ends_it_at_once_with_its_reason(tmp_path):
+    code, output = fly(tmp_path, '--loss', '2')
+    assert code == 2
+    assert 'simulator_node ended with code 1: cannot configure: parameter loss' in output
+    assert 'within' not in output
+
+
+def test_what_an_earlier_experiment_left_is_removed(tmp_path):
+    (tmp_path / 'a.mcap').mkdir()
+    (tmp_path / 'a.mcap' / 'metadata.yaml').touch()
+    (tmp_path / 'a.json').touch()
+    keep = tmp_path / 'folder'
+    keep.mkdir()
+    experiment.clear(experiment.Files(
+        str(tmp_path / 'a.mcap'), str(keep), str(tmp_path / 'a.json'), str(tmp_path / 'a.log')))
+    assert list(tmp_path.iterdir()) == [keep]
+    experiment.clear(experiment.Files('', '', '', ''))
 
 
 REAL = """

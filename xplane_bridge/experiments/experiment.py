@@ -32,10 +32,12 @@ from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 import rclpy
+from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge.experiments import analysis, peers, verdict
 from xplane_bridge.experiments import scenario as scenarios
@@ -90,6 +92,7 @@ def fly(
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
             with Processes(files.log) as processes:
+                clear(files)
                 view = View(monitor)
                 autopilot = _start(processes, view, settings, scenario, recording, namespace)
                 run = Run(node, namespace, scenario, monitor, view, processes, autopilot,
@@ -118,6 +121,19 @@ def fly(
                 print('interrupted; the report is not complete', flush=True)
                 code = INTERRUPTED
     return code
+
+
+def clear(files: Files) -> None:
+    """
+    Remove what an earlier experiment has left under these names.
+
+    Its figures would be taken for those of this one, and rosbag2 refuses a name that is taken.
+    """
+    for path in filter(None, (files.recording, files.picture, files.figures)):
+        if os.path.isfile(os.path.join(path, 'metadata.yaml')):
+            shutil.rmtree(path)
+        elif os.path.isfile(path):
+            os.remove(path)
 
 
 def _start(
@@ -294,7 +310,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--namespace', default='/experiment', help='(%(default)s)')
     arguments = parser.parse_args(settings_module.without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
+    namespace = f'/{arguments.namespace.strip("/")}'
     try:
+        _check_namespace(namespace)
         scenario = scenarios.load(scenarios.find(
             arguments.scenario, get_package_share_directory('xplane_bridge')))
     except ScenarioError as error:
@@ -304,8 +322,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = arguments.output or f'{settings.sim}_{scenario.name}'
     files = Files('' if arguments.no_record else f'{prefix}.mcap', f'{prefix}.png',
                   f'{prefix}.json', f'{prefix}.log')
-    return fly(scenario, settings, files, f'/{arguments.namespace.strip("/")}',
+    return fly(scenario, settings, files, namespace,
                f'{scenario.name} on {settings.host or settings.sim}')
+
+
+def _check_namespace(namespace: str) -> None:
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
+    if namespace == '/':
+        raise ScenarioError('--namespace: expected a name, such as uav1')
 
 
 if __name__ == '__main__':

@@ -115,8 +115,14 @@ class Processes:
         """Return a sentence about a process that has ended although it should run."""
         for name, process in self._running:
             if process.poll() is not None:
-                return f'{name} ended with code {process.returncode}; see {self._log_path}'
+                return f'{name} ended with code {process.returncode}: {self._last_words(name)}'
         return None
+
+    def _last_words(self, name: str) -> str:
+        """Return the last that a node's logger said, or where to look."""
+        with open(self._log_path, encoding='utf-8') as log:
+            said = [line.split(f'{name}]: ', 1)[1] for line in log if f'{name}]: ' in line]
+        return said[-1].strip() if said else f'see {self._log_path}'
 
     def _copy(self, stream: TextIO) -> None:
         for line in stream:

@@ -22,6 +22,7 @@ import math
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -132,9 +133,14 @@ class Run:
 
     def _wait_for_telemetry(self) -> None:
         counts = self._monitor.counts
-        if not self._monitor.wait_for(
-            lambda: all(counts[topic] for topic in _NEEDED), START_TIMEOUT
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._monitor.wait_for(
+            lambda: all(counts[topic] for topic in _NEEDED), _TICK
         ):
+            if failed := self._processes.failed():
+                raise ExperimentFailure(failed)
+            if time.monotonic() < deadline:
+                continue
             missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
             raise ExperimentFailure(
                 f'nothing arrived on {missing} within {START_TIMEOUT:.0f} s; {self._why()}')
