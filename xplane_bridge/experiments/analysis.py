@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,8 +90,10 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     Read a recording: an MCAP file of record's, or a folder of rosbag2's.
 
     ``namespace`` is needed if there are several vehicles in it; ``begin`` is the stamp (s) that
-    times count from, by default the first of imu/data. Raises ImportError with a sentence if the
-    reader is missing, OSError if there is no such file, and ValueError if no vehicle is in it.
+    times count from: by default the scenario's beginning, if an experiment's .json of the same
+    name lies beside the recording, else the first of imu/data. Raises ImportError with a
+    sentence if the reader is missing, OSError if there is no such file, and ValueError if no
+    vehicle is in it.
     """
     try:
         from rosbags.highlevel import AnyReader, AnyReaderError
@@ -101,6 +104,9 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
+    beside = path.with_suffix('.json')
+    if begin is None and beside.exists():
+        begin = json.loads(beside.read_text(encoding='utf-8')).get('begin')
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
             return _read(reader, namespace, begin)
