@@ -32,19 +32,17 @@ QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_eleva
               'command_throttle')
 
 
-def settled(series: Series) -> Series:
-    """Return the last value of each time; in lockstep a stamp comes more than once."""
-    known = np.isfinite(series.values)
-    times, values = series.times[known], series.values[known]
-    last = np.append(times[1:] != times[:-1], True)[:len(times)]
-    return Series(times[last], values[last])
+def known(series: Series) -> Series:
+    """Return the part that is known; a command's NaN leaves a control as it is."""
+    finite = np.isfinite(series.values)
+    return Series(series.times[finite], series.values[finite])
 
 
 def differences(first: Flight, second: Flight) -> dict[str, tuple[float, float]]:
     """Return the rms and the largest difference of each quantity, at the times of the first."""
     found = {}
     for name in QUANTITIES:
-        one, other = (settled(flight.series[name]) for flight in (first, second))
+        one, other = (known(flight.series[name]) for flight in (first, second))
         if not len(one.times) or not len(other.times):
             continue
         begin, end = (max(one.times[0], other.times[0], 0.0), min(one.times[-1], other.times[-1]))

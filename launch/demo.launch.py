@@ -31,8 +31,10 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'picture', default_value='demo.png', description='Picture to draw.'),
         Node(
-            package='xplane_bridge', executable='demo', output='screen', emulate_tty=True,
+            # No terminal: launch puts a name before each line, and a live view would be torn.
+            package='xplane_bridge', executable='demo', output='screen',
             arguments=['--bag', LaunchConfiguration('bag'),
                        '--picture', LaunchConfiguration('picture')],
-            on_exit=Shutdown(reason='the demo ended')),
+            # After Ctrl-C it draws what was flown.
+            sigkill_timeout='60', on_exit=Shutdown(reason='the demo ended')),
     ])

@@ -58,8 +58,11 @@ def _make(context):
     if not switches['record']:
         arguments.append('--no-record')
     return [Node(
-        package='xplane_bridge', executable='experiment', output='screen', emulate_tty=True,
-        arguments=arguments, on_exit=Shutdown(reason='the experiment ended'))]
+        # No terminal: launch puts a name before each line, and a live view would be torn.
+        package='xplane_bridge', executable='experiment', output='screen',
+        # After Ctrl-C it draws what was flown.
+        arguments=arguments, sigkill_timeout='60',
+        on_exit=Shutdown(reason='the experiment ended'))]
 
 
 def generate_launch_description():

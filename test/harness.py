@@ -202,11 +202,11 @@ class Harness:
 
 
 @contextmanager
-def process(*command, **environment):
+def process(*command, cwd=None, **environment):
     """Run an executable of this package; it is terminated, and killed if that is not enough."""
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
-        env={**os.environ, **environment})
+        cwd=cwd, env={**os.environ, **environment})
     try:
         yield child
     finally:

@@ -213,6 +213,23 @@ def test_in_lockstep_engaging_later_commands_for_the_update_that_waits(ros):
     assert ros.wait_for(commanded, 'the command') == [17]
 
 
+def test_it_engages_at_the_stamp_it_is_told_however_far_behind_it_is(ros):
+    node = ros.start(AutopilotNode, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+    assert ros.change(node, engage_at=0.033).successful
+    # These are still in its queues when it is told.
+    for milliseconds in (0, 17, 33):
+        vehicle.publish(milliseconds)
+    ros.wait_for(lambda: vehicle.commanded() == [33], 'the command')
+    # Once: who disengages it afterwards is obeyed.
+    assert engage(ros, False).success
+    vehicle.publish(50)
+    assert ros.change(node, engage_at=0.067).successful
+    vehicle.publish(67)
+    ros.wait_for(lambda: vehicle.commanded() == [33, 67], 'the next command')
+
+
 def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
     ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
     ros.start(AutopilotNode, engage=True)

@@ -23,6 +23,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.commands import Commands
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.geometry import LocalFrame
@@ -43,6 +44,7 @@ class Sim:
         self.aircraft = Aircraft(initial=initial)
         self.world = World(self.aircraft)
         self.store = DatarefStore(self.world, version)
+        self.commands = Commands(self.world)
 
     def many(self, name: str) -> tuple[float, ...]:
         """Return all values of a dataref that must be there."""
@@ -718,7 +720,7 @@ def test_freeze_all_and_single_others(sim: Sim) -> None:
 
 def test_reset_flight_restarts_flight_time_only(sim: Sim) -> None:
     sim.run(2.0)
-    assert sim.world.commands.run('sim/operation/reset_flight')
+    assert sim.commands.run('sim/operation/reset_flight')
     assert sim.one('sim/time/total_flight_time_sec') == 0.0
     assert sim.one('sim/time/total_running_time_sec') == pytest.approx(2.0)
     assert sim.one(P + 'longitude') == pytest.approx(8.5)
@@ -816,12 +818,12 @@ def test_others_of_a_parked_user_fly_above_it() -> None:
 
 
 def test_unknown_command_is_told(sim: Sim) -> None:
-    assert not sim.world.commands.run('sim/flight_controls/flaps_sideways')
-    assert sim.world.commands.run('sim/none/none')
+    assert not sim.commands.run('sim/flight_controls/flaps_sideways')
+    assert sim.commands.run('sim/none/none')
 
 
 def test_flaps_move_by_notches_within_bounds(sim: Sim) -> None:
-    run, flaps = sim.world.commands.run, 'sim/flightmodel/controls/flaprqst'
+    run, flaps = sim.commands.run, 'sim/flightmodel/controls/flaprqst'
     run('sim/flight_controls/flaps_down')
     assert sim.one(flaps) == pytest.approx(1 / 3)
     for _ in range(5):
@@ -832,7 +834,7 @@ def test_flaps_move_by_notches_within_bounds(sim: Sim) -> None:
 
 
 def test_toggles(sim: Sim) -> None:
-    run = sim.world.commands.run
+    run = sim.commands.run
     for command, name, values in [
             ('sim/flight_controls/landing_gear_toggle',
              'sim/cockpit/switches/gear_handle_status', (0, 1)),
@@ -849,7 +851,7 @@ def test_toggles(sim: Sim) -> None:
 
 
 def test_held_throttle_moves_until_it_is_let_go(sim: Sim) -> None:
-    run, handle = sim.world.commands.run, 'sim/flightmodel/engine/ENGN_thro'
+    run, handle = sim.commands.run, 'sim/flightmodel/engine/ENGN_thro'
     sim.put(handle, 0.0)
     run('sim/engines/throttle_up', 'begin')
     sim.run(1.0)
@@ -863,7 +865,7 @@ def test_held_throttle_moves_until_it_is_let_go(sim: Sim) -> None:
 
 
 def test_held_brakes_let_go(sim: Sim) -> None:
-    run, brake = sim.world.commands.run, 'sim/cockpit2/controls/left_brake_ratio'
+    run, brake = sim.commands.run, 'sim/cockpit2/controls/left_brake_ratio'
     run('sim/flight_controls/brakes_max', 'begin')
     sim.run(0.1)
     assert sim.one(brake) == 1.0
@@ -873,14 +875,14 @@ def test_held_brakes_let_go(sim: Sim) -> None:
 
 def test_trim_commands_move_the_trim(sim: Sim) -> None:
     trim = sim.one('sim/flightmodel/controls/elv_trim')
-    sim.world.commands.run('sim/flight_controls/pitch_trim_up')
+    sim.commands.run('sim/flight_controls/pitch_trim_up')
     assert sim.one('sim/flightmodel/controls/elv_trim') == pytest.approx(trim + 0.01)
 
 
 def test_every_command_runs(sim: Sim) -> None:
-    for name in sim.world.commands.names:
+    for name in sim.commands.names:
         for phase in ('begin', 'end', 'once'):
-            assert sim.world.commands.run(name, phase)
+            assert sim.commands.run(name, phase)
         sim.world.advance(FRAME)
 
 

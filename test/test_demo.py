@@ -14,6 +14,7 @@
 
 """The demo as a user runs it, interrupted: it ends at once and leaves what it has."""
 
+import os
 import signal
 import sys
 
@@ -24,7 +25,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 mcap_reader = pytest.importorskip('mcap.reader', reason='reading back needs mcap')
 
-from harness import process  # noqa: E402
+from harness import DEADLINE, process  # noqa: E402
 
 
 def read_until(child, text):
@@ -53,6 +54,23 @@ def test_an_interrupted_demo_leaves_recording_and_picture(tmp_path, number):
     assert {'/demo/fix', '/demo/imu/data', '/demo/command/controls'} <= recorded
     assert picture.read_bytes().startswith(b'\x89PNG')
     assert 'Traceback' not in log.read_text()
+
+
+def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, monkeypatch):
+    for name in ('simulator_node', 'xpc_node', 'autopilot_node', 'record'):
+        # The recorder, which is waited for, interrupts the demo itself.
+        interrupt = 'sleep 1; kill -INT $PPID; ' if name == 'record' else ''
+        script = tmp_path / name
+        script.write_text(f'#!/bin/sh\n{interrupt}exec sleep 60\n')
+        script.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    with process(
+        sys.executable, '-P', '-m', 'xplane_bridge.experiments.demo',
+        '--log', str(tmp_path / 'demo.log'), '--bag', str(tmp_path / 'demo.mcap'),
+    ) as demo:
+        output, _ = demo.communicate(timeout=DEADLINE)
+    assert demo.returncode == 130
+    assert output == 'interrupted; nothing was flown\n'
 
 
 def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, monkeypatch):

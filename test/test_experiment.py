@@ -26,9 +26,15 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from std_srvs.srv import SetBool
+
 from harness import process
 from xplane_bridge.experiments import analysis, experiment
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
+from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.scenario import parse
 
 SHORT = """
 duration: {duration}
@@ -55,9 +61,12 @@ def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeo
     return child.returncode, output
 
 
-@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane6', 'fdmdata'])
-def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim):
-    code, output = fly(tmp_path, '--sim', sim)
+@pytest.mark.parametrize(('sim', 'options'), [
+    ('xpc', ()), ('xplane12', ()), ('xplane9', ()), ('xplane6', ()), ('fdmdata', ()),
+    ('xplane11', ('--delay', '0.01', '--jitter', '0.1', '--loss', '0.02')),
+])
+def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim, options):
+    code, output = fly(tmp_path, '--sim', sim, *options)
     log = (tmp_path / 'flight.log').read_text()
     assert code == 0, output + log
     assert 'all criteria are met' in output
@@ -67,10 +76,17 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
     assert figures['passed'] and figures['complete']
     assert len(figures['criteria']) == 4
     assert [event['event'] for event in figures['events']][1] == 'engage'
-    assert figures['figures']['rates']['imu/data']['rate'] > 20.0
+    rates = figures['figures']['rates']['imu/data']
+    if options:
+        # Of 20 ms, but for the faults.
+        assert rates['longest_gap'] > 0.05
+    else:
+        assert rates['rate'] > 20.0
     assert 0.0 < figures['figures']['latency']['loop']['median'] < 0.5
-    flight = analysis.load(tmp_path / 'flight.mcap', begin=figures['begin'])
+    flight = analysis.load(tmp_path / 'flight.mcap')
     assert flight.namespace == '/experiment'
+    # As the figures beside it say.
+    assert flight.begin == figures['begin']
     time, roll = flight.series['roll'].between(1.0, figures['flown'])
     assert math.degrees(roll.max()) == pytest.approx(figures['criteria'][1]['value'])
     assert (time[1:] >= time[:-1]).all()
@@ -78,19 +94,24 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
 
 def test_a_missed_criterion_fails(tmp_path):
     code, output = fly(tmp_path, '--no-record', duration=1.5, scenario=SHORT.replace(
-        'from: 1.0, at_least: 5.0', 'at_least: 60.0'))
+        'from: 1.0, at_least: 5.0', 'at_least: 60.0').replace(
+        'criteria:', '  - {{at: 1.5, change: {{altitude: 10.0}}}}\ncriteria:'))
     assert code == 1, output
     assert 'MISSED  max of roll_deg at least 60' in output
     assert not (tmp_path / 'flight.mcap').exists()
-    assert not json.loads((tmp_path / 'flight.json').read_text())['passed']
+    figures = json.loads((tmp_path / 'flight.json').read_text())
+    assert not figures['passed']
+    # What is due at the very end happens, too.
+    assert figures['events'][-1]['event'] == 'altitude by +10 m'
 
 
 def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     """Exactly the same: no tolerance. Another seed is another turbulence."""
-    flights = []
+    flights, figures = [], []
     for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
         code, output = fly(tmp_path, '--lockstep', '--seed', seed, name=name)
         assert code == 0, output
+        figures.append(json.loads((tmp_path / f'{name}.json').read_text()))
         series = analysis.load(tmp_path / f'{name}.mcap').series
         flights.append([
             dict(zip(*(part.tolist() for part in series[quantity].between(0.0, 4.0)), strict=True))
@@ -98,6 +119,11 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     assert len(flights[0][0]) >= 4 * 60
     assert flights[0] == flights[1]
     assert flights[0] != flights[2]
+    # However often a state was sent before its command came.
+    assert figures[0]['criteria'] == figures[1]['criteria']
+    for kind in ('tracking', 'activity', 'rates'):
+        assert figures[0]['figures'][kind] == figures[1]['figures'][kind]
+    assert figures[0]['figures']['rates']['imu/data']['rate'] == pytest.approx(60.0, rel=1e-4)
 
 
 def test_faster_than_real_time(tmp_path):
@@ -106,14 +132,16 @@ def test_faster_than_real_time(tmp_path):
     flight = analysis.load(tmp_path / 'flight.mcap')
     imu = flight.topics['imu/data']
     simulated = imu.stamps[-1] - imu.stamps[0]
-    # Without its first and last second, which are starting and ending.
-    assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 2.0
+    # Of three times; a busy machine gives less.
+    assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 1.5
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (('--scenario', 'nosuch'), 'one of engine_out, link_loss, racetrack, steps, turbulence'),
     (('--scenario', 'turbulence', '--host', '127.0.0.1'), 'cannot be told wind at 15 s'),
     (('--sim', 'fdmdata', '--lockstep'), 'no time on its wire'),
+    (('--namespace', '/'), '--namespace: expected a name'),
+    (('--namespace', 'uav-1'), '--namespace: Invalid namespace'),
 ])
 def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
     with process('experiment', *arguments, '--output', str(tmp_path / 'none')) as child:
@@ -121,6 +149,25 @@ def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
     assert child.returncode == 2
     assert sentence in output
     assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_cannot_start_ends_it_at_once_with_its_reason(tmp_path):
+    code, output = fly(tmp_path, '--loss', '2')
+    assert code == 2
+    assert 'simulator_node ended with code 1: cannot configure: parameter loss' in output
+    assert 'within' not in output
+
+
+def test_what_an_earlier_experiment_left_is_removed(tmp_path):
+    (tmp_path / 'a.mcap').mkdir()
+    (tmp_path / 'a.mcap' / 'metadata.yaml').touch()
+    (tmp_path / 'a.json').touch()
+    keep = tmp_path / 'folder'
+    keep.mkdir()
+    experiment.clear(experiment.Files(
+        str(tmp_path / 'a.mcap'), str(keep), str(tmp_path / 'a.json'), str(tmp_path / 'a.log')))
+    assert list(tmp_path.iterdir()) == [keep]
+    experiment.clear(experiment.Files('', '', '', ''))
 
 
 REAL = """
@@ -154,6 +201,27 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
     assert child.returncode == 2
     assert 'telemetry stopped; ' in output
     assert not json.loads((tmp_path / 'flight.json').read_text())['complete']
+
+
+def test_a_response_that_is_lost_is_asked_for_again(ros):
+    """As when the service does not know of its client yet."""
+    requests = []
+
+    async def answer(request, response):
+        requests.append(request)
+        if len(requests) == 1:
+            await Future()
+        response.success = True
+        return response
+
+    ros.observer.create_service(
+        SetBool, '/autopilot/engage', answer, callback_group=ReentrantCallbackGroup())
+    flown = Run(ros.observer, '', parse('short', {
+        'duration': 1.0, 'events': [],
+        'criteria': [{'figure': 'duration', 'at_least': 1.0}]}), None, None, None)
+    client = ros.observer.create_client(SetBool, '/autopilot/engage')
+    assert flown.call(client, SetBool.Request(data=True), 'autopilot/engage').success
+    assert len(requests) == 2
 
 
 def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):

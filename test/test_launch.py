@@ -15,6 +15,7 @@
 """The launch files, run by the real launch: each argument does what it says."""
 
 from contextlib import contextmanager
+import json
 import os
 import signal
 import socket
@@ -33,7 +34,7 @@ from harness import DEADLINE, process
 
 pytestmark = pytest.mark.launch
 
-RUNNER = os.path.join(os.path.dirname(__file__), 'run_launch_file.py')
+RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run_launch_file.py')
 
 
 @pytest.fixture(autouse=True)
@@ -42,11 +43,11 @@ def launch_is_installed():
 
 
 @contextmanager
-def launched(name, *arguments):
+def launched(name, *arguments, cwd=None):
     """Run a launch file of the installed package, and end it as Ctrl-C does."""
     path = os.path.join(
         get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
-    with process(sys.executable, '-P', RUNNER, path, *arguments) as launch:
+    with process(sys.executable, '-P', RUNNER, path, *arguments, cwd=cwd) as launch:
         try:
             yield launch
         finally:
@@ -174,18 +175,50 @@ def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
         assert ros.next('/kerbal/altitude', 3)
 
 
-@pytest.mark.parametrize('record', ['true', 'false'])
-def test_an_experiment_is_flown_with_its_arguments(tmp_path, record):
+@pytest.mark.parametrize(('given', 'record'), [
+    ({'sim': 'xplane12', 'seed': 3, 'speed': 2.0}, True),
+    ({'sim': 'xpc', 'seed': 4, 'lockstep': True}, False),
+])
+def test_an_experiment_is_flown_with_its_arguments(tmp_path, given, record):
     scenario = tmp_path / 'short.yaml'
     scenario.write_text(
         'duration: 2.0\nevents: [{at: 0.2, engage: true}]\n'
         'criteria: [{quantity: roll_deg, statistic: max_abs, at_most: 5.0}]\n')
     prefix = tmp_path / 'flown'
     with launched(
-        'experiment', 'sim:=xplane12', f'scenario:={scenario}', f'output:={prefix}', 'seed:=3',
-        f'record:={record}',
+        'experiment', f'scenario:={scenario}', f'output:={prefix}', 'namespace:=uav9',
+        f'record:={record}', *(f'{name}:={value}' for name, value in given.items()),
     ) as launch:
         output, _ = launch.communicate(timeout=90)
     assert 'all criteria are met' in output
-    assert '"seed": 3' in prefix.with_suffix('.json').read_text()
-    assert prefix.with_suffix('.mcap').exists() == (record == 'true')
+    settings = json.loads(prefix.with_suffix('.json').read_text())['settings']
+    assert {name: settings[name] for name in given} == given
+    assert 'uav9.autopilot_node' in prefix.with_suffix('.log').read_text()
+    assert prefix.with_suffix('.mcap').exists() == record
+
+
+def test_an_experiment_joins_a_simulator_elsewhere(tmp_path, simulator):
+    port = simulator('xpc')
+    scenario = tmp_path / 'short.yaml'
+    scenario.write_text(
+        'duration: 1.0\nevents: [{at: 0.2, engage: true}]\n'
+        'criteria: [{quantity: roll_deg, statistic: max_abs, at_most: 5.0}]\n')
+    with launched('experiment', f'scenario:={scenario}', f'output:={tmp_path / "flown"}',
+                  'host:=127.0.0.1', f'port:={port}') as launch:
+        output, _ = launch.communicate(timeout=90)
+    assert f'127.0.0.1, port {port}; xpc_node' in output
+    assert 'all criteria are met' in output
+
+
+def test_an_interrupted_demo_leaves_its_files(tmp_path):
+    bag, picture = tmp_path / 'mine.mcap', tmp_path / 'mine.png'
+    with launched('demo', f'bag:={bag}', f'picture:={picture}', cwd=tmp_path) as launch:
+        for line in launch.stdout:
+            if 'pitched the aircraft by' in line:
+                break
+        launch.send_signal(signal.SIGINT)
+        output, _ = launch.communicate(timeout=60)
+    assert 'interrupted; this is what was flown' in output
+    assert f'picture: {picture}' in output
+    assert picture.exists()
+    assert bag.exists()

@@ -121,6 +121,9 @@ def test_five_scenarios_ship():
     ({'host': '10.0.0.2', 'lockstep': True}, 'steps', 'cannot be told lockstep'),
     ({'host': '10.0.0.2', 'speed': 2.0}, 'steps', 'cannot be told speed'),
     ({'sim': 'fdmdata', 'lockstep': True}, 'steps', 'fdmdata has no time on its wire'),
+    ({'sim': 'fdmdata'}, 'link_loss',
+     'fdmdata does not report its controls, so scenario link_loss cannot be judged by elevator, '
+     'aileron, throttle'),
     ({'sim': 'fdmdata', 'speed': 2.0}, 'steps', 'fdmdata has no time on its wire'),
     ({'lockstep': True}, 'link_loss', 'goes in real time only, for link_down'),
     ({'lockstep': True, 'speed': 2.0}, 'steps', 'leave out speed'),

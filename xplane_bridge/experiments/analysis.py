@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
 class Series(NamedTuple):
-    """A quantity: times (s, shape (n,), never falling) and values (SI, radians, shape (n,))."""
+    """A quantity: times (s, shape (n,), rising) and values (SI, radians, shape (n,))."""
 
     times: Array
     values: Array
@@ -89,8 +90,10 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     Read a recording: an MCAP file of record's, or a folder of rosbag2's.
 
     ``namespace`` is needed if there are several vehicles in it; ``begin`` is the stamp (s) that
-    times count from, by default the first of imu/data. Raises ImportError with a sentence if the
-    reader is missing, OSError if there is no such file, and ValueError if no vehicle is in it.
+    times count from: by default the scenario's beginning, if an experiment's .json of the same
+    name lies beside the recording, else the first of imu/data. Raises ImportError with a
+    sentence if the reader is missing, OSError if there is no such file, and ValueError if no
+    vehicle is in it.
     """
     try:
         from rosbags.highlevel import AnyReader, AnyReaderError
@@ -101,6 +104,9 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
+    beside = path.with_suffix('.json')
+    if begin is None and beside.exists():
+        begin = json.loads(beside.read_text(encoding='utf-8')).get('begin')
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
             return _read(reader, namespace, begin)
@@ -157,20 +163,28 @@ def _flight(
         raise ValueError(f'the recording has no message on {_IMU} below {namespace}')
     for topic in UNSTAMPED:
         if topic in topics:
-            # What has no stamp is put between the stamps of what was recorded about it.
+            # What has no stamp is of the state that was the newest when it was recorded.
             recorded = topics[topic].recorded
-            topics[topic] = Arrivals(np.interp(recorded, imu.recorded, imu.stamps), recorded)
+            newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
+            topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin
     empty = Series(np.empty(0), np.empty(0))
     series = dict.fromkeys(QUANTITIES, empty)
     for topic, found in rows.items():
         if found:
-            order = np.argsort(topics[topic].stamps, kind='stable')
+            order = _last_of_each(topics[topic].stamps)
             times = topics[topic].stamps[order] - start
             for name in found[0][2]:
                 series[name] = Series(times, np.array([row[2][name] for row in found])[order])
     _join_headings(series)
     return Flight(namespace, start, series, topics, counts, diagnostics)
+
+
+def _last_of_each(stamps: Array) -> NDArray[np.intp]:
+    """Return where the last message of each stamp is, in order of the stamps."""
+    order = np.argsort(stamps, kind='stable')
+    is_last = np.append(np.diff(stamps[order]) > 0.0, True)
+    return order[is_last]
 
 
 def _join_headings(series: dict[str, Series]) -> None:
@@ -245,9 +259,10 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
 
     tracking: rms and largest error of each target while there was one (rad, m, m/s). activity of
     each command: standard deviation, and travel (the sum of all movements) a second. rates: of
-    each topic, messages, messages a second, and the longest gap (s). latency (s), where stamps
-    are times of reception: from the datagram in the kernel to the recorder, and to the recorder
-    by way of the autopilot. link: what the bridge counts.
+    each topic, messages with a stamp of their own, how many a second of the stamps' clock, and
+    the longest gap (s). latency (s), where stamps are times of reception: from the datagram in
+    the kernel to the recorder, and to the recorder by way of the autopilot. link: what the
+    bridge counts.
     """
     return {
         'duration': _duration(flight, end),
@@ -291,7 +306,8 @@ def _activity(command: Series) -> dict[str, float]:
 
 
 def _rate(times: Array, end: float) -> dict[str, float]:
-    times = Series(times, times).between(0.0, end).times
+    # In lockstep a state is sent again and again while it waits for its command.
+    times = np.unique(Series(times, times).between(0.0, end).times)
     gaps = np.diff(times)
     span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
     return {

@@ -32,10 +32,12 @@ from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 import rclpy
+from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge.experiments import analysis, peers, verdict
 from xplane_bridge.experiments import scenario as scenarios
@@ -73,8 +75,6 @@ def fly(
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
-    # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node('experiment', namespace=namespace, parameter_overrides=[
         Parameter('use_sim_time', value=settings.simulated_time)])
@@ -88,7 +88,11 @@ def fly(
     with tempfile.TemporaryDirectory() as scratch:
         recording = files.recording or os.path.join(scratch, 'flight.mcap')
         try:
+            # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
             with Processes(files.log) as processes:
+                clear(files)
                 view = View(monitor)
                 autopilot = _start(processes, view, settings, scenario, recording, namespace)
                 run = Run(node, namespace, scenario, monitor, view, processes, autopilot,
@@ -97,7 +101,11 @@ def fly(
                     run.fly()
             code = PASSED
         except KeyboardInterrupt:
-            print('interrupted; this is what was flown until here', flush=True)
+            # launch sends it five seconds after Ctrl-C; the report may take longer.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            flown = run is not None and run.flown > 0.0
+            print('interrupted; this is what was flown until here' if flown else
+                  'interrupted; nothing was flown', flush=True)
             code = INTERRUPTED
         except (ExperimentFailure, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
@@ -107,8 +115,25 @@ def fly(
             node.destroy_node()
             rclpy.try_shutdown()
         if run is not None and run.flown > 0.0:
-            code = _report(scenario, settings, files, recording, namespace, title, run, code)
+            try:
+                code = _report(scenario, settings, files, recording, namespace, title, run, code)
+            except KeyboardInterrupt:
+                print('interrupted; the report is not complete', flush=True)
+                code = INTERRUPTED
     return code
+
+
+def clear(files: Files) -> None:
+    """
+    Remove what an earlier experiment has left under these names.
+
+    Its figures would be taken for those of this one, and rosbag2 refuses a name that is taken.
+    """
+    for path in filter(None, (files.recording, files.picture, files.figures)):
+        if os.path.isfile(os.path.join(path, 'metadata.yaml')):
+            shutil.rmtree(path)
+        elif os.path.isfile(path):
+            os.remove(path)
 
 
 def _start(
@@ -198,7 +223,7 @@ def _report(
     if files.recording:
         print(f'  recorded {_recorded(files, flight)} in {files.recording}')
     if files.picture:
-        _draw(flight, files.picture, title)
+        _draw(flight, files.picture, title, run.guidance.corners if run.guidance else ())
     if files.figures:
         _write(files.figures, {
             'scenario': scenario.name, 'settings': settings.figures(), 'begin': run.begin,
@@ -213,8 +238,7 @@ def _report(
     if code != PASSED:
         return code
     for judgement in judgements:
-        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement.criterion}: '
-              f'{judgement.value:.4g}')
+        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
     if not all(judgement.passed for judgement in judgements):
         return MISSED
     print('  all criteria are met', flush=True)
@@ -258,10 +282,12 @@ def _recorded(files: Files, flight: analysis.Flight) -> str:
     return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
 
 
-def _draw(flight: analysis.Flight, path: str, title: str) -> None:
+def _draw(
+    flight: analysis.Flight, path: str, title: str, route: Sequence[tuple[float, float]]
+) -> None:
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, title)
+        draw_flight(flight, path, title, route)
         print(f'  picture: {path}')
     except ImportError as error:
         print(f'  no picture: {error}')
@@ -284,7 +310,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--namespace', default='/experiment', help='(%(default)s)')
     arguments = parser.parse_args(settings_module.without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
+    namespace = f'/{arguments.namespace.strip("/")}'
     try:
+        _check_namespace(namespace)
         scenario = scenarios.load(scenarios.find(
             arguments.scenario, get_package_share_directory('xplane_bridge')))
     except ScenarioError as error:
@@ -294,8 +322,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = arguments.output or f'{settings.sim}_{scenario.name}'
     files = Files('' if arguments.no_record else f'{prefix}.mcap', f'{prefix}.png',
                   f'{prefix}.json', f'{prefix}.log')
-    return fly(scenario, settings, files, f'/{arguments.namespace.strip("/")}',
+    return fly(scenario, settings, files, namespace,
                f'{scenario.name} on {settings.host or settings.sim}')
+
+
+def _check_namespace(namespace: str) -> None:
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
+    if namespace == '/':
+        raise ScenarioError('--namespace: expected a name, such as uav1')
 
 
 if __name__ == '__main__':

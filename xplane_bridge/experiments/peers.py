@@ -36,6 +36,7 @@ class Peer:
 
     ``name`` is also the face of simulator_node. ``ports`` is how many UDP ports in a row it
     takes. ``has_time``: the simulator's own time is on the wire, so stamps can be that.
+    ``reports_controls``: so is how its controls stand.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Peer:
     ports: int
     has_time: bool
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    reports_controls: bool = True
 
 
 PEERS = {
@@ -51,11 +53,14 @@ PEERS = {
         Peer('xpc', 'xpc_node', 49009, 1, True),
         Peer('xplane12', 'xplane_udp_node', 49000, 2, True, {'version': '12'}),
         Peer('xplane11', 'xplane_udp_node', 49000, 2, True, {'version': '11'}),
-        Peer('xplane9', 'xplane_udp_node', 49000, 2, True, {'version': '9'}),
+        # The trims, which the rows move by default, are no match for the surfaces.
+        Peer('xplane9', 'xplane_udp_node', 49000, 2, True, {
+            'version': '9', 'command_rows': 'joystick'}),
         Peer('xplane6', 'xplane_udp_node', 49000, 1, True, {
             'version': '6', 'command_rows': 'joystick'}),
         Peer('fdmdata', 'fdmdata_node', 10300, 2, False, {
-            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE}),
+            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE},
+            reports_controls=False),
     )
 }
 

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 from typing import Any
 
@@ -31,9 +32,11 @@ _GREY = '#8a8f98'
 _DEGREES = 180.0 / math.pi
 
 
-def draw_flight(flight: Flight, path: str, title: str) -> None:
+def draw_flight(
+    flight: Flight, path: str, title: str, route: Sequence[tuple[float, float]] = ()
+) -> None:
     """
-    Draw a flight into a PNG file.
+    Draw a flight into a PNG file; with the corners of its route (m east and north) if it had one.
 
     Raises ImportError with a sentence if matplotlib is missing.
     """
@@ -49,7 +52,7 @@ def draw_flight(flight: Flight, path: str, title: str) -> None:
          ['controls', 'attitude'], ['latency', 'attitude']],
         figsize=(13, 10), layout='constrained', height_ratios=(1, 1, 1, 0.5, 0.5))
     figure.suptitle(title, fontsize=13)
-    _draw_path(axes['path'], flight)
+    _draw_path(axes['path'], flight, route)
     _draw_response(axes['altitude'], flight, 'altitude', 1.0, 'altitude, m')
     _draw_response(axes['heading'], flight, 'heading', _DEGREES, 'heading, deg')
     _draw_response(axes['airspeed'], flight, 'airspeed', 1.0, 'indicated airspeed, m/s')
@@ -70,7 +73,7 @@ def draw_flight(flight: Flight, path: str, title: str) -> None:
     pyplot.close(figure)
 
 
-def _draw_path(axes: Any, flight: Flight) -> None:
+def _draw_path(axes: Any, flight: Flight, route: Sequence[tuple[float, float]]) -> None:
     east, north = flight.series['east'], flight.series['north']
     altitude = flight.series['altitude']
     colours = np.interp(east.times, altitude.times, altitude.values) if (
@@ -78,8 +81,11 @@ def _draw_path(axes: Any, flight: Flight) -> None:
     points = axes.scatter(east.values, north.values, c=colours, s=6, cmap='viridis')
     if len(east.values):
         axes.plot(east.values[0], north.values[0], 'o', color=_TARGET, label='start')
+        if route:
+            axes.plot(*zip(*route, strict=True), '--', color=_TARGET, label='route', zorder=0)
         axes.legend(loc='best', frameon=False)
-        axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
+        bar = axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
+        bar.formatter.set_useOffset(False)
     axes.set_aspect('equal', adjustable='datalim')
     axes.set_xlabel('east of the datum, m')
     axes.set_ylabel('north of the datum, m')
@@ -97,6 +103,7 @@ def _draw_response(axes: Any, flight: Flight, name: str, factor: float, label: s
             np.append(target.values, target.values[-1]) * factor, where='post', color=_TARGET,
             linestyle='--', label='target')
     axes.set_ylabel(label)
+    axes.ticklabel_format(useOffset=False)
     axes.grid(alpha=0.3)
     axes.legend(loc='best', frameon=False)
 
@@ -125,6 +132,8 @@ def _draw_latency(axes: Any, flight: Flight) -> None:
             drawn = True
     if drawn:
         axes.set_yscale('log')
-        axes.legend(loc='best', ncols=2, frameon=False)
+        axes.legend(loc='upper right', ncols=2, markerscale=5, borderpad=0.2)
     else:
-        axes.text(0.5, 0.5, 'stamps are simulated time', ha='center', transform=axes.transAxes)
+        axes.set(xticks=[], yticks=[], xlabel='')
+        axes.text(0.5, 0.5, 'unknown: stamps are simulated time', ha='center', va='center',
+                  transform=axes.transAxes)

@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import shutil
 import signal
 import subprocess
 import threading
-from typing import TextIO
+from typing import Any, TextIO
 
 _PATIENCE = 5.0
 
@@ -46,13 +46,8 @@ class Processes:
 
     def __exit__(self, *_: object) -> None:
         # A second signal must not leave some of them behind; each has its time to end.
-        handlers = {number: signal.signal(number, signal.SIG_IGN)
-                    for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with _signals(signal.SIG_IGN):
             self._end()
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
 
     def _end(self) -> None:
         for _name, process in reversed(self._running):
@@ -76,34 +71,21 @@ class Processes:
 
         It gets a process group of its own: Ctrl-C reaches it through __exit__ only, in order.
         """
-        path = shutil.which(executable)
-        if path is None:
-            raise FileNotFoundError(
-                f'{executable} is not on PATH; build the package and source its install space')
-        process = subprocess.Popen(
-            [path, *arguments], stdin=subprocess.DEVNULL, stdout=self._log,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ)
-        self._running.append((executable, process))
-        return process
+        return self._start(executable, arguments, self._log)
 
     def start_and_wait(
         self, executable: str, arguments: Sequence[str], timeout: float = 20.0
     ) -> str:
         """Start an executable and return its first line; RuntimeError if it ends without one."""
-        path = shutil.which(executable)
-        if path is None:
-            raise FileNotFoundError(
-                f'{executable} is not on PATH; build the package and source its install space')
-        process = subprocess.Popen(
-            [path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        self._running.append((executable, process))
+        process = self._start(executable, arguments, subprocess.PIPE)
         assert process.stdout is not None
         # A process that hangs at its start must not hang this one.
         watchdog = threading.Timer(timeout, process.kill)
         watchdog.start()
-        line = process.stdout.readline().strip()
-        watchdog.cancel()
+        try:
+            line = process.stdout.readline().strip()
+        finally:
+            watchdog.cancel()
         if not line or process.poll() not in (None, 0):
             raise RuntimeError(f'{executable} did not start: {line or "it printed nothing"}')
         copier = threading.Thread(target=self._copy, args=(process.stdout,), daemon=True)
@@ -111,15 +93,51 @@ class Processes:
         self._copiers.append(copier)
         return line
 
+    def _start(
+        self, executable: str, arguments: Sequence[str], output: TextIO | int | None
+    ) -> subprocess.Popen[str]:
+        path = shutil.which(executable)
+        if path is None:
+            raise FileNotFoundError(
+                f'{executable} is not on PATH; build the package and source its install space')
+        noted: list[int] = []
+        # A signal between starting it and noting that would leave it behind.
+        with _signals(lambda number, _: noted.append(number)):
+            process = subprocess.Popen(
+                [path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, text=True, start_new_session=True)
+            self._running.append((executable, process))
+        for number in noted:
+            signal.raise_signal(number)
+        return process
+
     def failed(self) -> str | None:
         """Return a sentence about a process that has ended although it should run."""
         for name, process in self._running:
             if process.poll() is not None:
-                return f'{name} ended with code {process.returncode}; see {self._log_path}'
+                return f'{name} ended with code {process.returncode}: {self._last_words(name)}'
         return None
+
+    def _last_words(self, name: str) -> str:
+        """Return the last that a node's logger said, or where to look."""
+        with open(self._log_path, encoding='utf-8') as log:
+            said = [line.split(f'{name}]: ', 1)[1] for line in log if f'{name}]: ' in line]
+        return said[-1].strip() if said else f'see {self._log_path}'
 
     def _copy(self, stream: TextIO) -> None:
         for line in stream:
             if self._log is None or self._log.closed:
                 return
             self._log.write(line)
+
+
+@contextmanager
+def _signals(handler: Callable[[int, Any], object] | signal.Handlers) -> Iterator[None]:
+    """Handle SIGINT and SIGTERM so while inside."""
+    before = {number: signal.signal(number, handler)
+              for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -17,11 +17,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,18 @@ RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
 _ANSWER_TIMEOUT = 10.0
+# A service's response is lost while it does not know of its client yet: then it is asked again.
+_ASK_AGAIN_AFTER = 1.0
+# Events that a busy machine makes later than this are said to be late.
+_LATE = 0.5
 # Telemetry that stays away for longer, without a scenario that wants it, ends the experiment.
 _LONGEST_SILENCE = 5.0
 # How long the flight waits for a message before it looks at the time.
 _TICK = 0.02
 _SURFACES = ('elevator', 'aileron', 'rudder')
 _IN_LOCKSTEP = (*_SURFACES, 'throttle')
+# A world in lockstep that has not gone on for so long has lost its command.
+_REPEAT_AFTER = 1.0
 # A new heading target is sent when it differs by more.
 _HEADING_STEP = 0.25 * DEGREE
 
@@ -67,8 +74,8 @@ class Run:
 
     In lockstep the autopilot's commands come on autopilot/controls, and are handed on when all
     that the scenario wants at their stamp has been done: so each run does the same at the same
-    frame. ``begin`` is the stamp of the scenario's time 0, ``flown`` how far it got (s), and
-    ``made`` the events that have been made.
+    frame, with one command for each. ``begin`` is the stamp of the scenario's time 0, ``flown``
+    how far it got (s), and ``made`` the events that have been made.
     """
 
     def __init__(
@@ -87,8 +94,10 @@ class Run:
             FlightControls, f'{namespace}/command/controls', 1)
         self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/autopilot/target', 1)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
-        self._simulator: Any = node.create_client(
-            SetParametersAtomically, f'{namespace}/simulator_node/set_parameters_atomically')
+        self._parameters: dict[str, Any] = {
+            name: node.create_client(
+                SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
+            for name in ('simulator_node', 'autopilot_node')}
         self._commands: deque[FlightControls] = deque()
         if lockstep:
             node.create_subscription(
@@ -104,6 +113,7 @@ class Run:
         self._silence_wanted = False
         self._heading = math.nan
         self._standing: dict[str, float] = {}
+        self._handed_on: tuple[float, FlightControls] | None = None
         self._phase = scenario.name
         self._frozen = False
 
@@ -123,9 +133,14 @@ class Run:
 
     def _wait_for_telemetry(self) -> None:
         counts = self._monitor.counts
-        if not self._monitor.wait_for(
-            lambda: all(counts[topic] for topic in _NEEDED), START_TIMEOUT
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._monitor.wait_for(
+            lambda: all(counts[topic] for topic in _NEEDED), _TICK
         ):
+            if failed := self._processes.failed():
+                raise ExperimentFailure(failed)
+            if time.monotonic() < deadline:
+                continue
             missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
             raise ExperimentFailure(
                 f'nothing arrived on {missing} within {START_TIMEOUT:.0f} s; {self._why()}')
@@ -146,6 +161,17 @@ class Run:
                 START_TIMEOUT,
             ):
                 raise ExperimentFailure(f'the recorder does not listen to {topic}; {self._why()}')
+        for publisher in (self._controls, self._targets):
+            if not self._monitor.wait_for(
+                lambda publisher=publisher: publisher.get_subscription_count(), START_TIMEOUT
+            ):
+                raise ExperimentFailure(f'nobody listens to {publisher.topic_name}; {self._why()}')
+        # Called once now, so that they answer at once when the scenario is at it.
+        self.call(self._engage, SetBool.Request(data=False), 'autopilot/engage')
+        if self._lockstep:
+            self._set('autopilot_node', [])
+        if self._scenario.needs_simulator():
+            self._set('simulator_node', [])
         with self._monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
         self._view.say(f'telemetry arrives on {", ".join(arrived)}')
@@ -181,55 +207,63 @@ class Run:
             self._hold(now)
             with monitor.arrived:
                 monitor.arrived.wait(_TICK)
-        self.flown = self._scenario.duration
-        self._judge_steps()
+        # What is due at the very end.
+        self._act(now)
 
     def _fly_in_lockstep(self) -> None:
         last = -math.inf
         while True:
-            stamp, command = self._next_turn(last)
+            stamp, command = self._next_turn()
             if math.isnan(self.begin):
                 self.begin = stamp
             if stamp > last:
                 last = stamp
-                if stamp >= self.begin + self._scenario.duration:
-                    self.flown = self._scenario.duration
-                    self._judge_steps()
-                    return
                 was_engaged = self._engaged
                 self._act(stamp)
+                if self.flown == self._scenario.duration:
+                    return
                 if self._engaged and not was_engaged:
                     # Then the autopilot commands at this stamp already.
                     continue
             if command is None:
                 command = self._own_command(stamp)
             self._standing = {name: getattr(command, name) for name in _IN_LOCKSTEP}
+            self._handed_on = stamp, command
             self._controls.publish(command)
 
-    def _next_turn(self, last: float) -> tuple[float, FlightControls | None]:
-        """Wait for what the world waits for: the autopilot's command, or ours before it flies."""
+    def _next_turn(self) -> tuple[float, FlightControls | None]:
+        """
+        Wait for what the world waits for; return its stamp.
+
+        With it comes the autopilot's command, or None while it does not fly.
+        """
+        monitor, stamps = self._monitor, self._monitor.stamps
+        done, command = self._handed_on or (-math.inf, None)
+
         def autopilot() -> bool:
+            # A command that was repeated has been handed on already.
+            while self._commands and stamp_of(self._commands[0]) <= done:
+                self._commands.popleft()
             return bool(self._commands) and (
                 'odom' not in stamps or stamps['odom'] >= stamp_of(self._commands[0]))
 
-        monitor, stamps, counts = self._monitor, self._monitor.stamps, self._monitor.counts
-        with monitor.arrived:
-            heard = counts['imu/data']
+        def vehicle() -> bool:
+            return stamps['imu/data'] > done and (
+                stamps.get('controls', -math.inf) >= stamps['imu/data'])
+
         waited = 0.0
-        while True:
-            if self._engaged:
-                if monitor.wait_for(autopilot, 1.0):
-                    command = self._commands.popleft()
-                    return stamp_of(command), command
-            elif monitor.wait_for(
-                # Repeated, as a command may get lost.
-                lambda: (stamps['imu/data'] > last or counts['imu/data'] > heard + 50)
-                and stamps.get('controls', -math.inf) >= stamps['imu/data'], 1.0
-            ):
-                return stamps['imu/data'], None
-            waited += 1.0
+        while not monitor.wait_for(autopilot if self._engaged else vehicle, _REPEAT_AFTER):
+            waited += _REPEAT_AFTER
             if waited >= _LONGEST_SILENCE or self._processes.failed():
                 raise ExperimentFailure(f'lockstep stands still; {self._why()}')
+            # A second command for one state would be taken as one for the next.
+            if command is not None and stamps['imu/data'] <= done:
+                self._controls.publish(command)
+        with monitor.arrived:
+            if self._engaged:
+                command = self._commands.popleft()
+                return stamp_of(command), command
+            return stamps['imu/data'], None
 
     def _on_command(self, command: FlightControls) -> None:
         with self._monitor.arrived:
@@ -261,9 +295,13 @@ class Run:
 
     def _act(self, now: float) -> None:
         """Do all that is due."""
-        self.flown = min(now - self.begin, self._scenario.duration)
+        over = now >= self.begin + self._scenario.duration
+        self.flown = self._scenario.duration if over else now - self.begin
         while self._events and self._events[0].at <= self.flown:
             event = self._events.popleft()
+            if self.flown - event.at > _LATE:
+                self._view.say(
+                    f'{self.flown:5.1f} s  {event}: {self.flown - event.at:.1f} s late')
             made = Made(event, self.flown, self._before(event))
             self._do(event, now)
             self.made.append(made)
@@ -284,7 +322,7 @@ class Run:
     def _do(self, event: Event, now: float) -> None:
         self._phase = str(event)
         if event.action == 'engage':
-            self._call_engage(event.value)
+            self._engage_autopilot(event.value, now)
         elif event.action == 'controls':
             self._held = event, now + event.lasts, self._monitor.last('pitch')
         elif event.action in ('target', 'change'):
@@ -295,7 +333,7 @@ class Run:
         elif event.action == 'autopilot_frozen':
             self._freeze_autopilot(event.value)
         else:
-            self._disturb(event)
+            self._disturb(event.action, event.value)
         if event.expect is None and event.action != 'controls':
             self._view.say(f'{self.flown:5.1f} s  {event}')
 
@@ -320,12 +358,16 @@ class Run:
         risen = (max(values, default=math.nan) - pitch) / DEGREE
         self._view.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
 
-    def _call_engage(self, on: bool) -> None:
+    def _engage_autopilot(self, on: bool, now: float) -> None:
         counts = self._monitor.counts
         before = counts['autopilot/active_target']
-        response = self._call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
-        if not response.success:
-            raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
+        if on and self._lockstep:
+            # It may be behind with what it has heard; so it is told at which stamp.
+            self._set('autopilot_node', [Parameter(name='engage_at', value=_double(now))])
+        else:
+            response = self.call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
+            if not response.success:
+                raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
         self._engaged = on
         if on and not self._monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
@@ -345,22 +387,21 @@ class Run:
         ):
             raise ExperimentFailure('the autopilot does not take its target')
 
-    def _disturb(self, event: Event) -> None:
+    def _disturb(self, name: str, value: bool | Sequence[float]) -> None:
         """Set a live parameter of simulator_node."""
-        value = ParameterValue()
-        if isinstance(event.value, bool):
-            value.type = ParameterType.PARAMETER_BOOL
-            value.bool_value = event.value
-        else:
-            value.type = ParameterType.PARAMETER_DOUBLE_ARRAY
-            value.double_array_value = list(event.value)
-        request = SetParametersAtomically.Request(
-            parameters=[Parameter(name=event.action, value=value)])
-        result = self._call(self._simulator, request, 'simulator_node').result
+        self._set('simulator_node', [Parameter(
+            name=name, value=_boolean(value) if isinstance(value, bool) else _doubles(value))])
+        if name == 'link_down':
+            self._silence_wanted = bool(value)
+
+    def _set(self, node: str, parameters: Sequence[Parameter]) -> None:
+        """Set live parameters of a node."""
+        result = self.call(
+            self._parameters[node], SetParametersAtomically.Request(parameters=parameters),
+            node).result
         if not result.successful:
-            raise ExperimentFailure(f'simulator_node refuses {event.action}: {result.reason}')
-        if event.action == 'link_down':
-            self._silence_wanted = event.value
+            raise ExperimentFailure(
+                f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
 
     def _freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, or let it go on: its commands stop coming."""
@@ -368,15 +409,18 @@ class Run:
         os.kill(self._autopilot_pid, signal.SIGSTOP if on else signal.SIGCONT)
         self._frozen = on
 
-    def _call(self, client: Any, request: Any, what: str) -> Any:
-        done = threading.Event()
+    def call(self, client: Any, request: Any, what: str) -> Any:
+        """Return the response to a request that may come twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
             raise ExperimentFailure(self._processes.failed() or f'{what} is not offered')
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: done.set())
-        if not done.wait(_ANSWER_TIMEOUT):
-            raise ExperimentFailure(self._processes.failed() or f'{what} does not answer')
-        return future.result()
+        answered = threading.Event()
+        futures = []
+        for _ in range(round(_ANSWER_TIMEOUT / _ASK_AGAIN_AFTER)):
+            futures.append(client.call_async(request))
+            futures[-1].add_done_callback(lambda _: answered.set())
+            if answered.wait(_ASK_AGAIN_AFTER):
+                return next(future.result() for future in futures if future.done())
+        raise ExperimentFailure(self._processes.failed() or f'{what} does not answer')
 
     def _follow(self, now: float) -> None:
         """Send the heading that the route wants."""
@@ -390,6 +434,8 @@ class Run:
         passed = len(self.guidance.passed)
         self._phase = f'leg {passed + 1} of the route'
         heading = self.guidance.heading(now - self.begin, east, north)
+        if self.guidance.done:
+            self._phase = 'the route is flown'
         if len(self.guidance.passed) > passed:
             _, across = self.guidance.passed[-1]
             self._view.say(
@@ -415,3 +461,16 @@ class Run:
                     {name: Series(np.asarray(times) - self.begin, np.asarray(values))}, made)))
             except ValueError as error:
                 self._view.say(str(error))
+
+
+def _boolean(value: bool) -> ParameterValue:
+    return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+
+
+def _double(value: float) -> ParameterValue:
+    return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+
+
+def _doubles(values: Sequence[float]) -> ParameterValue:
+    return ParameterValue(
+        type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(values))

@@ -152,6 +152,11 @@ class Scenario:
             f'{event.action} at {event.at:g} s' for event in self.events
             if event.action in REAL_TIME_ONLY]
 
+    def needs_controls(self) -> list[str]:
+        """Return which of its criteria are about controls as reported."""
+        return [criterion.name for criterion in self.criteria
+                if criterion.statistic and criterion.name in CONTROLS]
+
 
 def find(name: str, share: str) -> str:
     """Return the path of a scenario: a file, or a name in the folder ``share``/scenarios."""

@@ -88,6 +88,10 @@ def check(settings: Settings, scenario: Scenario) -> None:
             f'scenario {scenario.name} goes in real time only, for '
             f'{", ".join(scenario.needs_real_time())}: without commands and telemetry simulated '
             'time stands still')
+    if not settings.peer.reports_controls and scenario.needs_controls():
+        raise ScenarioError(
+            f'{settings.sim} does not report its controls, so scenario {scenario.name} cannot be '
+            f'judged by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
     if settings.lockstep and settings.speed != 1.0:
         raise ScenarioError('lockstep is as fast as it can be: leave out speed')
     if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):

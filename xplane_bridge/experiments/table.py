@@ -22,6 +22,7 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from typing import Any
 from xplane_bridge.experiments.verdict import UNITS
 
 SIMULATORS = ('xpc', 'xplane12', 'xplane6', 'fdmdata')
+INTERRUPTED = 130
 _BEGIN, _END = '<!-- table begin -->', '<!-- table end -->'
 
 
@@ -98,6 +100,21 @@ def put(document: str, text: str) -> str:
     return pattern.sub(lambda _: f'{_BEGIN}\n{text}\n{_END}', document, count=1)
 
 
+def _fly(command: Sequence[str]) -> tuple[int, str]:
+    """Return the exit code and the output of an experiment, which ends in its own way."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as flown:
+        try:
+            output, _ = flown.communicate()
+        except KeyboardInterrupt:
+            # Killed, it would leave its processes behind.
+            flown.send_signal(signal.SIGINT)
+            output, _ = flown.communicate()
+            return INTERRUPTED, output
+    return flown.returncode, output
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly, and write the table; 0 if all were flown, whatever their criteria say."""
     parser = argparse.ArgumentParser(prog='table', description=__doc__)
@@ -113,11 +130,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for sim in arguments.sim or SIMULATORS:
             print(f'{arguments.scenario} on {sim} ...', flush=True)
             prefix = os.path.join(folder, sim)
-            done = subprocess.run(
-                ['experiment', '--sim', sim, '--scenario', arguments.scenario, '--output', prefix],
-                check=False, capture_output=True, text=True)
+            code, output = _fly([
+                'experiment', '--sim', sim, '--scenario', arguments.scenario, '--output', prefix])
+            if code == INTERRUPTED:
+                print(f'interrupted; {arguments.document} is as it was')
+                return INTERRUPTED
             if not os.path.exists(f'{prefix}.json'):
-                print(done.stdout + done.stderr, file=sys.stderr)
+                print(output, file=sys.stderr)
                 return 1
             with open(f'{prefix}.json', encoding='utf-8') as stream:
                 results[sim] = json.load(stream)

@@ -36,11 +36,20 @@ UNITS = {'altitude': ('m', 1.0), 'heading': ('deg', DEGREE), 'airspeed': ('m/s',
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One criterion: what is demanded, what was found (NaN: it never happened), and whether."""
+    """
+    One criterion: what is demanded, what was found (NaN: it never happened), and whether.
+
+    ``form`` is how the value is shown.
+    """
 
     criterion: str
     value: float
     passed: bool
+    form: str = '{:.4g}'
+
+    def __str__(self) -> str:
+        found = 'never' if math.isnan(self.value) else self.form.format(self.value)
+        return f'{self.criterion}: {found}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +112,10 @@ def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
         Judgement(
             f'{event}: settles to +-{response.band / UNITS[step.quantity][1]:g} '
             f'{UNITS[step.quantity][0]} within {expect.settling:g} s',
-            response.settling, response.settling <= expect.settling),
+            response.settling, response.settling <= expect.settling, '{:.1f} s'),
         Judgement(
             f'{event}: overshoots by at most {expect.overshoot:.0%}',
-            response.overshoot, response.overshoot <= expect.overshoot),
+            response.overshoot, response.overshoot <= expect.overshoot, '{:.1%}'),
     ]
 
 

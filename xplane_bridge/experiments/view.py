@@ -40,8 +40,8 @@ class View:
         self._monitor = monitor
         self._live: Any = None
         self._drawn_at = 0.0
-        self._rates_at = time.monotonic()
-        self._rates_from = dict(monitor.counts)
+        self._rates_at = math.nan
+        self._rates_from: dict[str, int] = {}
         self._rates: dict[str, float] = {}
 
     def __enter__(self) -> View:
@@ -75,20 +75,20 @@ class View:
             last = {name: series.last for name, series in self._monitor.series.items()}
             last['latency'] = self._monitor.latency
             counts = dict(self._monitor.counts)
-        if now - self._rates_at >= 1.0:
+        if not now - self._rates_at < 1.0:
             self._rates = {
-                topic: (count - self._rates_from.get(topic, 0)) / (now - self._rates_at)
-                for topic, count in counts.items()
+                topic: (counts[topic] - count) / (now - self._rates_at)
+                for topic, count in self._rates_from.items()
             }
             self._rates_at, self._rates_from = now, counts
         if self._live is not None:
             self._live.update(self._panel(phase, progress, last))
         else:
             print(
-                f'{progress * 100.0:4.0f} %  {phase:<28} altitude {last["altitude"]:7.1f} m  '
+                f'{progress * 100.0:4.0f} %  altitude {last["altitude"]:7.1f} m  '
                 f'heading {last["heading"] / _DEGREE % 360.0:5.1f} deg  '
                 f'airspeed {last["airspeed"]:5.1f} m/s  roll {last["roll"] / _DEGREE:5.1f} deg  '
-                f'pitch {last["pitch"] / _DEGREE:5.1f} deg', flush=True)
+                f'pitch {last["pitch"] / _DEGREE:5.1f} deg  {phase}', flush=True)
 
     def _panel(self, phase: str, progress: float, last: dict[str, float]) -> Any:
         from rich.console import Group

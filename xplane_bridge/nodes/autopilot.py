@@ -51,6 +51,9 @@ class _OwnParameters(BaseParameters):
     """Parameters of autopilot_node, without the gains."""
 
     engage: bool = parameter(False, 'Engage as soon as telemetry arrives.')
+    engage_at: float = parameter(
+        math.nan, 'Stamp of imu/data, s, at which, or at the first one after which, it engages; '
+        'NaN is never.', live=True)
     altitude: float = parameter(
         math.nan, 'Target at engaging: metres above the WGS-84 ellipsoid, as in fix; NaN holds '
         'what is flown.')
@@ -93,6 +96,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._reported = Controls()
         self._engaged = False
         self._wants_to_engage = self.parameters.engage
+        self._engage_at = _at(self.parameters.engage_at)
         self._last: tuple[Measurement, int] | None = None
         self._updates = 0
         self._incomplete: dict[int, dict[str, Any]] = {}
@@ -126,8 +130,10 @@ class AutopilotNode(BridgeNode[Any]):
         """Nothing but topics was opened."""
 
     def changed(self, given: Any) -> None:
-        """Use new gains."""
+        """Use new gains, or engage at a new stamp."""
         self._law.gains = self._gains(given)
+        if given.engage_at != self.parameters.engage_at:
+            self._engage_at = _at(given.engage_at)
 
     @staticmethod
     def _gains(given: Any) -> Gains:
@@ -175,6 +181,8 @@ class AutopilotNode(BridgeNode[Any]):
             return
         stamp = _nanoseconds(message)
         last, self._last = self._last, (measurement, stamp)
+        if not self._engaged and stamp >= self._engage_at:
+            self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
             given = self.parameters
             self._engage(measurement, AutopilotTarget(
@@ -283,6 +291,11 @@ class AutopilotNode(BridgeNode[Any]):
 def _nanoseconds(message: Any) -> int:
     stamp = message.header.stamp
     return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+
+def _at(seconds: float) -> float:
+    """Return a stamp in nanoseconds, infinity for NaN."""
+    return math.inf if math.isnan(seconds) else round(seconds * 1e9)
 
 
 def main(args: Sequence[str] | None = None) -> int:

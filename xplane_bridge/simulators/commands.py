@@ -24,10 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TYPE_CHECKING, TypeAlias
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.world import World
 
 Phase: TypeAlias = Literal['once', 'begin', 'end']
 
@@ -44,18 +43,17 @@ _ENGINE_COMMANDS = 8
 class _Command:
     """What a button does when pressed, each second while held (by seconds), and when let go."""
 
-    press: Callable[[], None] | None = None
-    hold: Callable[[float], None] | None = None
-    release: Callable[[], None] | None = None
+    press: Callable[[], None] = lambda: None
+    hold: Callable[[float], None] = lambda _: None
+    release: Callable[[], None] = lambda: None
 
 
 class Commands:
-    """The commands of one world."""
+    """The commands of a world, which keeps those that are held."""
 
     def __init__(self, world: World) -> None:
         """Make the table."""
         self._world = world
-        self._held: set[str] = set()
         self._table = self._make_table()
 
     @property
@@ -72,25 +70,16 @@ class Commands:
         command = self._table.get(name)
         if command is None:
             return False
-        if phase != 'end' and name not in self._held:
-            if command.press:
-                command.press()
-            if command.hold:
-                command.hold(_STEP_TIME)
+        held = self._world.held
+        if phase != 'end' and name not in held:
+            command.press()
+            command.hold(_STEP_TIME)
         if phase == 'begin':
-            self._held.add(name)
+            held[name] = command.hold
         else:
-            self._held.discard(name)
-            if command.release:
-                command.release()
+            held.pop(name, None)
+            command.release()
         return True
-
-    def hold(self, seconds: float) -> None:
-        """Let the commands that are held act for some seconds."""
-        for name in sorted(self._held):
-            hold = self._table[name].hold
-            if hold:
-                hold(seconds)
 
     def _make_table(self) -> dict[str, _Command]:
         table = {'sim/none/none': _Command()}

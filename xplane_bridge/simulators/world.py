@@ -20,14 +20,13 @@ datarefs (datarefs.py) and commands (commands.py) are views of this. Time passes
 only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.commands import Commands
 from xplane_bridge.simulators.geometry import (
     euler_angles,
     LocalFrame,
@@ -110,7 +109,8 @@ class World:
         self.overrides = dict.fromkeys(OVERRIDES, 0)
         self.lights = dict.fromkeys(LIGHTS, 0)
         self.throttle_override = THROTTLE_OVERRIDE_RELEASE
-        self.commands = Commands(self)
+        # Commands that are held down, and what each does in the seconds that pass.
+        self.held: dict[str, Callable[[float], None]] = {}
         self._handles = [0.0] * THROTTLE_COUNT
         self._throttle_use = [0.0] * THROTTLE_COUNT
         self._handles[:aircraft.engine_count] = [e.throttle for e in aircraft.state.engines]
@@ -137,7 +137,8 @@ class World:
         self.frame_period = 0.0 if self.paused else frame_seconds * self.sim_speed
         if self.frame_period == 0.0:
             return
-        self.commands.hold(frame_seconds)
+        for name in sorted(self.held):
+            self.held[name](frame_seconds)
         self.total_running_time += self.frame_period
         self.flight_time += self.frame_period
         self.zulu_time = (self.zulu_time + self.frame_period) % _DAY

@@ -25,7 +25,7 @@ from struct import Struct
 from typing import TypeAlias
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.simulators.commands import Phase
+from xplane_bridge.simulators.commands import Commands, Phase
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
@@ -116,6 +116,7 @@ class XpcPlugin:
         self.next_beacon: float | None = (
             started + BEACON_PERIOD if self.generation.beacon else None)
         self._port = port
+        self._commands = Commands(world)
         self._flight = Flight(world, store, self.generation)
         self._buffer = ReceiveBuffer()
         self._connections: dict[Address, _Connection] = {}
@@ -277,7 +278,7 @@ class XpcPlugin:
             offset = start + buffer[offset]
             if offset > size:
                 return
-            self.world.commands.run(buffer.string(start, offset - start), phase)
+            self._commands.run(buffer.string(start, offset - start), phase)
 
     # Terrain
 
@@ -310,7 +311,7 @@ class XpcPlugin:
             return
         key, = buffer.unpack(_VIEW, 5)
         if key == _PAUSE_KEY:
-            self.world.commands.run('sim/operation/pause_toggle')
+            self._commands.run('sim/operation/pause_toggle')
         if not xpc.View.FORWARD <= key <= xpc.View.FULL_SCREEN:
             return
         camera = None

@@ -30,6 +30,7 @@ from typing import Any
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp.data import ByteOrder
+from xplane_bridge.simulators.commands import Commands
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
 from xplane_bridge.simulators.world import World
@@ -90,6 +91,7 @@ class XPlane:
             started + BEACON_PERIOD if version >= _FIRST_WITH_DATAREFS else None)
         self._store = (
             DatarefStore(world, version) if version >= _FIRST_WITH_DATAREFS else None)
+        self._commands = Commands(world)
         self._port = port
         self._data_rate = data_rate
         self._layout = wire.default_layout(version, 'peer', byte_order=byte_order)
@@ -155,7 +157,6 @@ class XPlane:
         self, store: DatarefStore, message: wire.Message, sender: Address
     ) -> bool:
         """Handle what X-Plane 10 and later know; tell whether it has a meaning here."""
-        world = self.world
         if isinstance(message, wire.RrefRequest):
             self._subscribe(store, message, sender)
         elif isinstance(message, wire.RposRequest):
@@ -167,14 +168,14 @@ class XPlane:
             name, element = _element(message.dataref)
             store.write(name, [message.value], element)
         elif isinstance(message, wire.Cmnd):
-            world.commands.run(message.command)
+            self._commands.run(message.command)
         elif isinstance(message, wire.Vehx) or (
                 isinstance(message, wire.Vehs) and self.version >= _FIRST_WITH_VEHS):
             return self._place(message)
         elif isinstance(message, wire.Prel) and message.type_start == _BY_POSITION:
             return self._start_flight(message)
         elif isinstance(message, wire.Rese):
-            world.commands.run('sim/operation/fix_all_systems')
+            self._commands.run('sim/operation/fix_all_systems')
         else:
             return False
         return True
