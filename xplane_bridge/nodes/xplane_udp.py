@@ -244,9 +244,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def close(self) -> None:
         """Close the sockets and join the thread, once what is owed has left at its pace."""
-        deadline = time.monotonic() + (0.0 if self.parameters.capture_file else _FAREWELL)
-        while not self.session.drained and time.monotonic() < deadline:
-            time.sleep(0.005)
+        if isinstance(self.link, UdpLoop):
+            self.link.wait_for(lambda: self.session.drained, _FAREWELL)
         self.link.call(self.session.flush)
         self.link.close()
         self.gate.watchdog.close()
