@@ -271,8 +271,12 @@ def test_acceleration_as_specific_force(ros):
         ros.subscribe(Imu, 'imu/data')
         ros.start(XplaneUdpNode, version='12', specific_force='acceleration',
                   **server.parameters)
+        ros.subscribe(DiagnosticArray, '/diagnostics')
         up = ros.next('imu/data', 5).linear_acceleration.z
         assert up == pytest.approx(9.81, abs=1.0)
+        ros.wait_for(lambda: (found := ros.diagnostics('telemetry')) and
+                     found[2]['g loads against acceleration, m/s^2'], 'both to be compared')
+        assert float(ros.diagnostics('telemetry')[2]['g loads against acceleration, m/s^2']) < 0.1
 
 
 def test_simulator_time_stands_still_in_a_pause(ros):
@@ -593,7 +597,11 @@ def test_frozen_x_plane_goes_on(ros):
         ros.next('fix', 3)
 
 
-def test_discovered_x_plane_is_followed(ros):
+def test_discovered_x_plane_is_followed(ros, monkeypatch):
+    # On a port of its own: any other simulator on this machine would be discovered too.
+    port = free_port()
+    for module in ('protocols.xplane_udp', 'simulators.xplane_udp.face'):
+        monkeypatch.setattr(f'xplane_bridge.{module}.BEACON_PORT', port)
     ros.subscribe(NavSatFix, 'fix')
     node = ros.start(XplaneUdpNode, discover=True, data_port=free_port())
     assert node.session.peer_state.name == 'SEARCHING'

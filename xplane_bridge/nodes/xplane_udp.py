@@ -219,7 +219,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self.last_state: VehicleState | None = None
         self._last_update = 0.0
         self._incomplete = 0
-        self._force_difference: float | None = None
+        self._last_telemetry: tuple[Any, ...] | None = None
         self._seen = (time.monotonic(), 0)
         self.link.start()
 
@@ -420,8 +420,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         state = xplane.own_state(
             position, (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), rows,
             by_acceleration=self.parameters.specific_force == 'acceleration')
+        self._last_telemetry = position, state, rows
         self._publish(state, stamp_ns)
-        self._force_difference = xplane.force_difference(position, state, rows)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
         if state is None:
@@ -483,6 +483,13 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     # Diagnostics.
 
+    def _force_difference(self) -> str:
+        """Return how far the two ways to the specific force are apart."""
+        if self._last_telemetry is None:
+            return ''
+        difference = xplane.force_difference(*self._last_telemetry)
+        return '' if difference is None else f'{difference:.3f}'
+
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, peer and telemetry."""
         now = time.monotonic()
@@ -536,8 +543,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('rows that do not come', ', '.join(map(str, missing)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
                     ('not finite, dropped', str(self._incomplete)),
-                    ('g loads against acceleration, m/s^2',
-                     '' if self._force_difference is None else f'{self._force_difference:.3f}'),
+                    ('g loads against acceleration, m/s^2', self._force_difference()),
                 ),
             ),
             Status(
