@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import socket
@@ -33,7 +33,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
-from xplane_bridge.nodes.datagrams import link_status, Reads
+from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
@@ -213,10 +213,10 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._rows_publisher = self.make_publisher(DataRows, 'data_rows')
-        self._reads = Reads(self)
-        self._commands = XplaneUdpCommands(self, undulation)
+        self._commands = XplaneUdpCommands(
+            self, self.session, self.link, undulation, lambda: self._last_state)
         self._places = _places(given.number or VERSIONS[-1])
-        self.last_state: VehicleState | None = None
+        self._last_state: VehicleState | None = None
         self._last_update = 0.0
         self._incomplete = 0
         self._last_telemetry: tuple[Any, ...] | None = None
@@ -364,7 +364,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
         elif isinstance(event, ReadDone):
-            self._reads.end(event)
+            self._commands.finish(event)
         elif isinstance(event, BeaconHeard):
             # Without a socket it comes from a capture, and is of the peer that was given.
             sender = '' if self._beacon_socket is None else self._beacon_socket.last_sender
@@ -429,7 +429,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             return
         if self._simulator_clock is not None:
             stamp_ns = self._simulator_clock.advance(state.time, state.paused)
-        self.last_state = state
+        self._last_state = state
         self.vehicle.publish(state, stamp_ns)
         self._last_update = time.monotonic()
 
@@ -463,23 +463,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         message.rows = array('I', [segment.index for segment in segments])
         message.values = values
         self._rows_publisher.publish(message)
-
-    # For commands and services: these run in the executor.
-
-    def send(self, message: xplane_udp.Message) -> None:
-        """Send a command that has no reply. Raises ValueError with a sentence."""
-        self.link.call(self.session.send, message)
-
-    async def read(
-        self, ask: Callable[..., int], *arguments: Any
-    ) -> tuple[float | None, ...]:
-        """
-        Begin a read of the session by ``ask(*arguments, now)`` and wait for its end.
-
-        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
-        """
-        done: ReadDone = await self._reads.wait(self.link.call, ask, *arguments)
-        return done.values
 
     # Diagnostics.
 
