@@ -664,6 +664,16 @@ def test_diagnostics_say_what_to_check_when_nothing_comes(ros):
     assert ros.diagnostics('telemetry')[1] == 'nothing arrives'
 
 
+@pytest.mark.parametrize(('byte_order', 'advised'), [('auto', True), ('big', False)])
+def test_old_mac_that_sends_nothing_is_thought_of(ros, byte_order, advised):
+    ros.subscribe(DiagnosticArray, '/diagnostics')
+    ros.start(XplaneUdpNode, version='9', port=free_port(), data_port=free_port(),
+              byte_order=byte_order)
+    ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
+                 found[2]['state'] == 'away', 'the silence')
+    assert ('byte_order: big' in ros.diagnostics('peer')[1]) == advised
+
+
 def test_rows_sent_elsewhere_are_named(ros):
     with flying(9) as server:
         ros.subscribe(DiagnosticArray, '/diagnostics')

@@ -65,6 +65,9 @@ from xplane_bridge.sessions.xplane_udp import (
 
 _FIRST_WITH_DATAREFS = 10
 
+# These have Macs with the other byte order, and no byte in what is sent that names the order.
+_WITHOUT_PLATFORM = (7, 8, 9)
+
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
 
@@ -396,6 +399,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if not self.session.uses_datarefs:
             hint += (f"; and that X-Plane's data output goes to this computer's port "
                      f'{given.data_port} (for 6 to 8 its settings say where)')
+            if self.session.version in _WITHOUT_PLATFORM and given.byte_order == 'auto':
+                hint += '; X-Plane on an old Mac that sends no row yet needs byte_order: big'
             if self.session.version is None:
                 hint += '; X-Plane 6 to 9 is known by the rows it sends, so tick some, or give ' \
                         'the parameter version'
