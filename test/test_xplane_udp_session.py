@@ -233,9 +233,10 @@ def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
     assert 15 <= len(late) / 4.0 <= 25
 
 
-def test_peer_that_sends_one_dataref_a_datagram_is_understood_at_the_rate_asked_for():
+@pytest.mark.parametrize('most', [1, 3])
+def test_peer_that_sends_few_datarefs_a_datagram_is_understood_at_the_rate_asked_for(most):
     peer = XPlane(12)
-    peer.most = 1
+    peer.most = most
     run = Run(peer, version=12, rate=20.0).start().run(6.0)
     late = run.of(Telemetry)
     assert 60 <= len(late) <= 120
@@ -243,6 +244,7 @@ def test_peer_that_sends_one_dataref_a_datagram_is_understood_at_the_rate_asked_
         assert event.pose.lat == event.values[0] == latitude(event.values[3])
     assert not run.session.every_frame
     assert {rate for _, rate, _ in peer.rref.values()} == {20}
+    assert peer.rpos['telemetry'][0] == 20
 
 
 def test_restarted_x_plane_is_subscribed_anew():

@@ -56,6 +56,7 @@ class Aircraft:
         self._rate = rate
         self._version = version
         self._statistics = statistics
+        self._pose_changed = False
         self._pose: RposReply | None = None
         self._values: tuple[float | None, ...] | None = None
         self._disagreements = 0
@@ -71,6 +72,7 @@ class Aircraft:
 
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
+        self._pose_changed = False
         return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
 
     def forget(self) -> None:
@@ -81,7 +83,9 @@ class Aircraft:
 
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
         """Take a pose; return the telemetry that it completes."""
-        self.pose_at = now
+        # What still comes at an old rate is no answer to the new request.
+        if not self._pose_changed:
+            self.pose_at = now
         self._pose = pose
         return self._join(now)
 
@@ -126,6 +130,7 @@ class Aircraft:
     def _change_frequency(self, frequency: int, now: float) -> None:
         self.state.change_frequency(frequency, now)
         self.pose_at = None
+        self._pose_changed = True
 
     def _join(self, now: float) -> Telemetry | None:
         if self._pose is None or self._values is None:
