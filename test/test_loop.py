@@ -187,6 +187,13 @@ def test_call_hands_out_the_events_that_it_causes(rig):
     assert rig.event() == 'changed'
 
 
+def test_waiting_for_the_session_ends_when_a_poll_has_made_it_so(rig):
+    rig.session.deadline = time.monotonic() + 0.05
+    rig.loop.start()
+    assert rig.loop.wait_for(lambda: rig.session.deadline is None, DEADLINE)
+    assert not rig.loop.wait_for(lambda: False, 0.01)
+
+
 def test_idle_loop_sleeps(rig):
     rig.loop.start()
     rig.loop.call(rig.session.send, 'a', b'x')

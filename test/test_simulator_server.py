@@ -290,12 +290,12 @@ def test_a_request_that_crashes_ends_the_server(client):
 def test_the_beacon_is_heard_on_this_machine():
     face = udp_face(beacon_interfaces=('127.0.0.1',))
     listener = UdpSocket(('', 49710), group='239.255.1.1')
+    begin = time.monotonic()
     try:
         with running(face) as server:
             server.freeze()     # it goes on while nothing is answered
             port = face.endpoint.address[1]
             expected = b'BECN\0' + struct.pack('<HI', port, 12100) + b'1.3-rc.1' + bytes(8)
-            begin = time.monotonic()
             heard = None
             while heard is None and time.monotonic() - begin < DEADLINE:
                 select.select([listener], [], [], 0.1)

@@ -271,8 +271,12 @@ def test_acceleration_as_specific_force(ros):
         ros.subscribe(Imu, 'imu/data')
         ros.start(XplaneUdpNode, version='12', specific_force='acceleration',
                   **server.parameters)
+        ros.subscribe(DiagnosticArray, '/diagnostics')
         up = ros.next('imu/data', 5).linear_acceleration.z
         assert up == pytest.approx(9.81, abs=1.0)
+        ros.wait_for(lambda: (found := ros.diagnostics('telemetry')) and
+                     found[2]['g loads against acceleration, m/s^2'], 'both to be compared')
+        assert float(ros.diagnostics('telemetry')[2]['g loads against acceleration, m/s^2']) < 0.1
 
 
 def test_simulator_time_stands_still_in_a_pause(ros):
@@ -593,7 +597,11 @@ def test_frozen_x_plane_goes_on(ros):
         ros.next('fix', 3)
 
 
-def test_discovered_x_plane_is_followed(ros):
+def test_discovered_x_plane_is_followed(ros, monkeypatch):
+    # On a port of its own: any other simulator on this machine would be discovered too.
+    port = free_port()
+    for module in ('protocols.xplane_udp', 'simulators.xplane_udp.face'):
+        monkeypatch.setattr(f'xplane_bridge.{module}.BEACON_PORT', port)
     ros.subscribe(NavSatFix, 'fix')
     node = ros.start(XplaneUdpNode, discover=True, data_port=free_port())
     assert node.session.peer_state.name == 'SEARCHING'
@@ -631,7 +639,8 @@ def test_port_in_use_stops_configuring(ros):
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
-    ({'version': '5'}, 'version'),
+    ({'version': '5'}, "'5' is none of auto, 6,"),
+    ({'version': 13}, "'13' is none of auto, 6,"),
     ({'version': '6', 'discover': True}, 'no beacon'),
     ({'version': '9', 'datarefs': ['a']}, 'sends rows only'),
     ({'data_rows': [-1]}, 'no row number'),
@@ -654,6 +663,16 @@ def test_diagnostics_say_what_to_check_when_nothing_comes(ros):
     message = ros.diagnostics('peer')[1]
     assert f'port {data_port}' in message and 'firewall' in message
     assert ros.diagnostics('telemetry')[1] == 'nothing arrives'
+
+
+@pytest.mark.parametrize(('byte_order', 'advised'), [('auto', True), ('big', False)])
+def test_old_mac_that_sends_nothing_is_thought_of(ros, byte_order, advised):
+    ros.subscribe(DiagnosticArray, '/diagnostics')
+    ros.start(XplaneUdpNode, version='9', port=free_port(), data_port=free_port(),
+              byte_order=byte_order)
+    ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
+                 found[2]['state'] == 'away', 'the silence')
+    assert ('byte_order: big' in ros.diagnostics('peer')[1]) == advised
 
 
 def test_rows_sent_elsewhere_are_named(ros):

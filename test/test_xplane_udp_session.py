@@ -65,6 +65,7 @@ class XPlane:
         if version >= 11:
             self.values[INTERNAL] = lambda: version * 10000.0 + 1
         self.on = True
+        self.most = 183
         self.frame = 0
         self.received = []
         self.times = []
@@ -122,9 +123,9 @@ class XPlane:
             values = [(index, self.values[entry[0]]())
                       for (owner, index), entry in self.rref.items()
                       if owner == channel and self.due(entry, entry[1], now)]
-            for start in range(0, len(values), 183):
+            for start in range(0, len(values), self.most):
                 yield channel, b'RREF,' + b''.join(
-                    struct.pack('<if', *value) for value in values[start:start + 183])
+                    struct.pack('<if', *value) for value in values[start:start + self.most])
         if self.rows and self.target and self.frame % 2:
             body = b''.join(
                 struct.pack('<i8f', row, *[float(self.frame)] * 8) for row in sorted(self.rows))
@@ -230,6 +231,20 @@ def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
         assert event.pose.lat == event.values[0] == latitude(event.values[3])
     # Still at the rate asked for.
     assert 15 <= len(late) / 4.0 <= 25
+
+
+@pytest.mark.parametrize('most', [1, 3])
+def test_peer_that_sends_few_datarefs_a_datagram_is_understood_at_the_rate_asked_for(most):
+    peer = XPlane(12)
+    peer.most = most
+    run = Run(peer, version=12, rate=20.0).start().run(6.0)
+    late = run.of(Telemetry)
+    assert 60 <= len(late) <= 120
+    for event in late:
+        assert event.pose.lat == event.values[0] == latitude(event.values[3])
+    assert not run.session.every_frame
+    assert {rate for _, rate, _ in peer.rref.values()} == {20}
+    assert peer.rpos['telemetry'][0] == 20
 
 
 def test_restarted_x_plane_is_subscribed_anew():

@@ -279,6 +279,14 @@ def test_v6_rows_in_their_frame(world):
         property_of(world, f'velocities/{name}-rad_sec') for name in 'qpr'], abs=1e-6)
 
 
+@pytest.mark.parametrize('version', [8, 9, 10, 11, 12])
+def test_engine_speed_is_row_37_since_8(world, version):
+    xplane = XPlane(world, version, data_target=TARGET)
+    xplane.handle(b'DSEL\0' + struct.pack('<i', 37), CLIENT)
+    assert rows_of(seconds(xplane)[0][0], 5)[37][0] == pytest.approx(
+        property_of(world, 'propulsion/engine/engine-rpm'))
+
+
 def test_mac_of_6_is_big_endian(world):
     xplane = XPlane(world, 6, byte_order='big', data_target=TARGET)
     xplane.handle(b'DSEL\0' + b'1' + struct.pack('>i', 17) + b'1', CLIENT)

@@ -184,6 +184,7 @@ class UdpLoop(SessionLoop):
         name: str = 'link',
     ) -> None:
         super().__init__(session, on_event, on_failure, name)
+        self._transmitted = threading.Condition(self.lock)
         self._open_channel = open_channel
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
@@ -203,6 +204,11 @@ class UdpLoop(SessionLoop):
                 _add_counters(total, part)
             return total
 
+    def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Wait until the session is as ``condition`` asks; it is looked at after each poll()."""
+        with self._transmitted:
+            return self._transmitted.wait_for(condition, timeout)
+
     # The lock is held in these.
 
     def _transmit(self, now: float) -> list[Exception]:
@@ -221,6 +227,7 @@ class UdpLoop(SessionLoop):
                     failures.append(error)
                     continue
             self._links[channel].send(data)
+        self._transmitted.notify_all()
         return failures
 
     def _disconnect(self) -> None:

@@ -189,7 +189,7 @@ def _checked(item: Field[Any], value: Any) -> Any:
             raise BadParameterError(f'parameter {name}: expected a whole number, got {value!r}')
     elif str(value) in meta['choices']:
         value = str(value)
-    elif not isinstance(value, str):
+    elif not isinstance(value, str) and not meta['choices']:
         raise BadParameterError(f'parameter {name}: expected a text, got {value!r}')
     if meta['choices'] and value not in meta['choices']:
         raise BadParameterError(

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import time
@@ -31,7 +31,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
-from xplane_bridge.nodes.datagrams import link_status, Reads
+from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     ALL_BUT_FIX,
@@ -175,8 +175,8 @@ class XpcNode(BridgeNode[XpcParameters]):
             self.gates[number] = self._make_gate(number, prefix)
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
-        self._reads = Reads(self)
-        self._commands = XpcCommands(self, undulation)
+        self._commands = XpcCommands(
+            self, self.session, self.link, undulation, self.last_state, self.local_origin)
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
         self._incomplete = 0
@@ -250,7 +250,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
         elif isinstance(event, ReadDone):
-            self._reads.end(event)
+            self._commands.finish(event)
         elif isinstance(event, PeerChanged):
             log = self.get_logger()
             if event.state is PeerState.ANSWERING:
@@ -312,19 +312,6 @@ class XpcNode(BridgeNode[XpcParameters]):
         for _, event in self._last.values():
             return xplane.origin(event.aircraft, event.values)
         return None
-
-    def send(self, message: xpc.Request) -> None:
-        """Send a command that has no reply. Raises ValueError with a sentence."""
-        self.link.call(self.session.send, message)
-
-    async def read(self, ask: Callable[..., int], *arguments: Any) -> tuple[xpc.Reply, ...]:
-        """
-        Begin a read of the session by ``ask(*arguments, now)`` and wait for its end.
-
-        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
-        """
-        done: ReadDone = await self._reads.wait(self.link.call, ask, *arguments)
-        return done.replies
 
     # Diagnostics.
 

@@ -17,9 +17,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
@@ -27,6 +27,7 @@ from xplane_bridge.conversions import frames, xplane
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -35,7 +36,10 @@ from xplane_bridge.msg import (
     ScreenText,
     Waypoints,
 )
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.datagrams import Reads
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import ReadDone, XpcSession
 from xplane_bridge.srv import (
     GetDatarefs,
     GetTerrain,
@@ -43,9 +47,6 @@ from xplane_bridge.srv import (
     RunCommand,
     SetDatarefs,
 )
-
-if TYPE_CHECKING:
-    from xplane_bridge.nodes.xpc import XpcNode
 
 # Commands that may come in a row, each of which counts.
 _DEPTH = 10
@@ -63,11 +64,25 @@ _ACTIONS = {
 
 
 class XpcCommands:
-    """Subscriptions and services of one xpc_node; each checks, converts and sends."""
+    """
+    Subscriptions and services of one xpc_node; each checks, converts and sends.
 
-    def __init__(self, node: XpcNode, undulation: Undulation) -> None:
+    ``last_state(aircraft)`` tells what is flown, ``local_origin()`` where X-Plane's local axes
+    have their origin (deg), both None as long as that is not known.
+    """
+
+    def __init__(
+        self, node: BridgeNode, session: XpcSession, link: SessionLoop, undulation: Undulation,
+        last_state: Callable[[int], VehicleState | None],
+        local_origin: Callable[[], tuple[float, float] | None],
+    ) -> None:
         self._node = node
+        self._session = session
+        self._link = link
         self._undulation = undulation
+        self._last_state = last_state
+        self._local_origin = local_origin
+        self._reads = Reads(node)
         for number in node.parameters.aircraft:
             self._for_aircraft(number)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
@@ -87,24 +102,36 @@ class XpcCommands:
         prefix = f'aircraft_{number}/'
 
         def place(message: AircraftPose) -> None:
-            self._node.send(self._position(xpc.Position, number, message))
+            self._send(self._position(xpc.Position, number, message))
 
         def pause(request: SetBool.Request, response: SetBool.Response) -> None:
             base = (
                 xpc.SimulationOp.PAUSE_AIRCRAFT if request.data
                 else xpc.SimulationOp.RUN_AIRCRAFT
             )
-            self._node.send(xpc.Simulation(base + number))
+            self._send(xpc.Simulation(base + number))
             _sent(response)
 
         self._node.make_command(
             AircraftPose, f'{prefix if number else ""}command/pose', place)
         self._node.make_service(SetBool, f'{prefix}pause', pause)
 
+    def finish(self, event: ReadDone) -> None:
+        """End the read whose end this is; for the link's thread."""
+        self._reads.end(event)
+
+    def _send(self, message: xpc.Request) -> None:
+        self._link.call(self._session.send, message)
+
+    async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[xpc.Reply, ...]:
+        """Read by ``ask(wanted, now)``, while the executor goes on; ValueError if it fails."""
+        done: ReadDone = await self._reads.wait(self._link.call, ask, wanted)
+        return done.replies
+
     # Topics.
 
     def _datarefs(self, message: Datarefs) -> None:
-        self._node.send(xpc.SetDatarefs(_items(message.names, message.sizes, message.values)))
+        self._send(xpc.SetDatarefs(_items(message.names, message.sizes, message.values)))
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
@@ -112,13 +139,13 @@ class XpcCommands:
             raise ValueError(
                 f'{count} rows need {8 * count} values, got {len(message.values)}')
         values = [xpc.LEAVE if math.isnan(value) else value for value in message.values]
-        self._node.send(xpc.DataRows(tuple(
+        self._send(xpc.DataRows(tuple(
             (row, *values[8 * place:8 * place + 8])
             for place, row in enumerate(message.rows)
         )))
 
     def _text(self, message: ScreenText) -> None:
-        self._node.send(xpc.Text(message.x, message.y, message.text))
+        self._send(xpc.Text(message.x, message.y, message.text))
 
     def _view(self, message: CameraView) -> None:
         # The plugin presses other keys too, X-Plane's pause among them.
@@ -126,7 +153,7 @@ class XpcCommands:
             raise ValueError(
                 f'view {message.view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
         camera = _camera(message) if message.place_camera else None
-        self._node.send(xpc.SetView(message.view, camera))
+        self._send(xpc.SetView(message.view, camera))
 
     def _waypoints(self, message: Waypoints) -> None:
         columns = (message.latitude, message.longitude, message.altitude)
@@ -134,7 +161,7 @@ class XpcCommands:
             raise ValueError(
                 'latitude, longitude and altitude must have one value a point, got '
                 + ', '.join(str(len(column)) for column in columns))
-        self._node.send(xpc.Waypoints(
+        self._send(xpc.Waypoints(
             message.operation, tuple(zip(*columns, strict=True))))
 
     # Services.
@@ -153,7 +180,7 @@ class XpcCommands:
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
         items = _items(request.names, request.sizes, request.values)
-        self._node.send(xpc.SetDatarefs(items))
+        self._send(xpc.SetDatarefs(items))
         rows = await self._read_datarefs(request.names)
         wrong = []
         for (name, wanted), row in zip(items, rows, strict=True):
@@ -170,7 +197,7 @@ class XpcCommands:
         response.message = '; '.join(wrong)
 
     async def _read_datarefs(self, names: Sequence[str]) -> list[tuple[float, ...]]:
-        replies = await self._node.read(self._node.session.read_datarefs, names)
+        replies = await self._read(self._session.read_datarefs, names)
         return [row for reply in replies for row in reply.rows]
 
     def _run_command(
@@ -178,7 +205,7 @@ class XpcCommands:
     ) -> None:
         if request.action not in _ACTIONS:
             raise ValueError(f'action {request.action} is none of ONCE, BEGIN, END')
-        self._node.send(_ACTIONS[request.action]((request.name,)))
+        self._send(_ACTIONS[request.action]((request.name,)))
         _sent(response)
 
     async def _get_terrain(
@@ -200,11 +227,11 @@ class XpcCommands:
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
         op = xpc.SimulationOp.PAUSE if request.data else xpc.SimulationOp.RUN
-        self._node.send(xpc.Simulation(op))
+        self._send(xpc.Simulation(op))
         _sent(response)
 
     def _toggle_pause(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self._node.send(xpc.Simulation(xpc.SimulationOp.TOGGLE))
+        self._send(xpc.Simulation(xpc.SimulationOp.TOGGLE))
         _sent(response)
 
     # Conversions.
@@ -217,7 +244,7 @@ class XpcCommands:
         }
         latitude, longitude, altitude = (
             given[name] for name in ('latitude', 'longitude', 'altitude'))
-        state = self._node.last_state(number)
+        state = self._last_state(number)
         place = None
         if latitude is not None and longitude is not None:
             place = latitude, longitude
@@ -242,7 +269,7 @@ class XpcCommands:
 
         Those that are not given stay as they are, so the aircraft's own take part.
         """
-        origin = self._node.local_origin()
+        origin = self._local_origin()
         if origin is None or state is None or state.orientation is None:
             return angles
         own = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
@@ -260,7 +287,7 @@ class XpcCommands:
         return ellipsoid_to_msl(altitude, self._undulation.height_m(latitude, longitude))
 
     async def _probe(self, wanted: xpc.GetTerrain | xpc.PlaceAndProbe) -> xpc.Terrain:
-        (terrain,) = await self._node.read(self._node.session.read_terrain, wanted)
+        (terrain,) = await self._read(self._session.read_terrain, wanted)
         if terrain.status != xpc.TerrainStatus.HIT:
             raise ValueError(
                 'the probe found no terrain there'
@@ -275,7 +302,7 @@ class XpcCommands:
         response.altitude = msl_to_ellipsoid(
             terrain.alt, self._undulation.height_m(terrain.lat, terrain.lon))
         place = terrain.lat, terrain.lon
-        turn = frames.enu_to_enu_rotation(*(self._node.local_origin() or place), *place)
+        turn = frames.enu_to_enu_rotation(*(self._local_origin() or place), *place)
         normal, velocity = response.normal, response.velocity
         normal.x, normal.y, normal.z = frames.rotate(
             turn, frames.opengl_to_enu(terrain.normal))

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import socket
@@ -33,7 +33,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock
-from xplane_bridge.nodes.datagrams import link_status, Reads
+from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
@@ -64,6 +64,9 @@ from xplane_bridge.sessions.xplane_udp import (
 )
 
 _FIRST_WITH_DATAREFS = 10
+
+# These have Macs with the other byte order, and no byte in what is sent that names the order.
+_WITHOUT_PLATFORM = (7, 8, 9)
 
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
@@ -213,13 +216,13 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._rows_publisher = self.make_publisher(DataRows, 'data_rows')
-        self._reads = Reads(self)
-        self._commands = XplaneUdpCommands(self, undulation)
+        self._commands = XplaneUdpCommands(
+            self, self.session, self.link, undulation, lambda: self._last_state)
         self._places = _places(given.number or VERSIONS[-1])
-        self.last_state: VehicleState | None = None
+        self._last_state: VehicleState | None = None
         self._last_update = 0.0
         self._incomplete = 0
-        self._force_difference: float | None = None
+        self._last_telemetry: tuple[Any, ...] | None = None
         self._seen = (time.monotonic(), 0)
         self.link.start()
 
@@ -244,9 +247,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def close(self) -> None:
         """Close the sockets and join the thread, once what is owed has left at its pace."""
-        deadline = time.monotonic() + (0.0 if self.parameters.capture_file else _FAREWELL)
-        while not self.session.drained and time.monotonic() < deadline:
-            time.sleep(0.005)
+        if isinstance(self.link, UdpLoop):
+            self.link.wait_for(lambda: self.session.drained, _FAREWELL)
         self.link.call(self.session.flush)
         self.link.close()
         self.gate.watchdog.close()
@@ -365,7 +367,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
         elif isinstance(event, ReadDone):
-            self._reads.end(event)
+            self._commands.finish(event)
         elif isinstance(event, BeaconHeard):
             # Without a socket it comes from a capture, and is of the peer that was given.
             sender = '' if self._beacon_socket is None else self._beacon_socket.last_sender
@@ -397,6 +399,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if not self.session.uses_datarefs:
             hint += (f"; and that X-Plane's data output goes to this computer's port "
                      f'{given.data_port} (for 6 to 8 its settings say where)')
+            if self.session.version in _WITHOUT_PLATFORM and given.byte_order == 'auto':
+                hint += '; X-Plane on an old Mac that sends no row yet needs byte_order: big'
             if self.session.version is None:
                 hint += '; X-Plane 6 to 9 is known by the rows it sends, so tick some, or give ' \
                         'the parameter version'
@@ -421,8 +425,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         state = xplane.own_state(
             position, (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), rows,
             by_acceleration=self.parameters.specific_force == 'acceleration')
+        self._last_telemetry = position, state, rows
         self._publish(state, stamp_ns)
-        self._force_difference = xplane.force_difference(position, state, rows)
 
     def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
         if state is None:
@@ -430,7 +434,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             return
         if self._simulator_clock is not None:
             stamp_ns = self._simulator_clock.advance(state.time, state.paused)
-        self.last_state = state
+        self._last_state = state
         self.vehicle.publish(state, stamp_ns)
         self._last_update = time.monotonic()
 
@@ -465,24 +469,14 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         message.values = values
         self._rows_publisher.publish(message)
 
-    # For commands and services: these run in the executor.
-
-    def send(self, message: xplane_udp.Message) -> None:
-        """Send a command that has no reply. Raises ValueError with a sentence."""
-        self.link.call(self.session.send, message)
-
-    async def read(
-        self, ask: Callable[..., int], *arguments: Any
-    ) -> tuple[float | None, ...]:
-        """
-        Begin a read of the session by ``ask(*arguments, now)`` and wait for its end.
-
-        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
-        """
-        done: ReadDone = await self._reads.wait(self.link.call, ask, *arguments)
-        return done.values
-
     # Diagnostics.
+
+    def _force_difference(self) -> str:
+        """Return how far the two ways to the specific force are apart."""
+        if self._last_telemetry is None:
+            return ''
+        difference = xplane.force_difference(*self._last_telemetry)
+        return '' if difference is None else f'{difference:.3f}'
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, peer and telemetry."""
@@ -537,8 +531,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('rows that do not come', ', '.join(map(str, missing)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
                     ('not finite, dropped', str(self._incomplete)),
-                    ('g loads against acceleration, m/s^2',
-                     '' if self._force_difference is None else f'{self._force_difference:.3f}'),
+                    ('g loads against acceleration, m/s^2', self._force_difference()),
                 ),
             ),
             Status(

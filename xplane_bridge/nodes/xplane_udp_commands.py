@@ -17,9 +17,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import TYPE_CHECKING
 
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
@@ -27,13 +26,15 @@ from std_srvs.srv import SetBool
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
 from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.datagrams import Reads
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
+from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
-
-if TYPE_CHECKING:
-    from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 
 # Commands that may come in a row, each of which counts.
 _DEPTH = 10
@@ -47,11 +48,22 @@ _SENT = 'sent; X-Plane does not confirm it'
 
 
 class XplaneUdpCommands:
-    """Subscriptions and services of one xplane_udp_node; each checks, converts and sends."""
+    """
+    Subscriptions and services of one xplane_udp_node; each checks, converts and sends.
 
-    def __init__(self, node: XplaneUdpNode, undulation: Undulation) -> None:
+    ``last_state`` tells what is flown, for the values that a pose leaves out.
+    """
+
+    def __init__(
+        self, node: BridgeNode, session: XplaneUdpSession, link: SessionLoop,
+        undulation: Undulation, last_state: Callable[[], VehicleState | None],
+    ) -> None:
         self._node = node
+        self._session = session
+        self._link = link
         self._undulation = undulation
+        self._last_state = last_state
+        self._reads = Reads(node)
         node.make_command(AircraftPose, 'command/pose', self._pose)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
         node.make_command(DataRows, 'command/data', self._data, _DEPTH)
@@ -60,6 +72,19 @@ class XplaneUdpCommands:
         node.make_service(RunCommand, 'run_command', self._run_command)
         node.make_service(SelectRows, 'select_rows', self._select_rows)
         node.make_service(SetBool, 'pause', self._pause)
+
+    def finish(self, event: ReadDone) -> None:
+        """End the read whose end this is; for the link's thread."""
+        self._reads.end(event)
+
+    def _send(self, message: xplane_udp.Message) -> None:
+        self._link.call(self._session.send, message)
+
+    async def _read(self, names: Sequence[str]) -> tuple[float | None, ...]:
+        """Read datarefs, while the executor goes on. Raises ValueError if that fails."""
+        done: ReadDone = await self._reads.wait(
+            self._link.call, self._session.read_datarefs, names)
+        return done.values
 
     # Topics.
 
@@ -73,7 +98,7 @@ class XplaneUdpCommands:
         for message in messages:
             xplane_udp.encode(message)
         for message in messages:
-            self._node.send(message)
+            self._send(message)
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
@@ -83,17 +108,16 @@ class XplaneUdpCommands:
         if not count:
             return
         values = [None if math.isnan(value) else value for value in message.values]
-        integers = INTEGER_INPUTS.get(self._node.session.version or 0, {})
-        self._node.send(xplane_udp.Data(tuple(
+        integers = INTEGER_INPUTS.get(self._session.version or 0, {})
+        self._send(xplane_udp.Data(tuple(
             xplane_udp.Segment(
                 row, tuple(values[VALUES_PER_ROW * place:VALUES_PER_ROW * (place + 1)]),
                 integers.get(row, ()))
             for place, row in enumerate(message.rows))))
 
     def _pose(self, message: AircraftPose) -> None:
-        node = self._node
-        kind = node.parameters.pose_message
-        version = node.session.version
+        kind = self._node.parameters.pose_message
+        version = self._session.version
         if kind == 'auto':
             kind = 'vehs' if version is not None and version >= _FIRST_WITH_VEHS else 'prel'
         if kind == 'vehs' and version is not None and version < _FIRST_WITH_VEHS:
@@ -101,21 +125,21 @@ class XplaneUdpCommands:
         lat, lon, altitude = self._place(message)
         roll, pitch, heading = self._attitude(message)
         if kind == 'prel':
-            node.send(xplane_udp.Prel(
+            self._send(xplane_udp.Prel(
                 _BY_POSITION, lat=lat, lon=lon, ele_m=altitude, psi_true=heading,
                 speed_m_s=self._speed()))
         else:
             place = xplane_udp.Vehs if kind == 'vehs' else xplane_udp.Vehx
-            node.send(place(0, lat, lon, altitude, heading, pitch, roll))
+            self._send(place(0, lat, lon, altitude, heading, pitch, roll))
         if not math.isnan(message.gear):
-            node.link.call(node.session.set_controls, {'gear': message.gear})
+            self._link.call(self._session.set_controls, {'gear': message.gear})
 
     # Services.
 
     async def _get_datarefs(
         self, request: GetDatarefs.Request, response: GetDatarefs.Response
     ) -> None:
-        values = await self._node.read(self._node.session.read_datarefs, request.names)
+        values = await self._read(request.names)
         response.sizes = array('I', [value is not None for value in values])
         response.values = array('f', [value for value in values if value is not None])
         unknown = [name for name, value in zip(request.names, values, strict=True)
@@ -129,8 +153,7 @@ class XplaneUdpCommands:
         items = _items(request.names, request.sizes, request.values)
         self._write(items)
         elements = [element for item in items for element in _elements(*item)]
-        values = await self._node.read(
-            self._node.session.read_datarefs, [name for name, _ in elements])
+        values = await self._read([name for name, _ in elements])
         wrong = []
         for (name, wanted), got in zip(elements, values, strict=True):
             if got is None:
@@ -145,7 +168,7 @@ class XplaneUdpCommands:
     ) -> None:
         if request.action != RunCommand.Request.ONCE:
             raise ValueError("X-Plane's own UDP runs a command once; it cannot hold one")
-        self._node.send(xplane_udp.Cmnd(request.name))
+        self._send(xplane_udp.Cmnd(request.name))
         response.success = True
         response.message = _SENT
 
@@ -159,7 +182,7 @@ class XplaneUdpCommands:
         response.message = result.reason
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
-        self._node.link.call(self._node.session.pause, request.data)
+        self._link.call(self._session.pause, request.data)
         response.success = True
         response.message = _SENT
 
@@ -167,7 +190,7 @@ class XplaneUdpCommands:
 
     def _place(self, message: AircraftPose) -> tuple[float, float, float]:
         """Return latitude and longitude in degrees and the altitude above mean sea level."""
-        state = self._node.last_state
+        state = self._last_state()
         if state is None:
             if any(map(math.isnan, (message.latitude, message.longitude, message.altitude))):
                 raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
@@ -182,7 +205,7 @@ class XplaneUdpCommands:
     def _attitude(self, message: AircraftPose) -> tuple[float, float, float]:
         """Return roll, pitch and heading in degrees."""
         asked = (message.roll, message.pitch, message.heading)
-        state = self._node.last_state
+        state = self._last_state()
         if state is None or state.orientation is None:
             if any(map(math.isnan, asked)):
                 raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
@@ -194,7 +217,7 @@ class XplaneUdpCommands:
 
     def _speed(self) -> float:
         """Return the speed to start a flight with: the present one through the air."""
-        state = self._node.last_state
+        state = self._last_state()
         speed = None if state is None or state.air is None else state.air.true_airspeed
         return 0.0 if speed is None else max(speed, 0.0)
 

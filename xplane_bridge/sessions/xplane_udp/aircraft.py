@@ -27,12 +27,16 @@ EVERY_FRAME = 1000
 """A rate above that of any X-Plane's frames."""
 
 # When so many in a row do not belong together, X-Plane sends different datarefs in different
-# frames, each at its own time: then all are asked for every frame. When that does not help, this
-# X-Plane's two ways to say a position differ, and agreement is no longer asked for.
+# frames, each at its own time: then all are asked for every frame. When they come in several
+# datagrams even then, this peer scatters one frame over them. When it is the pose that does not
+# agree, its two ways to say a position differ, and agreement is no longer asked for.
 _DISAGREEMENTS = 60
 
 # How early an update may be when every frame comes, so that none is passed over for its jitter.
 _EARLY = 0.3
+
+# A pause of this part of a period ends a frame that is scattered over datagrams.
+_FRAME_GAP = 0.5
 
 _FLOAT = struct.Struct('<f')
 
@@ -52,10 +56,13 @@ class Aircraft:
         self._rate = rate
         self._version = version
         self._statistics = statistics
+        self._pose_changed = False
         self._pose: RposReply | None = None
         self._values: tuple[float | None, ...] | None = None
         self._disagreements = 0
         self._needs_agreement = True
+        self._scattered = False
+        self._state_at = 0.0
         self._due = 0.0
 
     @property
@@ -65,6 +72,7 @@ class Aircraft:
 
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
+        self._pose_changed = False
         return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
 
     def forget(self) -> None:
@@ -75,39 +83,54 @@ class Aircraft:
 
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
         """Take a pose; return the telemetry that it completes."""
-        self.pose_at = now
+        # What still comes at an old rate is no answer to the new request.
+        if not self._pose_changed:
+            self.pose_at = now
         self._pose = pose
         return self._join(now)
 
     def receive_state(self, reply: RrefReply, now: float) -> Telemetry | None:
         """Take a datagram of datarefs; return the telemetry that it completes."""
+        if self._scattered and now - self._state_at > _FRAME_GAP / self._rate:
+            self.state.take()
+        self._state_at = now
         complete = self.state.receive(reply)
         if not self.state.settled:
             return None
-        if complete and self.state.datagrams > 1:
+        if self._scattered:
+            if not complete:
+                return None
+        elif complete and self.state.datagrams > 1:
             # All fit into one datagram: these are of several frames.
             self.state.take()
             complete = False
         if self._values is not None or not complete:
-            self._disagree(now)
+            self._disagree(now, complete)
         if not complete:
             return None
         self._values = self.state.take()
         return self._join(now)
 
-    def _disagree(self, now: float) -> None:
-        """Note that datarefs were of no pose's frame, or of several frames."""
+    def _disagree(self, now: float, complete: bool) -> None:
+        """Note that datarefs were of no pose's frame, or (not ``complete``) of several frames."""
         self._statistics.split += 1
         if self._pose is None:
             return
         self._disagreements += 1
         if self._disagreements >= _DISAGREEMENTS:
             self._disagreements = 0
-            if self.state.frequency >= EVERY_FRAME:
+            if self.state.frequency < EVERY_FRAME and not self._scattered:
+                self._change_frequency(EVERY_FRAME, now)
+            elif complete:
                 self._needs_agreement = False
             else:
-                self.state.change_frequency(EVERY_FRAME, now)
-                self.pose_at = None
+                self._scattered = True
+                self._change_frequency(self._rate, now)
+
+    def _change_frequency(self, frequency: int, now: float) -> None:
+        self.state.change_frequency(frequency, now)
+        self.pose_at = None
+        self._pose_changed = True
 
     def _join(self, now: float) -> Telemetry | None:
         if self._pose is None or self._values is None:

@@ -51,6 +51,7 @@ class Subscription:
         self._group: dict[int, float] = {}
         self._latest: dict[int, float] = {}
         self._rounds = 0
+        self._changed = False
         self._ask_at: float | None = None
 
     @property
@@ -85,6 +86,7 @@ class Subscription:
             for index, request in self._requests.items()}
         self.forget()
         self.ask(now)
+        self._changed = True
 
     def first(self) -> bytes:
         """Return the request for the first dataref alone: what a silent peer is asked."""
@@ -94,7 +96,10 @@ class Subscription:
         """Return the requests to send now, which will leave ``pacing`` seconds apart."""
         if self._ask_at is None or now < self._ask_at:
             return []
-        missing = [index for index in self.indices if index not in self.seen]
+        # What still comes at an old frequency is no answer to the new requests.
+        missing = [
+            index for index in self.indices if self._changed or index not in self.seen]
+        self._changed = False
         if not missing or self._rounds >= _ROUNDS:
             self._ask_at = None
             return []

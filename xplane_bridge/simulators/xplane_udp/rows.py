@@ -32,7 +32,7 @@ from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
 from xplane_bridge.simulators.world import World
 
 # Rows that sources name for the engine speed (wire notes, section 4).
-_ENGINE_SPEED_ROW = {6: 33, 9: 37, 10: 37, 11: 37, 12: 37}
+_ENGINE_SPEED_ROW = {6: 33, 8: 37, 9: 37, 10: 37, 11: 37, 12: 37}
 
 # Quantity -> control of Aircraft.set_controls. Of the joystick and the flight controls after it,
 # whatever is written moves the yoke: there is no hardware that would move it back.
