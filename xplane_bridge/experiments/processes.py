@@ -115,20 +115,25 @@ class Processes:
         """Return a sentence about a process that has ended although it should run."""
         for name, process in self._running:
             if process.poll() is not None:
-                return f'{name} ended with code {process.returncode}: {self._last_words(name)}'
+                reason = self.said(name)[-1:] or [f'see {self._log_path}']
+                return f'{name} ended with code {process.returncode}: {reason[0]}'
         return None
 
-    def _last_words(self, name: str) -> str:
-        """Return the last that a node's logger said, or where to look."""
+    def runs(self, executable: str) -> bool:
+        """Tell whether an executable was started here."""
+        return any(name == executable for name, _ in self._running)
+
+    def said(self, name: str) -> list[str]:
+        """Return what the logger of a node has said until now."""
         with open(self._log_path, encoding='utf-8') as log:
-            said = [line.split(f'{name}]: ', 1)[1] for line in log if f'{name}]: ' in line]
-        return said[-1].strip() if said else f'see {self._log_path}'
+            return [line.split(f'{name}]: ', 1)[1].strip() for line in log if f'{name}]: ' in line]
 
     def _copy(self, stream: TextIO) -> None:
         for line in stream:
             if self._log is None or self._log.closed:
                 return
             self._log.write(line)
+            self._log.flush()
 
 
 @contextmanager

@@ -145,6 +145,8 @@ class Recorder:
             topic=topic, message_encoding='cdr', schema_id=schema)
 
         def write(data: bytes, info: dict[str, Any]) -> None:
+            if not self.messages[topic]:
+                self._node.get_logger().info(f'recording {topic}')
             with self._lock:
                 if self._stream.closed:
                     return

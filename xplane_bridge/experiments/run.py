@@ -147,11 +147,14 @@ class Run:
         if not self._engage.wait_for_service(START_TIMEOUT):
             raise ExperimentFailure(
                 self._processes.failed() or 'the autopilot does not offer its service')
-        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
-        if others:
-            raise ExperimentFailure(
-                f'{others} more publish {self._namespace}/imu/data, as another experiment does; '
-                'give this one a --namespace or a ROS_DOMAIN_ID of its own')
+        with self._monitor.arrived:
+            arrived = [topic for topic in _SHOWN if counts[topic]]
+        self._wait_for_recorder(arrived)
+        self._wait_for_listeners()
+        self._check_alone()
+        self._view.say(f'telemetry arrives on {", ".join(arrived)}')
+
+    def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
             if not self._monitor.wait_for(
@@ -161,20 +164,35 @@ class Run:
                 START_TIMEOUT,
             ):
                 raise ExperimentFailure(f'the recorder does not listen to {topic}; {self._why()}')
+        # That it listens does not mean that it hears yet. Ours says when it does.
+        heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
+        if self._processes.runs('record') and not self._monitor.wait_for(
+            lambda: heard <= set(self._processes.said('record')), START_TIMEOUT
+        ):
+            raise ExperimentFailure(f'the recorder does not hear all of {", ".join(arrived)}')
+
+    def _wait_for_listeners(self) -> None:
+        """Wait until who listens to the experiment hears it, and who is asked answers."""
         for publisher in (self._controls, self._targets):
-            if not self._monitor.wait_for(
-                lambda publisher=publisher: publisher.get_subscription_count(), START_TIMEOUT
-            ):
-                raise ExperimentFailure(f'nobody listens to {publisher.topic_name}; {self._why()}')
+            topic, count = publisher.topic_name, publisher.get_subscription_count
+            if not self._monitor.wait_for(count, START_TIMEOUT):
+                raise ExperimentFailure(f'nobody listens to {topic}; {self._why()}')
+            self._monitor.wait_for(
+                lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
+                _LONGEST_SILENCE)
         # Called once now, so that they answer at once when the scenario is at it.
         self.call(self._engage, SetBool.Request(data=False), 'autopilot/engage')
         if self._lockstep:
             self._set('autopilot_node', [])
         if self._scenario.needs_simulator():
             self._set('simulator_node', [])
-        with self._monitor.arrived:
-            arrived = [topic for topic in _SHOWN if counts[topic]]
-        self._view.say(f'telemetry arrives on {", ".join(arrived)}')
+
+    def _check_alone(self) -> None:
+        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
+        if others > 0:
+            raise ExperimentFailure(
+                f'{others} more publish {self._namespace}/imu/data, as another experiment does; '
+                'give this one a --namespace or a ROS_DOMAIN_ID of its own')
 
     def _why(self) -> str:
         """Return what is known about why nothing comes."""
@@ -295,6 +313,8 @@ class Run:
 
     def _act(self, now: float) -> None:
         """Do all that is due."""
+        # Others may come later, or be known of later, than this began.
+        self._check_alone()
         over = now >= self.begin + self._scenario.duration
         self.flown = self._scenario.duration if over else now - self.begin
         while self._events and self._events[0].at <= self.flown:
