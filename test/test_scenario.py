@@ -73,6 +73,8 @@ def test_degrees_become_radians_and_events_are_in_order():
      'controls need "for"'),
     ('at: 12, target: {altitude: 900, airspeed: 45}',
      'at: 12, controls: {elevator: 0.1}, for: 1', 'the autopilot is engaged then'),
+    ('at: 12, target: {altitude: 900, airspeed: 45}',
+     'at: 0, controls: {elevator: 0.1}, for: 2', 'before they are let go'),
     ('statistic: max_abs', 'statistic: biggest', "got 'biggest'"),
     (', at_most: 30', '', 'expected at_least, at_most or both'),
     ('quantity: roll_deg', 'figure: roll', '"statistic" belongs to a quantity'),

@@ -286,9 +286,12 @@ def _check_order(events: Sequence[Event]) -> None:
         if event.action in ('target', 'change') and not _engaged_at(events, event.at):
             raise ScenarioError(
                 f'{event.action} at {event.at:g} s: the autopilot is not engaged then')
-        if event.action == 'controls' and _engaged_at(events, event.at):
+        if event.action == 'controls' and any(
+            _engaged_at(events, at) for at in (event.at, event.at + event.lasts)
+        ):
             raise ScenarioError(
-                f'controls at {event.at:g} s: the autopilot is engaged then, and commands them')
+                f'controls at {event.at:g} s: the autopilot is engaged then, or before they are '
+                'let go, and commands them')
 
 
 def _engaged_at(events: Sequence[Event], at: float) -> bool:
