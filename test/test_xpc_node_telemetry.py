@@ -383,7 +383,7 @@ def test_the_parts_of_an_update_are_of_one_frame_and_no_frame_comes_twice(ros, x
     assert steps.min() >= 1
     if rate == 0.0:
         # Each frame once; a busy machine may make the node miss some.
-        assert steps.mean() < 1.2
+        assert steps.mean() < 1.5
     else:
         # Every third frame of 60.
         assert 2.0 < steps.mean() < 4.0
