@@ -1,0 +1,70 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""What package.xml, setup.cfg and CHANGELOG.rst say agrees, and is what the package needs."""
+
+from configparser import ConfigParser
+from pathlib import Path
+import re
+from xml.etree import ElementTree
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
+IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
+ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch|launch_ros|ament_index_python)$')
+
+
+def declared(*kinds):
+    """Return the names of the dependencies of these kinds."""
+    return {element.text for kind in kinds for element in PACKAGE.findall(kind)}
+
+
+def test_the_version_is_the_same_everywhere():
+    version = PACKAGE.findtext('version')
+    setup = ConfigParser()
+    setup.read(ROOT / 'setup.cfg')
+    assert setup['metadata']['version'] == version
+    newest = re.search(
+        r'^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
+        re.MULTILINE)
+    assert newest and newest[1] == version
+
+
+def test_each_ros_package_that_is_imported_is_declared():
+    imported = {
+        name for folder in ('xplane_bridge', 'launch')
+        for path in (ROOT / folder).rglob('*.py') for name in IMPORTED.findall(path.read_text())
+        if ROS.match(name)}
+    assert {'rclpy', 'sensor_msgs', 'tf2_msgs'} <= imported
+    assert imported - declared('depend', 'exec_depend') == set()
+
+
+def test_what_is_to_be_filled_in_before_a_release_is_listed():
+    placeholders = {
+        element.tag for element in PACKAGE
+        if '.invalid' in (element.text or '') + element.get('email', '')}
+    guide = (ROOT / 'CONTRIBUTING.md').read_text()
+    for tag in placeholders:
+        assert f'`package.xml`, `{tag}`' in guide
+
+
+def test_rosdoc2_finds_its_configuration_and_the_pages():
+    attic, settings = yaml.safe_load_all(
+        (ROOT / PACKAGE.findtext('export/rosdoc2')).read_text())
+    assert attic == {'type': 'rosdoc2 config', 'version': 1}
+    (sphinx,) = [builder['sphinx'] for builder in settings['builders'] if 'sphinx' in builder]
+    assert (ROOT / sphinx['user_doc_dir'] / 'index.md').exists()
