@@ -197,7 +197,7 @@ class XpcPeer:
 
 class _RosRole:
     def __init__(self) -> None:
-        from geometry_msgs.msg import TwistStamped
+        from geometry_msgs.msg import TwistWithCovarianceStamped
         from nav_msgs.msg import Odometry
         import rclpy
         from sensor_msgs.msg import Imu, NavSatFix
@@ -205,8 +205,8 @@ class _RosRole:
         from xplane_bridge.msg import AirData, Datarefs, FlightControls
         rclpy.init()
         self.kinds: dict[str, type] = {
-            'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
-            'datum': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
+            'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
+            'odom': Odometry, 'datum': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
             'datarefs': Datarefs,
         }
         self.node = rclpy.create_node(f'bench_{os.getpid()}')

@@ -313,6 +313,7 @@ def test_air_data_joins_the_airspeed_with_the_last_atmosphere(ros, plugin):
     for name in ('true_airspeed', 'static_pressure', 'temperature', 'density', 'sideslip'):
         assert math.isnan(getattr(alone, name)), name
     assert math.isnan(alone.wind.x)
+    assert alone.header.frame_id == ''
     plugged.say(simpit.Atmosphere(7, 1.125, 280.0, 95.5))
     both = ros.next('air_data', where=lambda message: not math.isnan(message.density))
     assert (both.static_pressure, both.temperature, both.density) == (95500.0, 280.0, 1.125)

@@ -26,7 +26,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
@@ -207,14 +207,14 @@ def test_two_clocks_are_told(flying):
 def test_wind_blows_from_now_on(flying):
     ros = flying(bridge={'rate': 50.0}, heading_deg=0.0)
     ros.subscribe(AirData, '/air_data')
-    ros.subscribe(TwistStamped, '/fix_velocity')
+    ros.subscribe(TwistWithCovarianceStamped, '/fix_velocity')
     calm = ros.next('/air_data')
     assert math.hypot(calm.wind.x, calm.wind.y) < 0.1
     assert ros.change(ros.simulator, wind=[6.0, -8.0, 0.5]).successful
     blown = ros.next('/air_data', where=lambda message: message.wind.x > 5.0)
     assert (blown.wind.x, blown.wind.y, blown.wind.z) == pytest.approx((6.0, -8.0, 0.5), abs=0.05)
     # It pushes what flies north to the east.
-    ros.next('/fix_velocity', where=lambda message: message.twist.linear.x > 1.0)
+    ros.next('/fix_velocity', where=lambda message: message.twist.twist.linear.x > 1.0)
     refused = ros.change(ros.simulator, wind=[300.0, 0.0, 0.0])
     assert not refused.successful
     assert 'wind' in refused.reason

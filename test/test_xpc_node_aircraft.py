@@ -16,7 +16,7 @@
 
 import math
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
@@ -67,8 +67,8 @@ def traffic():
 
 def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
     peer = x_plane(traffic)
-    kinds = {'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
-             'controls': FlightControls}
+    kinds = {'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
+             'odom': Odometry, 'controls': FlightControls}
     for topic, kind in kinds.items():
         ros.subscribe(kind, f'/aircraft_1/{topic}')
     ros.start(XpcNode, port=peer.port, aircraft=[0, 1, 7], velocity_stddev=0.5)
@@ -77,7 +77,7 @@ def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
     assert (fix.latitude, fix.longitude, fix.altitude) == pytest.approx((47.3, 8.9, 2000.0))
     assert fix.header.frame_id == 'aircraft_1/base_link'
     # Heading east, nose ten degrees up, the right wing thirty down, at 60 m/s.
-    velocity = array(said['fix_velocity'].twist.linear)
+    velocity = array(said['fix_velocity'].twist.twist.linear)
     assert velocity == pytest.approx((59.088, 0.0, 10.419), abs=1e-3)
     forward, left, up = axes_of(said['imu/data'].orientation)
     assert forward == pytest.approx((0.98481, 0.0, 0.17365), abs=2e-5)
@@ -88,7 +88,7 @@ def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
     assert imu.orientation_covariance[0] == 0.0
     assert imu.angular_velocity_covariance[0] == imu.linear_acceleration_covariance[0] == -1.0
     assert array(odom.twist.twist.linear) == pytest.approx((60.0, 0.0, 0.0), abs=1e-3)
-    assert list(np.diag(odom.twist.covariance.reshape(6, 6))) == [0.25] * 3 + [-1.0] * 3
+    assert list(np.diag(odom.twist.covariance.reshape(6, 6))) == [0.25] * 3 + [1e6] * 3
     set_to = said['controls']
     assert (set_to.elevator, set_to.aileron, set_to.rudder) == pytest.approx((0.1, 0.2, -0.3))
     assert (set_to.throttle, set_to.flaps, set_to.gear, set_to.speedbrake) == pytest.approx(
@@ -173,7 +173,7 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
     assert fix.latitude == pytest.approx(peer.jsbsim('position/lat-geod-deg'), abs=exact)
     assert fix.longitude == pytest.approx(peer.jsbsim('position/long-gc-deg'), abs=exact)
     assert fix.altitude == pytest.approx(peer.jsbsim('position/h-sl-meters'), abs=1e-3)
-    assert array(said['fix_velocity'].twist.linear) == pytest.approx(
+    assert array(said['fix_velocity'].twist.twist.linear) == pytest.approx(
         velocity_enu(peer.jsbsim), abs=1e-4)
 
     # Poses.

@@ -84,9 +84,9 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     assert (fix.status.status, fix.status.service) == (fix.status.STATUS_FIX, 0)
     assert fix.position_covariance_type == NavSatFix.COVARIANCE_TYPE_UNKNOWN
 
-    velocity = array(said['fix_velocity'].twist.linear)
+    velocity = array(said['fix_velocity'].twist.twist.linear)
     assert velocity == pytest.approx(velocity_enu(peer.jsbsim), abs=2e-5)
-    assert not array(said['fix_velocity'].twist.angular).any()
+    assert not array(said['fix_velocity'].twist.twist.angular).any()
 
     imu = said['imu/data']
     for axis, expected in zip(axes_of(imu.orientation), body_axes(peer.jsbsim), strict=True):
@@ -109,7 +109,8 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     assert array(odom.twist.twist.linear) == pytest.approx(
         (fps['u'], -fps['v'], -fps['w']), abs=1e-4)
     assert array(odom.twist.twist.angular) == pytest.approx((p, -q, -r), abs=1e-7)
-    assert not odom.pose.covariance.any() and not odom.twist.covariance.any()
+    for unknown in (odom.pose, odom.twist, said['fix_velocity'].twist):
+        assert (unknown.covariance.reshape(6, 6) == np.diag([1e6] * 6)).all()
 
     air = said['air_data']
     indicated = peer.jsbsim('velocities/vc-kts') * KNOT
@@ -168,7 +169,8 @@ def test_a_parked_aircraft_feels_gravity_along_its_attitude(ros, x_plane):
         G * upward_parts, abs=1e-5)
     # JSBSim's own contact forces are not quite that, so the guard is at work.
     assert np.linalg.norm(specific_force(peer.jsbsim) - G * upward_parts) > 1e-4
-    assert array(said['fix_velocity'].twist.linear) == pytest.approx((0.0, 0.0, 0.0), abs=0.02)
+    assert array(said['fix_velocity'].twist.twist.linear) == pytest.approx(
+        (0.0, 0.0, 0.0), abs=0.02)
 
 
 def test_specific_force_from_acceleration_is_that_and_gravity(ros, x_plane):
@@ -194,11 +196,12 @@ def test_one_stamp_and_the_frames_of_the_parameters(ros, x_plane):
     peer = x_plane(turning)
     ros.start(
         XpcNode, port=peer.port, frame_prefix='uav1/', base_frame='body', imu_frame='imu',
-        gps_frame='antenna', odom_frame='world')
+        gps_frame='antenna', odom_frame='world',
+        enu_frame='body_enu')
     said = paused(ros, peer)
     assert {topic: message.header.frame_id for topic, message in said.items()} == {
-        'fix': 'uav1/antenna', 'fix_velocity': 'uav1/world', 'imu/data': 'uav1/imu',
-        'odom': 'uav1/world', 'air_data': 'uav1/body', 'controls': 'uav1/body'}
+        'fix': 'uav1/antenna', 'fix_velocity': 'uav1/body_enu', 'imu/data': 'uav1/imu',
+        'odom': 'uav1/world', 'air_data': 'uav1/body_enu', 'controls': 'uav1/body'}
     assert said['odom'].child_frame_id == 'uav1/body'
 
 
@@ -216,7 +219,8 @@ def test_standard_deviations_fill_the_diagonals(ros, x_plane):
             (imu.angular_velocity_covariance, (0.04,) * 3),
             (imu.linear_acceleration_covariance, (0.09,) * 3),
             (odom.pose.covariance, (4.0, 4.0, 9.0, 0.01, 0.01, 0.01)),
-            (odom.twist.covariance, (0.25, 0.25, 0.25, 0.04, 0.04, 0.04))):
+            (odom.twist.covariance, (0.25, 0.25, 0.25, 0.04, 0.04, 0.04)),
+            (said['fix_velocity'].twist.covariance, (0.25, 0.25, 0.25, 1e6, 1e6, 1e6))):
         assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
 
 
@@ -521,8 +525,12 @@ def test_the_transform_is_that_of_odom_without_tf2_to_carry_it(monkeypatch):
     odom.header.stamp.sec = 7
     odom.pose.pose.position.x, odom.pose.pose.position.z = 1.0, 3.0
     odom.pose.pose.orientation.w, odom.pose.pose.orientation.z = 0.6, 0.8
-    TransformPublisher(Node()).publish(odom)
-    transform, = Node.published[0].transforms
+    publisher = TransformPublisher(Node())
+    for _ in range(2):
+        publisher.publish(odom.header, odom.child_frame_id, (1.0, 0.0, 3.0), (0.6, 0.0, 0.0, 0.8))
+    # tf2 would complain of the same one again.
+    message, = Node.published
+    transform, = message.transforms
     is_that_of(transform, odom)
 
 

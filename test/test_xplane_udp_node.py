@@ -27,7 +27,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -52,8 +52,8 @@ from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
 FOOT = 0.3048
-TOPICS = {'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
-          'air_data': AirData, 'controls': FlightControls}
+TOPICS = {'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
+          'odom': Odometry, 'air_data': AirData, 'controls': FlightControls}
 NAN = math.nan
 
 
@@ -136,7 +136,7 @@ def test_topics_say_what_jsbsim_says(ros, version):
             pytest.approx([c15 * c5, s15 * c5, -c15 * s5, s15 * s5], abs=1e-5))
         rates = imu.angular_velocity
         assert (rates.x, rates.y, rates.z) == pytest.approx((0.1, 0.2, -0.3), abs=1e-5)
-        velocity = ros.messages['fix_velocity'][-1].twist.linear
+        velocity = ros.messages['fix_velocity'][-1].twist.twist.linear
         # Rows do not tell where the local axes are exact (half a degree away at most).
         tolerance = 1e-3 if exact else 0.5
         assert (velocity.x, velocity.y, velocity.z) == pytest.approx((
@@ -202,8 +202,8 @@ def test_agrees_with_the_plugin_on_one_aircraft(ros, telemetry, limits):
                     getattr(getattr(one, part), axis), abs=limits['imu'])
         one, two = both('fix_velocity')
         for axis in 'xyz':
-            assert getattr(two.twist.linear, axis) == pytest.approx(
-                getattr(one.twist.linear, axis), abs=limits['velocity'])
+            assert getattr(two.twist.twist.linear, axis) == pytest.approx(
+                getattr(one.twist.twist.linear, axis), abs=limits['velocity'])
         one, two = both('air_data')
         for name in ('indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'temperature',
                      'density', 'static_pressure', 'dynamic_pressure'):

@@ -16,7 +16,7 @@
 
 from contextlib import contextmanager
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
@@ -28,8 +28,8 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
 
 TOPICS = {
-    'fix': NavSatFix, 'fix_velocity': TwistStamped, 'imu/data': Imu, 'odom': Odometry,
-    'air_data': AirData, 'controls': FlightControls,
+    'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
+    'odom': Odometry, 'air_data': AirData, 'controls': FlightControls,
 }
 
 

@@ -269,7 +269,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         subscribed = frozenset(self.vehicle.subscribed().union(
             (topic for topic, publisher in self._own_publishers.items()
              if publisher.get_subscription_count()),
-            ('odom',) if self.parameters.publish_tf else ()))
+            ('odom',) if self.parameters.publish_tf or self.parameters.publish_enu_tf else ()))
         if subscribed != self._subscribed:
             self._subscribed = subscribed
             self._set_plan(self.parameters)

@@ -424,6 +424,8 @@ class SimpitTelemetry:
         publisher, out = self._outputs[_AIR_DATA.name]
         out.indicated_airspeed = message.ias_mps
         out.true_airspeed = out.angle_of_attack = out.sideslip = out.dynamic_pressure = math.nan
+        # There are no axes of a wind that is never known.
+        out.header.frame_id = ''
         out.wind.x = out.wind.y = out.wind.z = math.nan
         air = self._air
         out.static_pressure = (

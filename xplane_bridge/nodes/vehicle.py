@@ -21,10 +21,11 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from geometry_msgs.msg import TransformStamped, TwistStamped
+from geometry_msgs.msg import TransformStamped, TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+from std_msgs.msg import Header
 
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
@@ -42,6 +43,11 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
 ALL_BUT_FIX = TOPICS[1:]
+
+# Variance of what is not known, in m^2, (m/s)^2, rad^2 or (rad/s)^2. Odometry and
+# TwistWithCovariance have no way to say "unknown": robot_localization takes 0 for 1e-9, near
+# certainty, and -1 for 1. With this one a filter's gain is as good as nothing.
+UNKNOWN_VARIANCE = 1e6
 
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 _LIMITS = {
@@ -81,8 +87,14 @@ class VehicleParameters(CommandParameters, CaptureParameters):
     imu_frame: str = parameter('base_link', 'Frame of imu/data.')
     gps_frame: str = parameter('base_link', 'Frame of fix.')
     odom_frame: str = parameter('odom', 'Frame of odom: east, north, up at the datum.')
+    enu_frame: str = parameter(
+        'base_link_enu', 'Frame of fix_velocity and air_data: origin as base_frame, axes east, '
+        'north, up where the aircraft is.')
     publish_tf: bool = parameter(
         False, 'Publish odom_frame to base_frame on /tf, where tf2 is installed.')
+    publish_enu_tf: bool = parameter(
+        False, 'Publish base_frame to enu_frame on /tf, where tf2 is installed: '
+        'robot_localization needs it to fuse fix_velocity.')
     datum: tuple[float, ...] = parameter(
         (), 'Origin of odom: latitude and longitude in degrees, height above the WGS-84 '
         'ellipsoid in metres. Empty: the first fix.')
@@ -91,7 +103,8 @@ class VehicleParameters(CommandParameters, CaptureParameters):
         'altitude in fix. NaN: from geoid_grid, an installed grid, or else 0, which is said.')
     geoid_grid: str = parameter('', 'File of a geoid grid that pyproj reads, for the undulation.')
     position_stddev: float = parameter(
-        0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown.',
+        0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown. Of this and '
+        'altitude_stddev both make the covariance in fix "diagonal known", one "approximated".',
         minimum=0.0)
     altitude_stddev: float = parameter(
         0.0, 'Standard deviation of the altitude in metres; 0 for unknown.', minimum=0.0)
@@ -133,6 +146,7 @@ class VehiclePublisher:
         self._undulation = undulation or make_undulation(parameters)
         self._local: LocalFrame | None = None
         self._datum_sent = False
+        self._datum_given = bool(parameters.datum)
         self._rotation = (1.0, 0.0, 0.0, 0.0)
         self._rotation_at = (math.nan, math.nan)
 
@@ -146,44 +160,59 @@ class VehiclePublisher:
             return self._publishers[topic]
 
         self._fix_publisher = publisher(NavSatFix, 'fix')
-        self._velocity_publisher = publisher(TwistStamped, 'fix_velocity')
+        self._velocity_publisher = publisher(TwistWithCovarianceStamped, 'fix_velocity')
         self._imu_publisher = publisher(Imu, 'imu/data')
         self._odom_publisher = publisher(Odometry, 'odom')
         self._datum_publisher = publisher(NavSatFix, 'datum', LATCHED)
-        self._transforms = TransformPublisher(node) if parameters.publish_tf else None
+        transforms = (
+            TransformPublisher(node) if parameters.publish_tf or parameters.publish_enu_tf
+            else None)
+        self._odom_transforms = transforms if parameters.publish_tf else None
+        self._enu_transforms = transforms if parameters.publish_enu_tf else None
         self._air_publisher = publisher(AirData, 'air_data')
         self._controls_publisher = publisher(FlightControls, 'controls')
 
+        position = parameters.position_stddev ** 2
+        altitude = parameters.altitude_stddev ** 2
         self._fix = NavSatFix()
         self._fix.header.frame_id = frame(parameters.gps_frame)
         self._fix.status.status = NavSatStatus.STATUS_FIX
-        position = parameters.position_stddev ** 2
-        altitude = parameters.altitude_stddev ** 2
         if position or altitude:
-            self._fix.position_covariance_type = NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN
-            self._fix.position_covariance = _diagonal(position, position, altitude)
+            # One of the two alone does not make the other known: "approximated" says so.
+            self._fix.position_covariance_type = (
+                NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN if position and altitude
+                else NavSatFix.COVARIANCE_TYPE_APPROXIMATED)
+            self._fix.position_covariance = _diagonal(
+                *map(_variance, (position, position, altitude)))
 
-        self._velocity = TwistStamped()
-        self._velocity.header.frame_id = frame(parameters.odom_frame)
+        velocity = parameters.velocity_stddev ** 2
+        self._velocity = TwistWithCovarianceStamped()
+        self._velocity.header.frame_id = frame(parameters.enu_frame)
+        self._velocity.twist.covariance = _diagonal(
+            *[_variance(velocity)] * 3, *[UNKNOWN_VARIANCE] * 3)
 
+        # Imu.msg: all zero is unknown, for each of the three by itself.
         orientation = parameters.orientation_stddev ** 2
         rates = parameters.angular_velocity_stddev ** 2
+        force = parameters.linear_acceleration_stddev ** 2
         self._orientation_covariance = _diagonal(orientation, orientation, orientation)
         self._rate_covariance = _diagonal(rates, rates, rates)
-        force = parameters.linear_acceleration_stddev ** 2
         self._force_covariance = _diagonal(force, force, force)
         self._imu = Imu()
         self._imu.header.frame_id = frame(parameters.imu_frame)
 
-        self._velocity_variance = parameters.velocity_stddev ** 2
+        self._velocity_variance = _variance(velocity)
+        self._rate_variance = _variance(rates)
         self._odom = Odometry()
         self._odom.header.frame_id = frame(parameters.odom_frame)
         self._odom.child_frame_id = frame(parameters.base_frame)
-        self._odom.pose.covariance = _diagonal(
-            position, position, altitude, orientation, orientation, orientation)
+        self._odom.pose.covariance = _diagonal(*map(_variance, (
+            position, position, altitude, orientation, orientation, orientation)))
+        self._enu_header = Header(frame_id=frame(parameters.base_frame))
+        self._enu_frame = frame(parameters.enu_frame)
 
         self._air = AirData()
-        self._air.header.frame_id = frame(parameters.base_frame)
+        self._air.header.frame_id = frame(parameters.enu_frame)
         self._controls = FlightControls()
         self._controls.header.frame_id = frame(parameters.base_frame)
         if parameters.datum:
@@ -224,11 +253,17 @@ class VehiclePublisher:
             stamp = message.header.stamp
             stamp.sec = seconds
             stamp.nanosec = nanoseconds
+        if self._enu_transforms is not None and state.orientation is not None:
+            # Before the messages that need it.
+            self._enu_header.stamp = self._odom.header.stamp
+            self._enu_transforms.publish(
+                self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
+                frames.conjugate(state.orientation))
         if (
             'fix_velocity' in topics and state.velocity is not None
             and _is_heard(self._velocity_publisher)
         ):
-            _fill(self._velocity.twist.linear, state.velocity)
+            _fill(self._velocity.twist.twist.linear, state.velocity)
             self._velocity_publisher.publish(self._velocity)
         if 'imu/data' in topics and _is_heard(self._imu_publisher):
             self._publish_imu(state)
@@ -273,7 +308,7 @@ class VehiclePublisher:
         """
         Publish odom: the pose in the axes at the datum, the velocity in body axes.
 
-        Velocities that this simulator does not say are 0, and their variances -1.
+        Velocities that this simulator does not say are 0, with the variance of the unknown.
         """
         height = msl_to_ellipsoid(
             state.altitude_msl,
@@ -284,35 +319,36 @@ class VehiclePublisher:
             self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
         if not self._datum_sent:
             self._publish_datum(self._local)
-        if self._transforms is None and not _is_heard(self._odom_publisher):
+        if self._odom_transforms is None and not _is_heard(self._odom_publisher):
             return
         pose, twist = self._odom.pose.pose, self._odom.twist.twist
-        _fill(pose.position, self._local.geodetic_to_enu(
-            state.latitude_deg, state.longitude_deg, height))
+        position = self._local.geodetic_to_enu(state.latitude_deg, state.longitude_deg, height)
+        _fill(pose.position, position)
         # East, north and up where the aircraft is are not those at the datum.
         here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
         if here != self._rotation_at:
             self._rotation_at = here
             self._rotation = frames.enu_to_enu_rotation(
                 *here, self._local.latitude_deg, self._local.longitude_deg)
-        _fill_quaternion(
-            pose.orientation, frames.multiply(self._rotation, state.orientation))
+        orientation = frames.multiply(self._rotation, state.orientation)
+        _fill_quaternion(pose.orientation, orientation)
         covariance = self._odom.twist.covariance
         if state.velocity is None:
-            covariance[0] = covariance[7] = covariance[14] = -1.0
+            covariance[0] = covariance[7] = covariance[14] = UNKNOWN_VARIANCE
             _fill(twist.linear, (0.0, 0.0, 0.0))
         else:
             covariance[0] = covariance[7] = covariance[14] = self._velocity_variance
             _fill(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
         if state.angular_velocity is None:
-            covariance[21] = covariance[28] = covariance[35] = -1.0
+            covariance[21] = covariance[28] = covariance[35] = UNKNOWN_VARIANCE
             _fill(twist.angular, (0.0, 0.0, 0.0))
         else:
-            covariance[21] = covariance[28] = covariance[35] = self._rate_covariance[0]
+            covariance[21] = covariance[28] = covariance[35] = self._rate_variance
             _fill(twist.angular, state.angular_velocity)
         self._odom_publisher.publish(self._odom)
-        if self._transforms is not None:
-            self._transforms.publish(self._odom)
+        if self._odom_transforms is not None:
+            self._odom_transforms.publish(
+                self._odom.header, self._odom.child_frame_id, position, orientation)
 
     def _publish_datum(self, datum: LocalFrame) -> None:
         message = NavSatFix()
@@ -322,6 +358,10 @@ class VehiclePublisher:
         message.latitude = datum.latitude_deg
         message.longitude = datum.longitude_deg
         message.altitude = datum.height
+        if not self._datum_given:
+            # It is a fix, and as good as that.
+            message.position_covariance_type = self._fix.position_covariance_type
+            message.position_covariance = self._fix.position_covariance
         self._datum_publisher.publish(message)
         self._datum_sent = True
 
@@ -334,7 +374,7 @@ class VehiclePublisher:
 
 
 class TransformPublisher:
-    """Publish odometry on /tf as well, if tf2 is installed; a sentence says if it is not."""
+    """Publish transforms on /tf, if tf2 is installed; a sentence says if it is not."""
 
     def __init__(self, node: BridgeNode) -> None:
         self._publisher = None
@@ -342,22 +382,30 @@ class TransformPublisher:
             from tf2_msgs.msg import TFMessage
         except ImportError:
             node.get_logger().warning(
-                'publish_tf is set but tf2_msgs is not installed, so /tf is not published '
-                '(on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
+                'publish_tf or publish_enu_tf is set but tf2_msgs is not installed, so /tf is not '
+                'published (on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
             return
         self._publisher = node.make_publisher(TFMessage, '/tf', _TRANSFORM_DEPTH)
         self._transform = TransformStamped()
         self._message = TFMessage(transforms=[self._transform])
+        self._last: dict[str, tuple[int, int]] = {}
 
-    def publish(self, odometry: Odometry) -> None:
-        """Publish the pose of an odometry message."""
+    def publish(
+        self, header: Header, child: str, translation: frames.Vector,
+        rotation: frames.Quaternion,
+    ) -> None:
+        """Publish one transform, from the frame of the header to ``child``, once a stamp."""
         if self._publisher is None:
             return
-        self._transform.header = odometry.header
-        self._transform.child_frame_id = odometry.child_frame_id
-        position, translation = odometry.pose.pose.position, self._transform.transform.translation
-        translation.x, translation.y, translation.z = position.x, position.y, position.z
-        self._transform.transform.rotation = odometry.pose.pose.orientation
+        # tf2 complains of a transform that it has already, and a simulator may stand still.
+        stamp = header.stamp.sec, header.stamp.nanosec
+        if self._last.get(child) == stamp:
+            return
+        self._last[child] = stamp
+        self._transform.header = header
+        self._transform.child_frame_id = child
+        _fill(self._transform.transform.translation, translation)
+        _fill_quaternion(self._transform.transform.rotation, rotation)
         self._publisher.publish(self._message)
 
 
@@ -433,6 +481,11 @@ def _diagonal(*values: float) -> list[float]:
     matrix = [0.0] * (size * size)
     matrix[::size + 1] = values
     return matrix
+
+
+def _variance(given: float) -> float:
+    """Return a variance as Odometry and Twist have it, whose 0 would mean certainty."""
+    return given or UNKNOWN_VARIANCE
 
 
 _NONE = [-1.0] + [0.0] * 8

@@ -1,0 +1,165 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the common topics say of frames and of accuracy, without a simulator."""
+
+from collections import defaultdict
+from copy import deepcopy
+import math
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from sensor_msgs.msg import NavSatFix
+
+from xplane_bridge.conversions.vehicle import Air, VehicleState
+from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
+
+# Heading east, level: x east, y north, z up, the axes of ENU. Then nose up by 90 degrees.
+EAST = (1.0, 0.0, 0.0, 0.0)
+UP = (math.sqrt(0.5), 0.0, -math.sqrt(0.5), 0.0)
+NOWHERE = [0.0] * 9
+ABSENT = [-1.0] + [0.0] * 8
+
+
+class Node:
+    """A node whose topics somebody hears, and that keeps what it published."""
+
+    def __init__(self):
+        self.said = defaultdict(list)
+
+    def make_publisher(self, kind, topic, qos=10):
+        return SimpleNamespace(
+            publish=lambda message: self.said[topic].append(deepcopy(message)),
+            get_subscription_count=lambda: 1)
+
+    def get_logger(self):
+        return SimpleNamespace(warning=lambda sentence: None)
+
+
+def said_of(state, stamp_ns=7_000_000_000, **given):
+    """Return what is said of a state, by topic."""
+    node = Node()
+    VehiclePublisher(node, VehicleParameters(undulation=47.0, **given)).publish(state, stamp_ns)
+    return {topic: messages[-1] for topic, messages in node.said.items()}
+
+
+def state(**given):
+    return VehicleState(47.0, 8.0, 1500.0, **{
+        'orientation': EAST, 'velocity': (60.0, 3.0, 1.0), 'angular_velocity': (0.1, 0.2, 0.3),
+        'specific_force': (0.0, 0.0, 9.8), 'air': Air(wind=(0.0, 6.0, 0.0)), **given})
+
+
+# Accuracy.
+
+@pytest.mark.parametrize(('given', 'kind', 'diagonal'), [
+    ({}, NavSatFix.COVARIANCE_TYPE_UNKNOWN, (0.0, 0.0, 0.0)),
+    ({'position_stddev': 2.0}, NavSatFix.COVARIANCE_TYPE_APPROXIMATED, (4.0, 4.0, 1e6)),
+    ({'altitude_stddev': 3.0}, NavSatFix.COVARIANCE_TYPE_APPROXIMATED, (1e6, 1e6, 9.0)),
+    ({'position_stddev': 2.0, 'altitude_stddev': 3.0},
+     NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, (4.0, 4.0, 9.0)),
+])
+def test_one_stddev_does_not_make_the_other_known(given, kind, diagonal):
+    said = said_of(state(), **given)
+    # The datum is the first fix, and no better.
+    for fix in (said['fix'], said['datum']):
+        assert fix.position_covariance_type == kind
+        assert list(fix.position_covariance) == list(np.diag(diagonal).flat)
+
+
+def test_a_given_datum_is_of_unknown_accuracy():
+    datum = said_of(state(), position_stddev=2.0, datum=(47.0, 8.0, 1500.0))['datum']
+    assert datum.position_covariance_type == NavSatFix.COVARIANCE_TYPE_UNKNOWN
+    assert not datum.position_covariance.any()
+
+
+@pytest.mark.parametrize(('given', 'orientation', 'rates', 'force', 'pose', 'twist'), [
+    ({}, 0.0, 0.0, 0.0, [1e6] * 6, [1e6] * 6),
+    ({'orientation_stddev': 0.1}, 0.01, 0.0, 0.0, [1e6] * 3 + [0.01] * 3, [1e6] * 6),
+    ({'angular_velocity_stddev': 0.2}, 0.0, 0.04, 0.0, [1e6] * 6, [1e6] * 3 + [0.04] * 3),
+    ({'linear_acceleration_stddev': 0.3}, 0.0, 0.0, 0.09, [1e6] * 6, [1e6] * 6),
+    ({'velocity_stddev': 0.5}, 0.0, 0.0, 0.0, [1e6] * 6, [0.25] * 3 + [1e6] * 3),
+    ({'altitude_stddev': 3.0}, 0.0, 0.0, 0.0, [1e6] * 2 + [9.0] + [1e6] * 3, [1e6] * 6),
+])
+def test_each_quantity_is_known_or_unknown_by_itself(
+        given, orientation, rates, force, pose, twist):
+    said = said_of(state(), **given)
+    imu, odom, velocity = said['imu/data'], said['odom'], said['fix_velocity']
+    for covariance, variance in (
+            (imu.orientation_covariance, orientation),
+            (imu.angular_velocity_covariance, rates),
+            (imu.linear_acceleration_covariance, force)):
+        assert list(covariance) == pytest.approx(list((variance * np.eye(3)).flat))
+    for covariance, diagonal in (
+            (odom.pose.covariance, pose), (odom.twist.covariance, twist),
+            # A rate is no part of it.
+            (velocity.twist.covariance, twist[:3] + [1e6] * 3)):
+        assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
+
+
+def test_what_a_simulator_does_not_say_is_no_zero_that_could_be_believed():
+    given = {'velocity_stddev': 0.5, 'angular_velocity_stddev': 0.2,
+             'linear_acceleration_stddev': 0.3}
+    said = said_of(
+        state(velocity=None, angular_velocity=None, specific_force=None), **given)
+    assert 'fix_velocity' not in said
+    imu, odom = said['imu/data'], said['odom']
+    assert list(imu.orientation_covariance) == NOWHERE
+    assert list(imu.angular_velocity_covariance) == ABSENT
+    assert list(imu.linear_acceleration_covariance) == ABSENT
+    assert (odom.twist.twist.linear.x, odom.twist.twist.angular.x) == (0.0, 0.0)
+    assert list(odom.twist.covariance) == list(np.diag([1e6] * 6).flat)
+    assert list(said_of(state(orientation=None))['imu/data'].orientation_covariance) == ABSENT
+
+
+# Frames.
+
+@pytest.mark.parametrize('datum', [(47.0, 8.0, 0.0), (-80.0, 170.0, 0.0)])
+def test_velocity_and_wind_are_east_north_up_at_the_aircraft_wherever_the_datum(datum):
+    said = said_of(state(), datum=datum, frame_prefix='uav1/')
+    velocity, air = said['fix_velocity'], said['air_data']
+    assert velocity.header.frame_id == air.header.frame_id == 'uav1/base_link_enu'
+    linear = velocity.twist.twist.linear
+    assert (linear.x, linear.y, linear.z) == (60.0, 3.0, 1.0)
+    assert (air.wind.x, air.wind.y, air.wind.z) == (0.0, 6.0, 0.0)
+
+
+def test_the_transform_of_the_enu_axes_turns_the_velocity_into_the_body(monkeypatch):
+    monkeypatch.setitem(
+        sys.modules, 'tf2_msgs.msg', SimpleNamespace(TFMessage=lambda transforms: (
+            SimpleNamespace(transforms=transforms))))
+    said = said_of(
+        state(orientation=UP), datum=(-80.0, 170.0, 0.0), publish_enu_tf=True,
+        frame_prefix='uav1/')
+    transform, = said['/tf'].transforms
+    velocity = said['fix_velocity']
+    assert transform.header.frame_id == 'uav1/base_link'
+    assert transform.child_frame_id == velocity.header.frame_id
+    assert transform.header.stamp == velocity.header.stamp
+    # robot_localization adds (origin of the axes in the body) x (rate of rotation).
+    origin = transform.transform.translation
+    assert (origin.x, origin.y, origin.z) == (0.0, 0.0, 0.0)
+    # The nose points up and the belly east: forward is up, up is west.
+    rotation = transform.transform.rotation
+    w, u = rotation.w, np.array((rotation.x, rotation.y, rotation.z))
+    v = np.array((60.0, 3.0, 1.0))
+    in_the_body = v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+    assert in_the_body == pytest.approx((1.0, 3.0, -60.0))
+    twist = said['odom'].twist.twist.linear
+    assert in_the_body == pytest.approx((twist.x, twist.y, twist.z))
