@@ -157,6 +157,9 @@ def test_parameters_say_what_they_are(ros):
     ({'numbers': [1, 13]}, 'parameter numbers: 13 brings bad luck'),
     ({'numbers': [1.0, float('nan')]}, 'parameter numbers: nan is not a finite number'),
     ({'gain': 11.0, 'mode': 'fast'}, 'do not go together'),
+    ({'rats': 20.0},
+     'parameter rats: node has no parameter of that name; did you mean rate?'),
+    ({'quux': 1}, 'parameter quux: node has no parameter of that name'),
 ])
 def test_a_bad_parameter_stops_configuring_with_a_sentence(ros, given, sentence):
     node = ros.start(Node, configure=False, **given)
@@ -177,6 +180,14 @@ def test_numbers_may_be_written_as_people_write_them(ros):
     node = ros.start(Node, rate=20, numbers=5, gain=3)
     assert (node.parameters.rate, node.parameters.numbers) == (20.0, (5,))
     assert isinstance(node.parameters.rate, float)
+
+
+def test_names_of_other_nodes_and_of_rclpy_are_no_mistakes(ros):
+    # A section /** of a parameter file is for all nodes that get it.
+    node = ros.start(
+        Node, gps_rate=20.0, gains__roll_rate_to_aileron=0.5, use_sim_time=False,
+        **{'qos_overrides./out.publisher.depth': 5})
+    assert node.active
 
 
 def test_an_empty_list_is_one(ros):

@@ -22,9 +22,10 @@ import sys
 
 from ament_index_python.packages import get_package_share_directory
 
+from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments.experiment import Files, fly
 from xplane_bridge.experiments.scenario import find, load
-from xplane_bridge.experiments.settings import Settings, without_ros_arguments
+from xplane_bridge.experiments.settings import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:

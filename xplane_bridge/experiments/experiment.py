@@ -39,6 +39,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.validate_namespace import validate_namespace
 
+from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import analysis, peers, verdict
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
@@ -308,7 +309,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
     parser.add_argument('--no-record', action='store_true', help='do not keep the recording')
     parser.add_argument('--namespace', default='/experiment', help='(%(default)s)')
-    arguments = parser.parse_args(settings_module.without_ros_arguments(
+    arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     namespace = f'/{arguments.namespace.strip("/")}'
     try:

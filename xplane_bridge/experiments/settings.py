@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 import math
 from typing import Any
@@ -123,8 +122,3 @@ def add_options(parser: ArgumentParser) -> None:
 def from_options(arguments: Namespace) -> Settings:
     """Return the settings that the options ask for."""
     return Settings(**{name: getattr(arguments, name) for name in Settings.__slots__})
-
-
-def without_ros_arguments(argv: Sequence[str]) -> list[str]:
-    """Return the arguments without those that a launch file appends."""
-    return list(argv[:argv.index('--ros-args')] if '--ros-args' in argv else argv)

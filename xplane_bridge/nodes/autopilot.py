@@ -300,4 +300,4 @@ def _at(seconds: float) -> float:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run autopilot_node; return the process's exit code."""
-    return run(AutopilotNode, args)
+    return run(AutopilotNode, AutopilotParameters, args)

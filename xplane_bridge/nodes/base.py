@@ -20,6 +20,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import re
 import sys
 import time
 import traceback
@@ -40,6 +41,7 @@ from rclpy.task import Future
 from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
+from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
 
 OK = DiagnosticStatus.OK
@@ -50,6 +52,8 @@ STALE = DiagnosticStatus.STALE
 _DIAGNOSTICS_PERIOD = 1.0
 # Warnings of one kind are repeated at most this often; the others are only counted.
 _WARNING_PERIOD = 1.0
+# What an error of rcl says about rcl itself helps nobody.
+_SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
 
 
 @dataclass(frozen=True)
@@ -236,8 +240,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Read the parameters and open; a sentence says why not."""
         try:
-            if self._complaints:
-                raise BadParameterError('; '.join(self._complaints))
+            if complaints := self._complaints + parameters.misspelt(self):
+                raise BadParameterError('; '.join(complaints))
             self.parameters = parameters.read(self, self._table)
             self.check(self.parameters)
             self.open()
@@ -350,13 +354,24 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._diagnostics.publish(message)
 
 
-def run(make_node: Callable[[], BridgeNode[Any]], args: Sequence[str] | None = None) -> int:
+def run(
+    make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
+    args: Sequence[str] | None = None,
+) -> int:
     """
     Run one node until SIGINT or SIGTERM; return the process's exit code.
 
-    With ``autostart``, a configuration that fails ends the process with code 1.
+    ``table`` is what ``--help`` lists. With ``autostart``, a configuration that fails ends the
+    process with code 1.
     """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    description = sys.modules[make_node.__module__].__doc__ or ''
+    check_command_line(description, table, sys.argv[1:] if args is None else args)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        print(f'bad ROS arguments: {_SOURCE.sub("", str(error)).strip()}', file=sys.stderr,
+              flush=True)
+        return 1
     node: BridgeNode[Any] | None = None
     try:
         node = make_node()

@@ -467,4 +467,4 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run fdmdata_node; return the process's exit code."""
-    return run(FdmdataNode, args)
+    return run(FdmdataNode, FdmdataParameters, args)

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import Field, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, Field, field, fields
+from difflib import get_close_matches
 import math
-from typing import Any, TypeVar
+from typing import Any, get_args, get_type_hints, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -30,8 +31,15 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+import yaml
+
+from xplane_bridge.nodes import registry
 
 _HIGHEST = 1e300
+# rclpy declares these when it makes the publisher or subscription that they are for.
+_QOS_OVERRIDES = 'qos_overrides.'
+_TRUE = ('true', '1', 'yes', 'on')
+_FALSE = ('false', '0', 'no', 'off')
 
 
 def parameter(
@@ -80,11 +88,52 @@ def declare(node: Node, table: type[Any]) -> list[str]:
         try:
             node.declare_parameter(_name(item), _ros_value(item.default), _descriptor(item))
         except ParameterException as error:
-            complaints.append(f'parameter {_name(item)}: {error.args[0]}')
+            complaints.append(_complaint(item, node._parameter_overrides, error))
             node.declare_parameter(
                 _name(item), _ros_value(item.default), _descriptor(item), ignore_override=True
             )
     return complaints
+
+
+def _complaint(
+    item: Field[Any], given: dict[str, Parameter], error: ParameterException
+) -> str:
+    name = _name(item)
+    try:
+        _checked(item, given[name].value)
+    except BadParameterError as better:
+        return str(better)
+    return f'parameter {name}: {error.args[0]}'
+
+
+def misspelt(node: Node) -> list[str]:
+    """
+    Return a sentence for each value that was given to a parameter that ``node`` does not have.
+
+    A name that another node of this package has is no mistake: one file may have a section for
+    all nodes (``/**``), and nothing tells at run time which section a value came from.
+    """
+    complaints, ignored = [], []
+    # rclpy has no public name for what a file or the command line gave.
+    for name in sorted(node._parameter_overrides):
+        if node.has_parameter(name) or name.startswith(_QOS_OVERRIDES):
+            continue
+        if owners := registry.declared_elsewhere(name):
+            ignored.append(f'{name} (of {", ".join(owners)})')
+        else:
+            known = node.list_parameters([], 0).names
+            complaints.append(
+                f'parameter {name}: {node.get_name()} has no parameter of that name'
+                + did_you_mean(name, known))
+    if ignored:
+        node.get_logger().info(f'parameters that this node does not have: {"; ".join(ignored)}')
+    return complaints
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about a name that is not known: the nearest one, if any."""
+    found = get_close_matches(name, known, n=1)
+    return f'; did you mean {found[0]}?' if found else ''
 
 
 def read(node: Node, table: type[Table]) -> Table:
@@ -125,6 +174,107 @@ def change(table: Table, changes: Sequence[Parameter]) -> tuple[Table, SetParame
         return build(type(table), values), SetParametersResult(successful=True)
     except BadParameterError as error:
         return table, SetParametersResult(successful=False, reason=str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A parameter in words: for --help, and for the arguments of launch files."""
+
+    name: str
+    default: str
+    """As YAML."""
+    text: str
+    allowed: str
+    """Choices or range, empty if there is neither."""
+    live: bool
+
+
+def describe(table: type[Any]) -> list[Described]:
+    """Return the parameters of ``table`` in words: first what the node does not share."""
+    def shared(item: Field[Any]) -> bool:
+        return '.' in _name(item) or item.name not in table.__annotations__
+
+    return [
+        Described(_name(item), _as_yaml(item.default), item.metadata['description'],
+                  _allowed(item), item.metadata['live'])
+        for item in sorted(fields(table), key=shared)
+    ]
+
+
+def parse(table: type[Any], texts: dict[str, str]) -> dict[str, Any]:
+    """
+    Return the values that people have written for parameters of ``table``, by name.
+
+    Raises BadParameterError with a sentence.
+    """
+    hints = get_type_hints(table)
+    by_name = {_name(item): item for item in fields(table)}
+    values = {}
+    for name, text in texts.items():
+        item = by_name[name]
+        value: Any = text
+        if isinstance(item.default, bool):
+            value = _parsed_boolean(text)
+        elif isinstance(item.default, int | float):
+            value = _parsed_number(text)
+        elif isinstance(item.default, tuple):
+            value = _parsed_list(name, text, get_args(hints[item.name])[0])
+        values[name] = _checked(item, value)
+    return values
+
+
+def _parsed_boolean(text: str) -> bool | str:
+    lower = text.strip().lower()
+    return True if lower in _TRUE else False if lower in _FALSE else text
+
+
+def _parsed_number(text: str) -> int | float | str:
+    bare = text.strip().lower().removeprefix('+')
+    # YAML writes them so.
+    if bare in ('.nan', '.inf', '-.inf'):
+        bare = bare.replace('.', '')
+    for kind in (int, float):
+        try:
+            return kind(bare)
+        except ValueError:
+            continue
+    return text
+
+
+def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
+    try:
+        found = yaml.safe_load(text) if text.strip().startswith('[') else [text]
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, list) or any(isinstance(one, list | dict) for one in found):
+        raise BadParameterError(
+            f'parameter {name}: expected a list such as [a, "b[0]"], got {text!r}')
+    if kind is str:
+        return [str(one) for one in found]
+    values = [_parsed_number(str(one)) for one in found]
+    for value in values:
+        if not isinstance(value, int | float) or kind is int and not isinstance(value, int):
+            raise BadParameterError(
+                f'parameter {name}: expected {"whole " if kind is int else ""}numbers, '
+                f'got {value!r}')
+    return [kind(value) for value in values]
+
+
+def _as_yaml(default: Any) -> str:
+    text: str = yaml.safe_dump(_ros_value(default), default_flow_style=True, width=1000)
+    return text.removesuffix('...\n').strip()
+
+
+def _allowed(item: Field[Any]) -> str:
+    meta = item.metadata
+    low, high = meta['minimum'], meta['maximum']
+    if meta['choices']:
+        return f'one of {", ".join(meta["choices"])}'
+    if low is not None and high is not None:
+        return f'{low} to {high}'
+    if low is not None:
+        return f'at least {low}'
+    return '' if high is None else f'at most {high}'
 
 
 def _name(item: Field[Any]) -> str:

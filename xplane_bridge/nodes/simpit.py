@@ -325,4 +325,4 @@ class SimpitNode(BridgeNode[SimpitParameters]):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run simpit_node; return the process's exit code."""
-    return run(SimpitNode, args)
+    return run(SimpitNode, SimpitParameters, args)

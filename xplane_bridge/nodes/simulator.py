@@ -356,4 +356,4 @@ def _fail(world: World, given: SimulatorParameters) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run simulator_node; return the process's exit code."""
-    return run(SimulatorNode, args)
+    return run(SimulatorNode, SimulatorParameters, args)

@@ -474,4 +474,4 @@ def _array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run ulyssix_node; return the process's exit code."""
-    return run(UlyssixNode, args)
+    return run(UlyssixNode, UlyssixNodeParameters, args)

@@ -397,4 +397,4 @@ class XpcNode(BridgeNode[XpcParameters]):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run xpc_node; return the process's exit code."""
-    return run(XpcNode, args)
+    return run(XpcNode, XpcParameters, args)

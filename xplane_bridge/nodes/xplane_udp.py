@@ -563,4 +563,4 @@ def _places(version: int) -> list[int | None]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run xplane_udp_node; return the process's exit code."""
-    return run(XplaneUdpNode, args)
+    return run(XplaneUdpNode, XplaneUdpParameters, args)

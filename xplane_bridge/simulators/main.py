@@ -30,6 +30,7 @@ import signal
 import sys
 import time
 
+from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.xpc import PORT
 from xplane_bridge.simulators import simpit, ulyssix
@@ -121,7 +122,7 @@ _TOGETHER = ('xpc', 'xplane', 'fdmdata', 'simpit')
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = _parser().parse_args(
-        _without_ros_arguments(sys.argv[1:] if argv is None else argv))
+        without_ros_arguments(sys.argv[1:] if argv is None else argv))
     # A shell that starts it in the background would have it ignore SIGINT.
     handlers = {number: signal.signal(number, signal.default_int_handler)
                 for number in (signal.SIGINT, signal.SIGTERM)}
@@ -193,20 +194,6 @@ def _summary(server: Server, seconds: float) -> str:
     return (f'stopped after {seconds:.1f} s: {server.simulation.frames} frames, '
             f'{sum(c.received for c in counters)} datagrams received, '
             f'{sum(c.sent for c in counters)} sent')
-
-
-def _without_ros_arguments(argv: Sequence[str]) -> list[str]:
-    """Return the arguments without those that a launch file appends: --ros-args up to --."""
-    own: list[str] = []
-    is_own = True
-    for argument in argv:
-        if argument == '--ros-args':
-            is_own = False
-        elif argument == '--' and not is_own:
-            is_own = True
-        elif is_own:
-            own.append(argument)
-    return own
 
 
 def _parser() -> ArgumentParser:
