@@ -14,6 +14,8 @@ WHEELS := $(DISTRO)
 endif
 
 RUN := tools/in_ros.sh $(ROOT)
+# As in any install space the executables are on no PATH; `ros2 run`, which looks here, has no wheel.
+EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
 # With a symbolic-link install only these need a build; edited Python files are live at once.
@@ -51,13 +53,13 @@ test: $(BUILT)
 	@$(RUN) python3 -P -m pytest test $(PYTEST_ARGS)
 
 demo: $(BUILT)
-	@$(RUN) demo $(DEMO_ARGS)
+	@$(RUN) $(EXECUTABLES)/demo $(DEMO_ARGS)
 
 # make experiment SIM=xplane12 SCENARIO=racetrack [SPEED=4] [LOCKSTEP=1] [HOST=192.168.1.20]
 SIM ?= xpc
 SCENARIO ?= steps
 experiment: $(BUILT)
-	@$(RUN) experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
+	@$(RUN) $(EXECUTABLES)/experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
 		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) $(EXPERIMENT_ARGS)
 
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
@@ -74,8 +76,8 @@ lint: $(VENV)
 		{ echo 'these files have no licence header' >&2; exit 1; }
 
 shell: $(BUILT)
-	@echo 'ROS 2 and xplane_bridge are sourced; exit leaves.'
-	@$(RUN) $${SHELL:-/bin/sh}
+	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; exit leaves.'
+	@$(RUN) sh -c 'PATH=$(EXECUTABLES):$$PATH exec "$${SHELL:-/bin/sh}"'
 
 clean:
 	rm -rf build

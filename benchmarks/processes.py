@@ -19,11 +19,12 @@ from contextlib import contextmanager
 import json
 import os
 from pathlib import Path
-import shutil
 import subprocess
 import sys
 from types import TracebackType
 from typing import Any
+
+from xplane_bridge.experiments.processes import executable_path
 
 _PEERS = Path(__file__).parent / 'peers.py'
 _PATIENCE = 5.0
@@ -77,12 +78,8 @@ def executable(
     name: str, *arguments: str, output: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Run an executable of this package as long as the context lasts."""
-    path = shutil.which(name)
-    if path is None:
-        raise FileNotFoundError(
-            f'{name} is not on PATH; build the package and source its install space')
     process = subprocess.Popen(
-        [path, *arguments], stdin=subprocess.DEVNULL, stdout=output, text=True)
+        [executable_path(name), *arguments], stdin=subprocess.DEVNULL, stdout=output, text=True)
     try:
         yield process
     finally:

@@ -61,7 +61,7 @@ def pytest_runtest_makereport(item, call):
     """Where a ROS 2 is sourced, launch and tf2 exist: a skip of their tests is a failure."""
     outcome = yield
     report = outcome.get_result()
-    if report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('launch'):
+    if report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('needs_launch'):
         report.outcome = 'failed'
         report.longrepr = f'skipped although ROS 2 is sourced: {report.longrepr}'
 

@@ -31,6 +31,8 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from xplane_bridge.experiments.processes import executable_path
+
 DEADLINE = 15.0
 
 
@@ -203,10 +205,17 @@ class Harness:
 
 @contextmanager
 def process(*command, cwd=None, **environment):
-    """Run an executable of this package; it is terminated, and killed if that is not enough."""
+    """
+    Run a command; it is terminated, and killed if that is not enough.
+
+    A bare name is an executable of this package, which is on no PATH; anything else is a path.
+    """
+    program, *arguments = command
+    if os.sep not in program:
+        program = executable_path(program)
     child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
-        cwd=cwd, env={**os.environ, **environment})
+        [program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        bufsize=1, cwd=cwd, env={**os.environ, **environment})
     try:
         yield child
     finally:

@@ -25,6 +25,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 mcap_reader = pytest.importorskip('mcap.reader', reason='reading back needs mcap')
 
+from ament_index_python.packages import get_package_share_directory  # noqa: E402
+
 from harness import DEADLINE, process  # noqa: E402
 
 
@@ -56,14 +58,25 @@ def test_an_interrupted_demo_leaves_recording_and_picture(tmp_path, number):
     assert 'Traceback' not in log.read_text()
 
 
-def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, monkeypatch):
+@pytest.fixture
+def install_space(tmp_path, monkeypatch):
+    """Return where another install space, found before the real one, has its executables."""
+    prefix = tmp_path / 'install'
+    for folder in ('lib/xplane_bridge', 'share/ament_index/resource_index/packages'):
+        (prefix / folder).mkdir(parents=True)
+    (prefix / 'share/ament_index/resource_index/packages/xplane_bridge').touch()
+    (prefix / 'share/xplane_bridge').symlink_to(get_package_share_directory('xplane_bridge'))
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}:{os.environ["AMENT_PREFIX_PATH"]}')
+    return prefix / 'lib/xplane_bridge'
+
+
+def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, install_space):
     for name in ('simulator_node', 'xpc_node', 'autopilot_node', 'record'):
         # The recorder, which is waited for, interrupts the demo itself.
         interrupt = 'sleep 1; kill -INT $PPID; ' if name == 'record' else ''
-        script = tmp_path / name
+        script = install_space / name
         script.write_text(f'#!/bin/sh\n{interrupt}exec sleep 60\n')
         script.chmod(0o755)
-    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
     with process(
         sys.executable, '-P', '-m', 'xplane_bridge.experiments.demo',
         '--log', str(tmp_path / 'demo.log'), '--bag', str(tmp_path / 'demo.mcap'),
@@ -73,12 +86,11 @@ def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, monkeypatch):
     assert output == 'interrupted; nothing was flown\n'
 
 
-def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, monkeypatch):
-    monkeypatch.setenv('PATH', str(tmp_path))
+def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, install_space):
     with process(
         sys.executable, '-P', '-m', 'xplane_bridge.experiments.demo',
         '--log', str(tmp_path / 'demo.log'),
     ) as demo:
         output, _ = demo.communicate(timeout=30)
     assert demo.returncode == 2
-    assert 'simulator_node is not on PATH' in output
+    assert f'simulator_node is not found in {install_space}' in output

@@ -27,7 +27,9 @@ pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
 from harness import process
 from xplane_bridge.experiments import analysis
+from xplane_bridge.experiments.processes import executable_path
 
+IP = shutil.which('ip')
 SIMULATOR, CONTROLLER = '10.213.77.1', '10.213.77.2'
 DELAY, LOSS = 0.02, 0.02
 SCENARIO = """
@@ -49,7 +51,7 @@ def run(*command):
 @pytest.fixture
 def hosts():
     """Return the names of two namespaces that are joined, and whether netem delays between."""
-    if shutil.which('ip') is None:
+    if IP is None:
         pytest.skip('needs the command ip (iproute2)')
     names = [f'xpb{os.getpid()}{end}' for end in 'ab']
     made = []
@@ -89,10 +91,10 @@ def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path,
     faults = () if netem else ('--delay', str(DELAY), '--loss', str(LOSS))
     scenario = tmp_path / 'two.yaml'
     scenario.write_text(SCENARIO)
-    with process('ip', 'netns', 'exec', far, 'simulator', *face, '--host', SIMULATOR,
-                 '--no-beacon', *faults) as simulator:
+    with process(IP, 'netns', 'exec', far, executable_path('simulator'), *face,
+                 '--host', SIMULATOR, '--no-beacon', *faults) as simulator:
         assert SIMULATOR in simulator.stdout.readline()
-        with process('ip', 'netns', 'exec', near, 'experiment', '--sim', sim,
+        with process(IP, 'netns', 'exec', near, executable_path('experiment'), '--sim', sim,
                      '--host', SIMULATOR, '--scenario', str(scenario),
                      '--output', str(tmp_path / 'two')) as experiment:
             output, _ = experiment.communicate(timeout=90)

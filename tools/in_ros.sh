@@ -24,6 +24,5 @@ if [ -f "$root/install/local_setup.sh" ]; then
     . "$root/install/local_setup.sh"
     set -u
     unset COLCON_CURRENT_PREFIX
-    PATH=$root/install/xplane_bridge/lib/xplane_bridge:$PATH
 fi
 exec "$@"

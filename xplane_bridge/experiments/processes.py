@@ -18,13 +18,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-import shutil
+import os
 import signal
 import subprocess
 import threading
 from typing import Any, TextIO
 
+from ament_index_python.packages import get_package_prefix
+
+_PACKAGE = 'xplane_bridge'
 _PATIENCE = 5.0
+
+
+def executable_path(name: str) -> str:
+    """
+    Return the path of an executable of this package, as ``ros2 run`` finds it.
+
+    PATH plays no part: in a sourced workspace the executables are not on it. FileNotFoundError
+    with a sentence if the package is not sourced, or has no such executable.
+    """
+    try:
+        prefix = get_package_prefix(_PACKAGE)
+    except (LookupError, OSError) as error:
+        raise FileNotFoundError(
+            f'{name} is not found: build {_PACKAGE} and source its install space') from error
+    path = os.path.join(prefix, 'lib', _PACKAGE, name)
+    if not os.access(path, os.X_OK) or os.path.isdir(path):
+        raise FileNotFoundError(
+            f'{name} is not found in {os.path.dirname(path)}: build {_PACKAGE} again')
+    return path
 
 
 class Processes:
@@ -67,7 +89,7 @@ class Processes:
 
     def start(self, executable: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
         """
-        Start an executable; FileNotFoundError with a sentence if it is not on PATH.
+        Start an executable; FileNotFoundError with a sentence if it is not found.
 
         It gets a process group of its own: Ctrl-C reaches it through __exit__ only, in order.
         """
@@ -96,10 +118,7 @@ class Processes:
     def _start(
         self, executable: str, arguments: Sequence[str], output: TextIO | int | None
     ) -> subprocess.Popen[str]:
-        path = shutil.which(executable)
-        if path is None:
-            raise FileNotFoundError(
-                f'{executable} is not on PATH; build the package and source its install space')
+        path = executable_path(executable)
         noted: list[int] = []
         # A signal between starting it and noting that would leave it behind.
         with _signals(lambda number, _: noted.append(number)):

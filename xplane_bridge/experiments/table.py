@@ -28,6 +28,7 @@ import sys
 import tempfile
 from typing import Any
 
+from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.verdict import UNITS
 
 SIMULATORS = ('xpc', 'xplane12', 'xplane6', 'fdmdata')
@@ -131,7 +132,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f'{arguments.scenario} on {sim} ...', flush=True)
             prefix = os.path.join(folder, sim)
             code, output = _fly([
-                'experiment', '--sim', sim, '--scenario', arguments.scenario, '--output', prefix])
+                executable_path('experiment'), '--sim', sim, '--scenario', arguments.scenario,
+                '--output', prefix])
             if code == INTERRUPTED:
                 print(f'interrupted; {arguments.document} is as it was')
                 return INTERRUPTED
