@@ -23,7 +23,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv l
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test demo experiment experiment-table bench lint shell clean
+.PHONY: build test demo experiment experiment-table topic-table bench lint shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -65,6 +65,10 @@ experiment: $(BUILT)
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)
 	@$(RUN) python3 -P -m xplane_bridge.experiments.table docs/experiments.md $(TABLE_ARGS)
+
+# The table in README.md: which node has which topics.
+topic-table: $(BUILT)
+	@$(RUN) python3 -P test/topic_matrix.py README.md
 
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)

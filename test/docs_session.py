@@ -1,0 +1,330 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Run the commands of one place in the docs as a reader would: docs_session.py < JSON.
+
+It is run in a network of its own where that is allowed, so usual ports are free, and an address in
+the text is one of this computer. What was said is printed; the exit code is 0 if all went well.
+"""
+
+import json
+import os
+from pathlib import Path
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+# Of another computer in the docs; in a network of one's own it is this one.
+ADDRESS = '192.168.1.20'
+DEADLINE = 30.0
+# What Ctrl-C gives: of the shell, of Python, of ros2.
+_INTERRUPTED = (0, 2, 130, -signal.SIGINT)
+_NUMBER = r'[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)'
+
+_ENDLESS = re.compile(
+    r'^ros2 topic (hz|bw|delay) |^ros2 topic echo (?!.*--once)|^ros2 topic pub (?!.*(--once|-1 ))'
+    r'|^ros2 launch |^ros2 run xplane_bridge (simulator|record|\w+_node)\b'
+    r'|^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
+_NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
+_NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
+          'autopilot_node', 'simulator_node')
+# The line of /diagnostics that says whether the other end is there.
+_PEER = ('peer', 'publisher', 'simulation', 'autopilot')
+
+
+class Failure(Exception):
+    """A sentence about what did not go as the docs say."""
+
+
+class Child:
+    """A command of the docs, with all that it has said."""
+
+    def __init__(self, line, folder):
+        self.line = line
+        self.lines = []
+        self.changed = threading.Condition()
+        print(f'$ {line}', flush=True)
+        self.process = subprocess.Popen(
+            ['bash', '-c', line], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors='replace', start_new_session=True)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            print(f'  {line}', end='', flush=True)
+            with self.changed:
+                self.lines.append(line)
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait_for(self, predicate, deadline):
+        """Wait for a predicate, looked at after each line; return whether it became true."""
+        with self.changed:
+            while not predicate():
+                left = deadline - time.monotonic()
+                if left <= 0.0:
+                    return False
+                self.changed.wait(min(left, 0.2))
+        return True
+
+    @property
+    def text(self):
+        """Return all that it has said."""
+        with self.changed:
+            return ''.join(self.lines)
+
+    def ended(self):
+        """Tell whether it has ended and everything is read."""
+        return self.process.poll() is not None and not self.reader.is_alive()
+
+    def interrupt(self):
+        """Press Ctrl-C; return the exit code."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
+        try:
+            code = self.process.wait(DEADLINE)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise Failure(f'does not end after Ctrl-C: {self.line}') from error
+        self.reader.join(DEADLINE)
+        return code
+
+
+class Diagnostics:
+    """What the nodes say on /diagnostics."""
+
+    def __init__(self):
+        from diagnostic_msgs.msg import DiagnosticArray
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        self.newest = {}
+        rclpy.init()
+        self.node = rclpy.create_node('_docs_session')
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 50)
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+
+    def _take(self, message):
+        for status in message.status:
+            node, _, name = status.name.partition(': ')
+            of_node = self.newest.setdefault(node.rsplit('/', 1)[-1], {})
+            of_node[name] = (time.monotonic(), status.level, status.message,
+                             {item.key: item.value for item in status.values})
+
+    def settled(self, nodes, with_peers, since, seconds, given_up=lambda: False):
+        """
+        Wait until every node says that all is well; raise Failure with what is not.
+
+        ``given_up()`` tells that it will not be any more.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            wrong = [complaint for node in nodes
+                     for complaint in self._complaints(node, with_peers, since)]
+            if not wrong:
+                return
+            if time.monotonic() > deadline or given_up():
+                raise Failure('; '.join(wrong))
+            self.executor.spin_once(timeout_sec=0.1)
+
+    def _complaints(self, node, with_peers, since):
+        known = {name: told for name, told in self.newest.get(node, {}).items()
+                 if told[0] > since}
+        if not known:
+            yield f'{node} says nothing on /diagnostics'
+        for name, (_, level, message, values) in known.items():
+            if level == b'\x02' or name == 'refused':
+                yield f'{node}: {name}: {message} {values if name == "refused" else ""}'
+            elif with_peers and name in _PEER and level != b'\x00':
+                yield f'{node}: {name}: {message}'
+
+
+def expects(pattern):
+    """Return a regular expression for a line of expected output."""
+    parts = re.split(rf'(\.\.\.|{_NUMBER}|\s+)', pattern.strip())
+    return re.compile(r'\s*'.join(
+        '.*' if part == '...' else r'\s*' if not part.strip()
+        else _NUMBER if re.fullmatch(_NUMBER, part) else re.escape(part)
+        for part in parts if part))
+
+
+def missing(expected, text):
+    """Return the first of the expected lines that did not come in order, '' if all did."""
+    at = 0
+    lines = text.splitlines()
+    for wanted in expected:
+        if wanted.strip() in ('', '...'):
+            continue
+        regex = expects(wanted)
+        while at < len(lines) and not regex.search(lines[at]):
+            at += 1
+        if at == len(lines):
+            return wanted
+        at += 1
+    return ''
+
+
+def prepare_network():
+    """Bring up the loopback of an own network, with the address of the docs."""
+    if shutil.which('ip') is None:
+        raise Failure('needs the command ip (iproute2)')
+    for command in ('ip link set lo up', f'ip address add {ADDRESS}/32 dev lo',
+                    'ip link set lo multicast on', 'ip route add 224.0.0.0/4 dev lo'):
+        subprocess.run(command.split(), check=True)
+
+
+def nodes_in(lines):
+    """Return the nodes that these commands start."""
+    found = []
+    for line in lines:
+        for executable, launched in _NODE.findall(line):
+            name = executable or f'{launched}_node'
+            if name in _NODES and name not in found and not line.startswith('ros2 param'):
+                found.append(name)
+    return found
+
+
+def in_repository(line, root):
+    """Return a command of make as a dry run; others as they are."""
+    if line.split()[0] != 'make':
+        return line
+    return line.replace('make', f'make --no-print-directory -n -C {root}', 1)
+
+
+def run(session):
+    """Run a session; raise Failure if something is not as the docs say."""
+    folder = Path(session['folder'])
+    for name, text in session['files'].items():
+        (folder / name).write_text(text)
+    if session['private']:
+        prepare_network()
+    lines = [line if session['private'] else line.replace(ADDRESS, '127.0.0.1')
+             for line in session['commands']]
+    options = session['options']
+    peers = [peer if session['private'] else peer.replace(ADDRESS, '127.0.0.1')
+             for peer in filter(None, options.get('peer', '').split(' ; '))]
+    nodes = nodes_in(lines)
+    with_peers = bool(peers) or any(
+        re.search(r'\bsimulator \w|simulator\.launch|face:=', line) for line in lines)
+    diagnostics = Diagnostics() if nodes else None
+    behind = []
+    try:
+        for peer in peers:
+            child = Child(peer, folder)
+            behind.append(child)
+            if not child.wait_for(lambda: ' frames/s' in child.text or child.ended(),  # noqa: B023
+                                  time.monotonic() + DEADLINE) or child.ended():
+                raise Failure(f'the peer does not start: {peer}')
+        for number, line in enumerate(lines):
+            expected = list(session['output'].get(str(number), ()))
+            last = number == len(lines) - 1
+            if last and 'expect' in options:
+                expected.append(options['expect'])
+            if line.endswith('&') and not line.endswith('&&'):
+                behind.append(Child(line[:-1].strip(), folder))
+            elif line == 'make shell':
+                # What follows is typed in that shell, which has the executables on its PATH.
+                os.environ['PATH'] = f'{session["executables"]}:{os.environ["PATH"]}'
+                foreground(in_repository(line, session['root']), folder, expected, 0, None)
+            else:
+                foreground(
+                    in_repository(line, session['root']), folder, expected,
+                    int(options.get('exit', 0)) if last else 0,
+                    (diagnostics, nodes, with_peers))
+            for child in behind:
+                if child.ended():
+                    raise Failure(f'ended: {child.line}')
+        if diagnostics is not None and 'refused' not in options:
+            began = time.monotonic()
+            running = [node for node in nodes if any(
+                node in nodes_in([child.line]) for child in behind)]
+            diagnostics.settled(
+                running, with_peers, began, DEADLINE,
+                lambda: any(child.ended() for child in behind))
+    finally:
+        codes = [(child, child.interrupt()) for child in reversed(behind)]
+    for child, code in codes:
+        check_end(child, code, _INTERRUPTED)
+
+
+def foreground(line, folder, expected, code, observer):
+    """Run a command until it ends, or, if it never does, until it has said what it should."""
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        child = Child(line, folder)
+        endless = _ENDLESS.search(line)
+        if endless:
+            own = nodes_in([line])
+            if own and observer[0] is not None:
+                try:
+                    observer[0].settled(own, observer[2], 0.0, DEADLINE, child.ended)
+                except Failure:
+                    child.interrupt()
+                    raise
+            came = child.wait_for(
+                lambda: child.ended() or (  # noqa: B023
+                    not missing(expected, child.text)  # noqa: B023
+                    and (bool(child.lines) or bool(own))), deadline)  # noqa: B023
+            ended = child.ended()
+            check_end(child, child.interrupt(), () if ended else _INTERRUPTED)
+            if not came:
+                raise Failure(f'did not say {missing(expected, child.text)!r}: {line}')
+            return
+        if not child.wait_for(child.ended, deadline):
+            child.interrupt()
+            raise Failure(f'does not end: {line}')
+        wrong = missing(expected, child.text)
+        if child.process.returncode == code and not wrong:
+            check_end(child, code, (code,))
+            if line.startswith('ros2 service call') and re.search(
+                    r'success[=:] ?false', child.text, re.IGNORECASE):
+                raise Failure(f'not successful: {line}')
+            return
+        # The other side may not be up yet; a reader would try again.
+        check_end(child, code, (code,))
+        if not line.startswith('ros2 ') or time.monotonic() > deadline:
+            raise Failure(f'exit code {child.process.returncode}: {line}'
+                          if child.process.returncode != code
+                          else f'did not say {wrong!r}: {line}')
+
+
+def check_end(child, code, allowed):
+    """Raise Failure for an exit code that is none of a good end, or a traceback."""
+    if code not in allowed:
+        raise Failure(f'exit code {code}: {child.line}')
+    if 'Traceback (most recent call last)' in child.text:
+        raise Failure(f'a traceback: {child.line}')
+
+
+def main():
+    """Run the session on stdin; return the exit code."""
+    # Whoever runs this may be interrupted for good.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        run(json.load(sys.stdin))
+    except Failure as failure:
+        print(f'FAILED: {failure}', flush=True)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
