@@ -28,7 +28,7 @@ VALUES = {
     'sim': ('xpc', 'xpc, xplane12, xplane11, xplane9, xplane6 or fdmdata.'),
     'host': ('', 'Address of a real simulator; empty: one of this package is started.'),
     'port': ('0', "The real simulator's UDP port; 0 is the usual one."),
-    'speed': ('1.0', 'Simulated seconds a second.'),
+    'speed': ('1.0', 'Simulated seconds per second.'),
     'seed': ('0', 'Of turbulence and faults.'),
     'output': ('', 'Prefix of the files .mcap, .png, .json, .log; empty: sim_scenario.'),
     'namespace': ('experiment', 'Namespace of the vehicle.'),

@@ -28,7 +28,7 @@ def generate_launch_description():
                  'fdmdata.'),
         'host': (str, 'Address to listen on.'),
         'port': (int, 'UDP port; 0 is the usual one of the face.'),
-        'speed': (float, 'Simulated seconds a second.'),
+        'speed': (float, 'Simulated seconds per second.'),
         'lockstep': (bool, 'Let a frame pass only when the last one was answered by a command.'),
         'publish_clock': (bool, 'Publish the simulated time on /clock.'),
         'seed': (int, 'Of turbulence and faults.'),

@@ -232,13 +232,14 @@ def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
     assert '1 more publish /experiment/imu/data' in output
 
 
-def test_the_recorder_is_rosbag2_where_that_is(monkeypatch):
+def test_the_recorder_is_rosbag2_where_all_of_it_is(monkeypatch):
     monkeypatch.setattr(shutil, 'which', lambda name: f'/opt/{name}')
-    monkeypatch.setattr(experiment.importlib.util, 'find_spec', lambda name: name)
+    found = dict.fromkeys(['ros2bag', 'rosbag2_storage_mcap'], '/opt')
+    monkeypatch.setattr(experiment, 'get_packages_with_prefixes', lambda: found)
     assert experiment.recorder('a.mcap', '/uav') == [
-        'ros2', 'bag', 'record', '--storage', 'mcap', '--output', 'a.mcap', '--regex',
+        '/opt/ros2', 'bag', 'record', '--storage', 'mcap', '--output', 'a.mcap', '--regex',
         '^(/uav/.*|/diagnostics|/clock|/tf|/tf_static)$']
-    monkeypatch.setattr(experiment.importlib.util, 'find_spec', lambda name: None)
+    del found['rosbag2_storage_mcap']
     assert experiment.recorder('a.mcap', '/uav')[0] == 'record'
 
 

@@ -14,21 +14,41 @@
 
 """The recorder: what was published is in the file, whatever ended it."""
 
+import json
 import os
 import signal
+import threading
+import time
 
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 mcap_reader = pytest.importorskip('mcap.reader', reason='reading back needs mcap')
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from ament_index_python.packages import get_package_share_directory  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.qos import (  # noqa: E402
+    DurabilityPolicy,
+    HistoryPolicy,
+    LivelinessPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
+from xplane_bridge.experiments import rosbag2  # noqa: E402
 from xplane_bridge.experiments.definitions import definition  # noqa: E402
+from xplane_bridge.experiments.record import Recorder  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LOOSE = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def recording(path, *arguments):
@@ -99,33 +119,39 @@ def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ro
     first = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
     with recording(path, '--namespace', 'uav') as child:
         publish_until_recorded(ros, first, [controls(1)])
-        latched = ros.observer.create_publisher(NavSatFix, '/uav/datum', QoSProfile(
-            depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        latched = ros.observer.create_publisher(NavSatFix, '/uav/datum', LATCHED)
         latched.publish(NavSatFix(latitude=47.0))
-        loose = ros.observer.create_publisher(NavSatFix, '/uav/fix', QoSProfile(
-            depth=10, reliability=ReliabilityPolicy.BEST_EFFORT))
+        # A second publisher that offers less: a subscription as before would not hear it.
+        loose = ros.observer.create_publisher(FlightControls, '/uav/controls', LOOSE)
         ros.wait_for(lambda: loose.get_subscription_count() > 0, 'the recorder')
         ros.wait_for(lambda: latched.get_subscription_count() > 0, 'the recorder')
         assert latched.wait_for_all_acked()
-        finish(child)
+        loose.publish(controls(2))
+        first.publish(controls(3))
+        output = finish(child)
+    assert 'another publisher of /uav/controls offers another quality of service' in output
+    elevators, topics = [], set()
     with open(path, 'rb') as stream:
-        topics = {channel.topic for _, channel, _ in
-                  mcap_reader.make_reader(stream).iter_messages()}
-    assert {'/uav/controls', '/uav/datum'} <= topics
+        for _, channel, message in mcap_reader.make_reader(stream).iter_messages():
+            topics.add(channel.topic)
+            if channel.topic == '/uav/controls':
+                elevators.append(deserialize_message(message.data, FlightControls).elevator)
+    assert topics == {'/uav/controls', '/uav/datum'}
+    assert sorted(elevators) == [0.01, 0.02, 0.03]
 
 
 def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
     stream_reader = pytest.importorskip('mcap.stream_reader')
     path = tmp_path / 'flight.mcap'
     publisher = ros.observer.create_publisher(Datarefs, '/uav/datarefs', 200)
-    # Random enough not to be compressed away: a chunk is 32 kB.
+    # Random enough not to be compressed away, and less than a chunk.
     messages = [
         Datarefs(names=[os.urandom(250).hex() for _ in range(4)]) for _ in range(100)
     ]
     with recording(path, '--namespace', 'uav') as child:
         publish_until_recorded(ros, publisher, messages)
         ros.wait_for(
-            lambda: path.stat().st_size > 60_000, 'chunks in the file')
+            lambda: path.stat().st_size > 100_000, 'the chunk that a second has ended')
         os.kill(child.pid, signal.SIGKILL)
         child.wait(10)
     read = 0
@@ -135,7 +161,261 @@ def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
                 read += type(record).__name__ == 'Message'
         except Exception as error:  # The reader says that the end is missing, in its own ways.
             assert 'end' in type(error).__name__.lower() or 'EndOfFile' in repr(error), error
-    assert read >= 40
+    assert read == 100
+
+
+def channels_of(path):
+    with open(path, 'rb') as stream:
+        reader = mcap_reader.make_reader(stream)
+        found = {channel.topic: channel for channel in reader.get_summary().channels.values()}
+        (last,) = list(reader.iter_metadata())[-1:]
+        return found, last
+
+
+# An infinite duration, as rmw has it.
+INFINITE = {'sec': 9223372036, 'nsec': 854775807}
+
+
+def test_the_file_holds_what_rosbag2_keeps_of_a_topic(ros, tmp_path):
+    rosbags = pytest.importorskip('rosbags.rosbag2', reason='reading back needs rosbags')
+    typesys = pytest.importorskip('rosbags.typesys')
+    path = tmp_path / 'flight.mcap'
+    latched = ros.observer.create_publisher(NavSatFix, '/uav/datum', LATCHED)
+    both = [ros.observer.create_publisher(FlightControls, '/uav/controls', qos)
+            for qos in (10, LOOSE)]
+    ros.observer.create_publisher(NavSatFix, '/uav/silent', 10)
+    with recording(path, '--namespace', 'uav') as child:
+        publish_until_recorded(ros, latched, [NavSatFix(latitude=47.0)])
+        ros.wait_for(lambda: both[1].get_subscription_count() > 0, 'the recorder')
+        publish_until_recorded(ros, both[0], [controls(1)])
+        finish(child)
+    channels, metadata = channels_of(path)
+    assert set(channels) == {'/uav/datum', '/uav/controls', '/uav/silent'}
+    # Where discovery does not tell history and depth, rosbag2 writes this too.
+    latched_qos = {
+        'history': 'unknown', 'depth': 0, 'reliability': 'reliable',
+        'durability': 'transient_local', 'deadline': INFINITE, 'lifespan': INFINITE,
+        'liveliness': 'automatic', 'liveliness_lease_duration': INFINITE,
+        'avoid_ros_namespace_conventions': False}
+    offers = {
+        '/uav/datum': [latched_qos],
+        '/uav/controls': [{**latched_qos, 'durability': 'volatile'},
+                          {**latched_qos, 'durability': 'volatile', 'reliability': 'best_effort'}],
+        '/uav/silent': [{**latched_qos, 'durability': 'volatile'}]}
+    for topic, offered in offers.items():
+        assert yaml.safe_load(channels[topic].metadata['offered_qos_profiles']) == offered
+    # The hash as rosidl wrote it at build time.
+    share = get_package_share_directory('xplane_bridge')
+    with open(f'{share}/msg/FlightControls.json', encoding='utf-8') as stream:
+        built = {item['type_name']: item['hash_string']
+                 for item in json.load(stream)['type_hashes']}
+    controls_hash = channels['/uav/controls'].metadata['topic_type_hash']
+    assert controls_hash == built['xplane_bridge/msg/FlightControls']
+
+    assert metadata.name == 'rosbag2'
+    bag = yaml.safe_load(metadata.metadata['serialized_metadata'])
+    assert [(item['topic_metadata']['name'], item['message_count'],
+             item['topic_metadata']['offered_qos_profiles'])
+            for item in bag['topics_with_message_count']] == [
+        (topic, {'/uav/silent': 0}.get(topic, 1), offers[topic])
+        for topic in [item['topic_metadata']['name'] for item in bag['topics_with_message_count']]]
+    assert bag['relative_file_paths'] == ['flight.mcap']
+    assert bag['custom_data']['log_time'] == 'received by the middleware'
+    # Beside the file, as metadata.yaml, the record makes it a bag of rosbag2's.
+    (tmp_path / 'metadata.yaml').write_text(
+        yaml.safe_dump({'rosbag2_bagfile_information': bag}), encoding='utf-8')
+    with rosbags.Reader(tmp_path) as reader:
+        found = {connection.topic: connection for connection in reader.connections}
+        assert reader.message_count == 2
+        assert found['/uav/datum'].ext.offered_qos_profiles[0].durability.name == 'TRANSIENT_LOCAL'
+        # rosbags computes it from the definition in the file.
+        store = typesys.get_typestore(typesys.Stores.EMPTY)
+        store.register(typesys.get_types_from_msg(
+            found['/uav/controls'].msgdef.data, 'xplane_bridge/msg/FlightControls'))
+        assert store.hash_rihs01('xplane_bridge/msg/FlightControls') == controls_hash
+
+
+def test_a_late_subscriber_of_a_replay_gets_what_was_latched(ros, tmp_path):
+    rosbags = pytest.importorskip('rosbags.highlevel', reason='reading back needs rosbags')
+    typesys = pytest.importorskip('rosbags.typesys')
+    path = tmp_path / 'flight.mcap'
+    recorded = ros.observer.create_publisher(NavSatFix, '/uav/datum', LATCHED)
+    with recording(path, '--namespace', 'uav') as child:
+        publish_until_recorded(ros, recorded, [NavSatFix(latitude=47.5)])
+        finish(child)
+    ros.observer.destroy_publisher(recorded)
+    store = typesys.get_typestore(typesys.Stores.EMPTY)
+    with rosbags.AnyReader([path], default_typestore=store) as reader:
+        ((connection, _, data),) = reader.messages()
+    (offered,) = connection.ext.offered_qos_profiles
+    # As rosbag2 replays it: what was offered, with its own history.
+    replayed = ros.observer.create_publisher(NavSatFix, '/replayed/datum', QoSProfile(
+        depth=10, reliability=ReliabilityPolicy(offered.reliability.value),
+        durability=DurabilityPolicy(offered.durability.value)))
+    replayed.publish(data)
+    ros.subscribe(NavSatFix, '/replayed/datum', LATCHED)
+    assert ros.next('/replayed/datum').latitude == 47.5
+
+
+def test_the_time_of_recording_is_that_of_reception(ros, tmp_path):
+    path = tmp_path / 'flight.mcap'
+    publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
+    # It subscribes, but handles nothing until it is spun.
+    node = Node('record', context=ros.context)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    with Recorder(node, str(path), '/uav') as recorder:
+        def heard():
+            recorder.discover()
+            return publisher.get_subscription_count() > 0
+
+        ros.wait_for(heard, 'the recorder')
+        before = time.time_ns()
+        publisher.publish(controls(1))
+        assert publisher.wait_for_all_acked()
+        after = time.time_ns()
+        ros.wait_for(lambda: executor.spin_once(0.1) or recorder.summary().startswith('1 '),
+                     'the message')
+    node.destroy_node()
+    with open(path, 'rb') as stream:
+        ((_, _, message),) = mcap_reader.make_reader(stream).iter_messages()
+    assert before <= message.publish_time <= message.log_time <= after
+
+
+def test_what_was_published_before_discovery_is_counted(ros, tmp_path):
+    path = tmp_path / 'flight.mcap'
+    publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
+    for number in range(7):
+        publisher.publish(controls(number))
+    with recording(path, '--namespace', 'uav') as child:
+        publish_until_recorded(ros, publisher, [controls(8)])
+        assert '1 messages of 1 topics, 0 lost, 7 published before discovery' in finish(child)
+
+
+def test_signals_while_the_file_is_completed_change_nothing(ros, tmp_path):
+    path = tmp_path / 'flight.mcap'
+    publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 200)
+    with recording(path, '--namespace', 'uav') as child:
+        publish_until_recorded(ros, publisher, [controls(n) for n in range(100)])
+        ended = threading.Event()
+
+        def insist():
+            while not ended.wait(0.01):
+                child.send_signal(signal.SIGINT)
+                child.send_signal(signal.SIGTERM)
+
+        insisting = threading.Thread(target=insist)
+        insisting.start()
+        output, _ = child.communicate(timeout=15)
+        ended.set()
+        insisting.join()
+    assert child.returncode == 0
+    assert '100 messages of 1 topics' in output
+    assert 'Traceback' not in output
+    channels, _ = channels_of(path)
+    assert set(channels) == {'/uav/controls'}
+
+
+def test_metadata_are_as_rosbag2_writes_them():
+    qos = QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.VOLATILE, deadline=Duration(seconds=1, nanoseconds=5),
+        lifespan=Duration(nanoseconds=2**63 - 1), liveliness=LivelinessPolicy.AUTOMATIC,
+        liveliness_lease_duration=Duration(nanoseconds=2**63 - 1))
+    offered = [
+        '- history: keep_last',
+        '  depth: 5',
+        '  reliability: best_effort',
+        '  durability: volatile',
+        '  deadline:',
+        '    sec: 1',
+        '    nsec: 5',
+        '  lifespan:',
+        '    sec: 9223372036',
+        '    nsec: 854775807',
+        '  liveliness: automatic',
+        '  liveliness_lease_duration:',
+        '    sec: 9223372036',
+        '    nsec: 854775807',
+        '  avoid_ros_namespace_conventions: false']
+    assert rosbag2.offered_qos_profiles([qos]).splitlines() == offered
+    text = rosbag2.serialized_metadata(
+        'a.mcap', [rosbag2.RecordedTopic('/a', 'std_msgs/msg/Empty', [qos], 'RIHS01_0', 3)],
+        100, 350, 'jazzy', {})
+    assert text.splitlines() == [
+        'version: 9',
+        'storage_identifier: mcap',
+        'duration:',
+        '  nanoseconds: 250',
+        'starting_time:',
+        '  nanoseconds_since_epoch: 100',
+        'message_count: 3',
+        'topics_with_message_count:',
+        '- topic_metadata:',
+        '    name: /a',
+        '    type: std_msgs/msg/Empty',
+        '    serialization_format: cdr',
+        '    offered_qos_profiles:',
+        *(f'    {line}' for line in offered),
+        '    type_description_hash: RIHS01_0',
+        '  message_count: 3',
+        "compression_format: ''",
+        "compression_mode: ''",
+        'relative_file_paths:',
+        '- a.mcap',
+        'files:',
+        '- path: a.mcap',
+        '  starting_time:',
+        '    nanoseconds_since_epoch: 100',
+        '  duration:',
+        '    nanoseconds: 250',
+        '  message_count: 3',
+        'custom_data: {}',
+        'ros_distro: jazzy']
+
+
+def test_a_recording_without_messages_has_the_times_that_rosbag2_gives_it():
+    metadata = yaml.safe_load(rosbag2.serialized_metadata('a', [], None, None, '', {}))
+    assert metadata['starting_time'] == {'nanoseconds_since_epoch': 9223372036854775807}
+    assert metadata['duration'] == {'nanoseconds': 0}
+
+
+@pytest.mark.parametrize(('heard', 'before', 'lost'), [
+    ([(1, b'a'), (2, b'a')], 0, 0),
+    ([(5, b'a'), (6, b'a'), (9, b'a')], 4, 2),
+    # Two publishers, each with numbers of its own.
+    ([(3, b'a'), (1, b'b'), (4, b'a'), (3, b'b')], 2, 1),
+    # One after the other, and the middleware does not name them.
+    ([(7, None), (8, None), (3, None), (4, None)], 8, 0),
+])
+def test_numbers_say_what_did_not_come(heard, before, lost):
+    numbers = rosbag2.SequenceNumbers()
+    assert all(numbers.heard(number, publisher, 1) for number, publisher in heard)
+    assert (numbers.known, numbers.before, numbers.lost) == (True, before, lost)
+
+
+def test_what_comes_twice_is_heard_once():
+    numbers = rosbag2.SequenceNumbers()
+    assert [numbers.heard(number, b'a', 1) for number in (4, 4, 5)] == [True, False, True]
+
+
+@pytest.mark.parametrize(('number', 'publisher', 'publishers'), [
+    (None, b'a', 1), (3, None, 2)])
+def test_without_numbers_of_one_publisher_nothing_is_claimed(number, publisher, publishers):
+    numbers = rosbag2.SequenceNumbers()
+    assert numbers.heard(number, publisher, publishers)
+    assert not numbers.known
+    assert (numbers.before, numbers.lost) == (0, 0)
+
+
+@pytest.mark.parametrize(('info', 'expected'), [
+    ({'received_timestamp': 7, 'source_timestamp': 5}, (7, 5, True)),
+    ({'received_timestamp': 0, 'source_timestamp': 5}, (9, 5, False)),
+    ({'received_timestamp': 7, 'source_timestamp': 0}, (7, 7, True)),
+    ({}, (9, 9, False)),
+])
+def test_times_that_the_middleware_does_not_give(info, expected):
+    assert rosbag2.times(info, 9) == expected
 
 
 def test_definitions_hold_all_that_a_type_contains():

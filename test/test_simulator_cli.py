@@ -119,7 +119,7 @@ def test_without_jsbsim_it_says_what_is_missing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, 'jsbsim', None)
     assert main(['xpc', '--port', '0']) == 1
     assert capsys.readouterr().err == (
-        'simulator: the simulated aircraft needs JSBSim: pip install jsbsim\n')
+        'simulator: the simulated aircraft needs the Python package jsbsim: pip install jsbsim\n')
 
 
 @pytest.mark.parametrize(('options', 'said'), [

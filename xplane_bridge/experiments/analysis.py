@@ -24,7 +24,7 @@ A recording as numpy arrays, and figures of the flight in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import json
 import math
 from pathlib import Path
@@ -32,8 +32,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+import yaml
 
+from xplane_bridge import optional
 from xplane_bridge.conversions.frames import wrap_angle
+from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
 
 Array = NDArray[np.float64]
@@ -74,7 +77,8 @@ class Flight:
     ``series`` has each of quantities.QUANTITIES, empty where nothing was recorded, at seconds
     after ``begin``, a stamp; heading and target_heading are continuous. ``topics`` is by name
     below ``namespace``, ``counts`` by full name. ``diagnostics`` has the last value of each
-    "node: status: key".
+    "node: status: key". ``log_time`` says which time that of recording is: rosbag2.RECEIVED,
+    rosbag2.HANDLED, or empty if the recording does not say.
     """
 
     namespace: str
@@ -83,6 +87,7 @@ class Flight:
     topics: Mapping[str, Arrivals]
     counts: Mapping[str, int]
     diagnostics: Mapping[str, str] = field(default_factory=dict)
+    log_time: str = ''
 
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> Flight:
@@ -99,8 +104,7 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
         from rosbags.highlevel import AnyReader, AnyReaderError
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
-        raise ImportError(
-            'reading a recording needs the Python package rosbags: pip install rosbags') from error
+        raise optional.missing('reading a recording', 'rosbags') from error
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
@@ -109,9 +113,27 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
         begin = json.loads(beside.read_text(encoding='utf-8')).get('begin')
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
-            return _read(reader, namespace, begin)
+            return replace(_read(reader, namespace, begin), log_time=_log_time(path))
     except AnyReaderError as error:
         raise ValueError(f'{path} is not read as a recording: {error}') from error
+
+
+def _log_time(path: Path) -> str:
+    """Return which time a recording has as that of recording."""
+    if path.is_dir():
+        # The recorder of Jazzy's and later rosbag2 takes the middleware's.
+        return rosbag2.RECEIVED
+    try:
+        from mcap.reader import make_reader
+    except ImportError:
+        return ''
+    found = ''
+    with open(path, 'rb') as stream:
+        for record in make_reader(stream).iter_metadata():
+            if record.name == rosbag2.METADATA_RECORD:
+                metadata = yaml.safe_load(record.metadata.get('serialized_metadata', '')) or {}
+                found = (metadata.get('custom_data') or {}).get(rosbag2.LOG_TIME, '')
+    return found
 
 
 def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
@@ -258,9 +280,9 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
     Return the figures of a flight from its beginning to ``end`` (s), as plain numbers by name.
 
     tracking: rms and largest error of each target while there was one (rad, m, m/s). activity of
-    each command: standard deviation, and travel (the sum of all movements) a second. rates: of
-    each topic, messages with a stamp of their own, how many a second of the stamps' clock, and
-    the longest gap (s). latency (s), where stamps are times of reception: from the datagram in
+    each command: standard deviation, and travel (the sum of all movements) per second. rates: of
+    each topic, messages with a stamp of their own, how many per second of the stamps' clock,
+    and the longest gap (s). latency (s), where stamps are times of reception: from the datagram in
     the kernel to the recorder, and to the recorder by way of the autopilot. link: what the
     bridge counts.
     """

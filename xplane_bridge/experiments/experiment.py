@@ -20,7 +20,6 @@ import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-import importlib.util
 import json
 import os
 import shutil
@@ -30,7 +29,10 @@ import tempfile
 import threading
 from typing import Any
 
-from ament_index_python.packages import get_package_share_directory
+from ament_index_python.packages import (
+    get_package_share_directory,
+    get_packages_with_prefixes,
+)
 import rclpy
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -40,7 +42,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge.command_line import without_ros_arguments
-from xplane_bridge.experiments import analysis, peers, verdict
+from xplane_bridge.experiments import analysis, peers, rosbag2, verdict
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.monitor import Monitor
@@ -162,23 +164,32 @@ def _start(
         namespace, {**simulated, 'lockstep': settings.lockstep},
         {'command/controls': 'autopilot/controls'} if settings.lockstep else None))
     command = recorder(recording, namespace)
+    if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
+        view.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not installed): '
+                 'recording with record')
     if command[0] == 'record':
         processes.start_and_wait(command[0], command[1:])
     else:
         processes.start(command[0], command[1:])
     where = settings.host or f'simulator_node as {peer.name}'
-    view.say(f'{where}, port {port}; {peer.node}; autopilot_node; {command[0]} to {recording}')
+    view.say(f'{where}, port {port}; {peer.node}; autopilot_node; '
+             f'{os.path.basename(command[0])} to {recording}')
     return autopilot.pid
 
 
 def recorder(path: str, namespace: str) -> list[str]:
     """Return the command that records: rosbag2 with its MCAP storage if it is there, or record."""
-    if shutil.which('ros2') and all(
-        importlib.util.find_spec(name) for name in ('ros2bag', 'rosbag2_py')
-    ):
-        return ['ros2', 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
+    ros2 = shutil.which('ros2')
+    if ros2 and not missing_of_rosbag2():
+        return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
                 f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
     return ['record', '--output', path, '--namespace', namespace]
+
+
+def missing_of_rosbag2() -> list[str]:
+    """Return which packages that recording with rosbag2 takes are not installed."""
+    packages = get_packages_with_prefixes()
+    return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
 
 
 def _spin(executor: SingleThreadedExecutor) -> None:
@@ -263,12 +274,14 @@ def _lines(
     lines.append('rates: ' + ', '.join(
         f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
         if found['messages'] > 1))
-    for name, what in (('telemetry', 'datagram in the kernel to a subscriber of another process'),
-                       ('loop', 'datagram in the kernel to the command made of it')):
+    until = {rosbag2.RECEIVED: 'receipt', rosbag2.HANDLED: 'callback'}.get(
+        flight.log_time, 'recording')
+    for name, what in (('telemetry', 'in another process'), ('loop', 'of the command made of it')):
         if name in figures['latency']:
             found = figures['latency'][name]
-            lines.append(f'latency, {what}: median {found["median"] * 1e3:.2f} ms, p99 '
-                         f'{found["p99"] * 1e3:.2f} ms')
+            lines.append(
+                f'latency, datagram in the kernel to {until} {what}: median '
+                f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms')
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
     return lines + ([', '.join(link)] if link else [])

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge import optional
 from xplane_bridge.experiments.analysis import Flight, latency_of, Series
 
 _MEASURED = '#1f5fa8'
@@ -45,8 +46,7 @@ def draw_flight(
         matplotlib.use('Agg')
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError(
-            'drawing needs the Python package matplotlib: pip install matplotlib') from error
+        raise optional.missing('drawing', 'matplotlib') from error
     figure, axes = pyplot.subplot_mosaic(
         [['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
          ['controls', 'attitude'], ['latency', 'attitude']],

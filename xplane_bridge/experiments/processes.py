@@ -89,7 +89,9 @@ class Processes:
 
     def start(self, executable: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
         """
-        Start an executable; FileNotFoundError with a sentence if it is not found.
+        Start an executable of this package, or any by its absolute path.
+
+        FileNotFoundError with a sentence if it is not found.
 
         It gets a process group of its own: Ctrl-C reaches it through __exit__ only, in order.
         """
@@ -118,7 +120,7 @@ class Processes:
     def _start(
         self, executable: str, arguments: Sequence[str], output: TextIO | int | None
     ) -> subprocess.Popen[str]:
-        path = executable_path(executable)
+        path = executable if os.path.isabs(executable) else executable_path(executable)
         noted: list[int] = []
         # A signal between starting it and noting that would leave it behind.
         with _signals(lambda number, _: noted.append(number)):

@@ -12,13 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""record: write topics to an MCAP file as they come, without deserialising them."""
+"""record: write topics to an MCAP file as rosbag2 does, without deserialising them."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+import os
+import signal
 import sys
 import threading
 import time
@@ -32,23 +34,52 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from xplane_bridge import optional
+from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
 
-# A kill loses what is in the chunk at hand and no more.
-_CHUNK_SIZE = 32 * 1024
-_FLUSH_PERIOD = 0.5
+# A chunk ends at rosbag2's size or at this age (s): a kill loses what is younger, no more.
+_CHUNK_AGE = 1.0
+# As rosbag2's --polling-interval.
+_DISCOVERY_PERIOD = 0.1
 _DEPTH = 200
 _DRAIN_TIME = 0.3
 # Topics of the machinery, not of the vehicle.
 _LEFT_OUT = ('/rosout', '/parameter_events')
 
 
+@dataclass(slots=True)
+class _Topic:
+    """A topic that is subscribed to; ``publishers`` has all that were seen, by their gid."""
+
+    name: str
+    kind: str
+    message: type
+    publishers: dict[bytes, Any] = field(default_factory=dict)
+    present: int = 0
+    qos: QoSProfile | None = None
+    subscription: Any = None
+    channel: int | None = None
+    profiles: list[Any] = field(default_factory=list)
+    type_hash: str = ''
+    messages: int = 0
+    reported_lost: int = 0
+    numbers: rosbag2.SequenceNumbers = field(default_factory=rosbag2.SequenceNumbers)
+    warned: bool = False
+
+    @property
+    def lost(self) -> int:
+        """Return how many did not come, by their numbers or else as the middleware reports."""
+        return self.numbers.lost if self.numbers.known else self.reported_lost
+
+
 class Recorder:
     """
     Subscribe to the topics of a namespace, also to those that appear later, and write them.
 
-    ``topics`` limits it to names; relative ones are in the namespace. Use as a context manager:
+    ``topics`` limits it to names; relative ones are in the namespace. log_time is when the
+    middleware received a message, publish_time when it was published. Use as a context manager:
     leaving it makes the file complete.
     """
 
@@ -58,24 +89,30 @@ class Recorder:
         try:
             from mcap.writer import Writer
         except ImportError as error:
-            raise ImportError(
-                'recording needs the Python package mcap: pip install mcap') from error
+            raise optional.missing('recording', 'mcap') from error
+        if not hasattr(Writer, 'flush'):
+            raise optional.missing('recording', 'mcap')
         self._node = node
         self._namespace = '/' + namespace.strip('/')
         base = self._namespace.rstrip('/')
         self._wanted = {
             topic if topic.startswith('/') else f'{base}/{topic}' for topic in topics
         }
-        self.messages: Counter[str] = Counter()
-        self.lost: Counter[str] = Counter()
-        self._subscriptions: dict[str, Any] = {}
+        self._topics: dict[str, _Topic] = {}
         self._refused: set[str] = set()
         self._schemas: dict[str, int] = {}
+        self._first: int | None = None
+        self._last: int | None = None
+        self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
+        self._path = path
         self._stream = open(path, 'wb')  # noqa: SIM115
-        self._writer = Writer(self._stream, chunk_size=_CHUNK_SIZE)
+        self._writer = Writer(self._stream, chunk_size=rosbag2.CHUNK_SIZE)
         self._writer.start(profile='ros2', library='xplane_bridge')
-        self._timer = node.create_timer(_FLUSH_PERIOD, self._tick)
+        # As rosbag2 at its beginning: who reads a file that a kill has ended knows its version.
+        self._add_metadata()
+        self._flushed = time.monotonic()
+        self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
         self.discover()
 
     def __enter__(self) -> Recorder:
@@ -89,29 +126,40 @@ class Recorder:
         if self._stream.closed:
             return
         self._node.destroy_timer(self._timer)
-        for subscription in self._subscriptions.values():
-            self._node.destroy_subscription(subscription)
+        for topic in self._topics.values():
+            self._node.destroy_subscription(topic.subscription)
         with self._lock:
+            for topic in self._topics.values():
+                self._register(topic)
+            self._writer.flush()
+            self._add_metadata()
             self._writer.finish()
             self._stream.close()
 
     def discover(self) -> None:
         """Subscribe to what has appeared since the last time."""
-        for topic, types in self._node.get_topic_names_and_types():
-            if topic in self._subscriptions or topic in self._refused or not self._wants(topic):
+        for name, types in self._node.get_topic_names_and_types():
+            if name in self._refused or not self._wants(name):
                 continue
             if len(types) != 1 or '/msg/' not in types[0]:
-                self._refuse(topic, f'it has the types {types}')
+                self._refuse(name, f'it has the types {types}')
                 continue
-            publishers = self._node.get_publishers_info_by_topic(topic)
-            if publishers:
-                self._subscribe(topic, types[0], publishers)
+            publishers = self._node.get_publishers_info_by_topic(name)
+            if name not in self._topics and (
+                not publishers or not self._prepare(name, types[0])
+            ):
+                continue
+            self._adapt(self._topics[name], publishers)
 
     def summary(self) -> str:
-        """Return one line: how many messages of how many topics, and how many were lost."""
-        lost = sum(self.lost.values())
-        return (
-            f'{sum(self.messages.values())} messages of {len(self.messages)} topics, {lost} lost')
+        """Return one line: how many messages of how many topics, how many are missing."""
+        topics = [topic for topic in self._topics.values() if topic.messages]
+        text = (
+            f'{sum(topic.messages for topic in topics)} messages of {len(topics)} topics, '
+            f'{sum(topic.lost for topic in topics)} lost, '
+            f'{sum(topic.numbers.before for topic in topics)} published before discovery')
+        unknown = sum(not topic.numbers.known for topic in topics)
+        return text + (f' (not known of {unknown} topics)' if unknown else '')
 
     def _wants(self, topic: str) -> bool:
         if self._wanted:
@@ -125,55 +173,113 @@ class Recorder:
         self._refused.add(topic)
         self._node.get_logger().warning(f'{topic} is not recorded: {reason}')
 
-    def _subscribe(self, topic: str, kind: str, publishers: Sequence[Any]) -> None:
+    def _prepare(self, name: str, kind: str) -> bool:
         try:
-            schema = self._schema(kind)
-            message = message_class(kind)
+            if kind not in self._schemas:
+                self._schemas[kind] = self._writer.register_schema(
+                    name=kind, encoding='ros2msg', data=definition(kind).encode())
+            self._topics[name] = _Topic(name, kind, message_class(kind))
         except (ImportError, OSError, LookupError) as error:
-            self._refuse(topic, f'type {kind}: {error}')
+            self._refuse(name, f'type {kind}: {error}')
+            return False
+        return True
+
+    def _adapt(self, topic: _Topic, publishers: Sequence[Any]) -> None:
+        """Subscribe so that all publishers are heard, again if a new one offers less."""
+        topic.present = len(publishers)
+        new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
+        if not new:
             return
-        # As strong as all publishers offer, so that each is heard.
-        profiles = [publisher.qos_profile for publisher in publishers]
-        reliable = all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
-        latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
+        topic.publishers.update((bytes(one.endpoint_gid), one) for one in new)
+        if topic.channel is not None and not topic.warned and not all(
+            rosbag2.effectively_same(one.qos_profile, recorded)
+            for one in new for recorded in topic.profiles
+        ):
+            topic.warned = True
+            self._node.get_logger().warning(
+                f'another publisher of {topic.name} offers another quality of service; the '
+                'recording says what the first offered, and is replayed so')
+        profiles = [one.qos_profile for one in topic.publishers.values()]
+        reliable, latched = rosbag2.as_strong_as_all(profiles)
         qos = QoSProfile(
             depth=_DEPTH,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
             durability=(
                 DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE))
-        channel = self._writer.register_channel(
-            topic=topic, message_encoding='cdr', schema_id=schema)
+        if qos == topic.qos:
+            return
+        if topic.subscription is not None:
+            self._node.destroy_subscription(topic.subscription)
+        topic.qos = qos
 
         def write(data: bytes, info: dict[str, Any]) -> None:
-            if not self.messages[topic]:
-                self._node.get_logger().info(f'recording {topic}')
-            with self._lock:
-                if self._stream.closed:
-                    return
-                count = self.messages[topic]
-                self.messages[topic] += 1
-                self._writer.add_message(
-                    channel_id=channel, log_time=time.time_ns(), data=data,
-                    publish_time=info['source_timestamp'], sequence=count % 2**32)
+            self._write(topic, data, info)
 
         def lose(event: Any) -> None:
-            self.lost[topic] += event.total_count_change
+            topic.reported_lost += event.total_count_change
 
-        self._subscriptions[topic] = self._node.create_subscription(
-            message, topic, write, qos, raw=True,
+        topic.subscription = self._node.create_subscription(
+            topic.message, topic.name, write, qos, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=lose))
 
-    def _schema(self, kind: str) -> int:
-        if kind not in self._schemas:
-            self._schemas[kind] = self._writer.register_schema(
-                name=kind, encoding='ros2msg', data=definition(kind).encode())
-        return self._schemas[kind]
+    def _write(self, topic: _Topic, data: bytes, info: dict[str, Any]) -> None:
+        if not topic.messages:
+            self._node.get_logger().info(f'recording {topic.name}')
+        with self._lock:
+            if self._stream.closed:
+                return
+            # Since Kilted a message says who published it.
+            publisher = info.get('publisher_gid')
+            if not topic.numbers.heard(
+                info.get('publication_sequence_number'),
+                None if publisher is None else bytes(publisher['data']), topic.present
+            ):
+                # Subscribed again, one is sent what it has had: transient-local messages.
+                return
+            received, published, by_middleware = rosbag2.times(info, time.time_ns())
+            if not by_middleware:
+                self._log_time = rosbag2.HANDLED
+            self._register(topic)
+            self._first = received if self._first is None else min(self._first, received)
+            self._last = received if self._last is None else max(self._last, received)
+            self._writer.add_message(
+                channel_id=topic.channel, log_time=received, data=data,
+                publish_time=published,
+                sequence=topic.messages % 2**32)
+            topic.messages += 1
+
+    def _register(self, topic: _Topic) -> None:
+        """Make the channel, with what the publishers until now offer."""
+        if topic.channel is not None:
+            return
+        publishers = topic.publishers.values()
+        topic.profiles = [one.qos_profile for one in publishers]
+        topic.type_hash = rosbag2.type_hash(one.topic_type_hash for one in publishers)
+        topic.channel = self._writer.register_channel(
+            topic=topic.name, message_encoding='cdr', schema_id=self._schemas[topic.kind],
+            metadata={
+                'offered_qos_profiles': rosbag2.offered_qos_profiles(topic.profiles),
+                'topic_type_hash': topic.type_hash})
+
+    def _add_metadata(self) -> None:
+        topics = self._topics.values()
+        self._writer.add_metadata(rosbag2.METADATA_RECORD, {
+            'serialized_metadata': rosbag2.serialized_metadata(
+                os.path.basename(self._path),
+                [rosbag2.RecordedTopic(
+                    topic.name, topic.kind, topic.profiles, topic.type_hash, topic.messages)
+                 for topic in topics],
+                self._first, self._last, os.environ.get('ROS_DISTRO', ''),
+                {rosbag2.LOG_TIME: self._log_time, 'summary': self.summary()})})
 
     def _tick(self) -> None:
         self.discover()
-        with self._lock:
-            if not self._stream.closed:
-                self._stream.flush()
+        now = time.monotonic()
+        if now - self._flushed >= _CHUNK_AGE:
+            with self._lock:
+                self._flushed = now
+                if not self._stream.closed:
+                    self._writer.flush()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -190,7 +296,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-        call_on_signal(lambda: stop.set_result(None))
+        # A second signal, as launch and impatience send it, must not leave the file open.
+        call_on_signal(lambda: stop.set_result(None), finish=True)
         with Recorder(
             node, arguments.output, arguments.namespace, arguments.topics
         ) as recorder:
@@ -207,6 +314,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
+        # The interpreter takes its handlers away before it ends.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
     return 0
 
 

@@ -106,7 +106,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default='', help='a real simulator, instead of one of ours')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
     parser.add_argument('--speed', type=float, default=1.0,
-                        help='simulated seconds a second (%(default)s)')
+                        help='simulated seconds per second (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
                         help='a frame passes when its command has come: the same seed gives the '
                         'same flight, as fast as can be')

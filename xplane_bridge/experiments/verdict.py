@@ -78,7 +78,7 @@ class FlownStep:
             f'{self.quantity:<9} {(self.target - self.start) / factor:+6.1f} {unit:<4} '
             f'rise {response.rise:5.1f} s   overshoot {response.overshoot:6.1%}   settling to '
             f'+-{response.band / factor:.1f} {unit} {response.settling:5.1f} s   '
-            f'left over {response.error / factor:+.2f} {unit}')
+            f'steady-state error {response.error / factor:+.2f} {unit}')
 
 
 def flown_step(series: Mapping[str, Series], made: Made) -> FlownStep:

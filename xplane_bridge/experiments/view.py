@@ -21,6 +21,7 @@ import sys
 import time
 from typing import Any
 
+from xplane_bridge import optional
 from xplane_bridge.experiments.monitor import Monitor
 
 _REFRESHES = 8
@@ -49,6 +50,7 @@ class View:
             try:
                 from rich.live import Live
             except ImportError:
+                print(optional.missing('the live view', 'rich'), flush=True)
                 return self
             self._live = Live(refresh_per_second=_REFRESHES, transient=True)
             self._live.__enter__()

@@ -22,20 +22,22 @@ import socket
 import threading
 
 
-def call_on_signal(callback: Callable[[], None]) -> None:
+def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
     """
     Call ``callback`` once, in a thread of its own, at the first SIGINT or SIGTERM.
 
     Python's own handlers run only when the main thread is back in Python, and a blocked signal
     may still reach a thread that a library started before; the wake-up descriptor hears of it at
-    once in any case. A second signal has its default effect. Call from the main thread.
+    once in any case. A second signal has its default effect; with ``finish`` it has none, for a
+    process that ends by itself but must not before it is done. Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 
     def noted(number: int, _: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if not finish:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, noted)

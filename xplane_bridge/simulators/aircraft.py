@@ -30,6 +30,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from xplane_bridge.optional import missing
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft_state import (
     AILERON_SIGN,
@@ -525,7 +526,7 @@ def _import_jsbsim() -> Any:
     try:
         jsbsim: Any = import_module('jsbsim')
     except ImportError as error:
-        raise ImportError('the simulated aircraft needs JSBSim: pip install jsbsim') from error
+        raise missing('the simulated aircraft', 'jsbsim') from error
     # Else JSBSim prints a banner, reports and trim tables on standard output.
     jsbsim.FGJSBBase().debug_lvl = 0
     jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)

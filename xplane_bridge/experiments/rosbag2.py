@@ -1,0 +1,199 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What rosbag2 keeps in an MCAP file beside the messages, and how it subscribes. Pure.
+
+After rosbag2's sources as of Jazzy and later (metadata version 9): rosbag2_storage's qos.cpp and
+yaml.hpp, rosbag2_storage_mcap's mcap_storage.cpp, rosbag2_transport's recorder.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+# The default of the MCAP library that rosbag2 writes with.
+CHUNK_SIZE = 768 * 1024
+METADATA_RECORD = 'rosbag2'
+# What a file of record's says about its times of recording, under this name in custom_data.
+LOG_TIME = 'log_time'
+RECEIVED, HANDLED = 'received by the middleware', 'handled by the recorder'
+
+_METADATA_VERSION = 9
+_SECOND = 10**9
+# What rosbag2 says of a recording without messages: the end of time.
+_NEVER = 2**63 - 1
+
+
+@dataclass(slots=True)
+class RecordedTopic:
+    """What the metadata say of one topic."""
+
+    name: str
+    kind: str
+    profiles: Sequence[Any]
+    type_hash: str
+    messages: int = 0
+
+
+@dataclass(slots=True)
+class SequenceNumbers:
+    """
+    What the numbers that publishers give their messages say about those that did not come.
+
+    ``before``: how many were published before the first that was heard of each publisher;
+    ``lost``: how many are missing since then. ``known`` is False if the middleware does not
+    number messages, or does not say which of several publishers a message is from.
+    """
+
+    before: int = 0
+    lost: int = 0
+    known: bool = True
+    _last: dict[bytes, int] = field(default_factory=dict)
+
+    def heard(self, number: int | None, publisher: bytes | None, publishers: int) -> bool:
+        """
+        Take a message's number (from 1) and publisher; False if it has been heard already.
+
+        ``publishers`` is how many there are, for a middleware that does not name them.
+        """
+        if number is None or (publisher is None and publishers > 1):
+            self.known = False
+        if not self.known:
+            return True
+        last = self._last.get(publisher or b'', 0)
+        if publisher is None and number <= last:
+            # Another publisher, as after a restart, for it would not repeat itself.
+            last = 0
+        if number <= last:
+            return False
+        if last:
+            self.lost += number - last - 1
+        else:
+            self.before += number - 1
+        self._last[publisher or b''] = number
+        return True
+
+
+def times(info: Mapping[str, Any], now: int) -> tuple[int, int, bool]:
+    """
+    Return when a message was received and published (ns), and whether the middleware says so.
+
+    Not every middleware does: then it was received ``now``, when it is handled. Without a time
+    of publishing that is the time of reception, as MCAP has it.
+    """
+    received = info.get('received_timestamp') or 0
+    by_middleware = received > 0
+    if not by_middleware:
+        received = now
+    return received, info.get('source_timestamp') or received, by_middleware
+
+
+def as_strong_as_all(profiles: Sequence[Any]) -> tuple[bool, bool]:
+    """
+    Return whether to ask for reliable and for transient-local messages, so that all are heard.
+
+    A subscription that asks for more than one of its publishers offers does not hear that one.
+    """
+    return (all(profile.reliability.name == 'RELIABLE' for profile in profiles),
+            all(profile.durability.name == 'TRANSIENT_LOCAL' for profile in profiles))
+
+
+def effectively_same(one: Any, other: Any) -> bool:
+    """Return whether a subscriber cannot tell two offers apart: history and lifespan are local."""
+    return all(getattr(one, name) == getattr(other, name) for name in (
+        'reliability', 'durability', 'deadline', 'liveliness', 'liveliness_lease_duration'))
+
+
+def type_hash(hashes: Iterable[Any]) -> str:
+    """Return the hash that all publishers of a topic give, as RIHS01_...; empty if they differ."""
+    found = {text for text in map(str, hashes) if text.startswith('RIHS')}
+    return found.pop() if len(found) == 1 else ''
+
+
+def offered_qos_profiles(profiles: Iterable[Any]) -> str:
+    """Return the text of a channel's metadata of that name."""
+    return _text([_profile(profile) for profile in profiles])
+
+
+def serialized_metadata(
+    path: str, topics: Sequence[RecordedTopic], first: int | None, last: int | None,
+    distribution: str, custom: Mapping[str, str],
+) -> str:
+    """
+    Return the text of the file's metadata record, as rosbag2 writes it at the end of recording.
+
+    ``first`` and ``last`` are times of reception (ns since the epoch), None without messages.
+    ``custom`` is any text by name.
+    """
+    count = sum(topic.messages for topic in topics)
+    begin = {'nanoseconds_since_epoch': _NEVER if first is None else first}
+    duration = {'nanoseconds': 0 if first is None or last is None else last - first}
+    return _text({
+        'version': _METADATA_VERSION,
+        'storage_identifier': 'mcap',
+        'duration': duration,
+        'starting_time': begin,
+        'message_count': count,
+        'topics_with_message_count': [
+            {'topic_metadata': {
+                'name': topic.name,
+                'type': topic.kind,
+                'serialization_format': 'cdr',
+                'offered_qos_profiles': [_profile(profile) for profile in topic.profiles],
+                'type_description_hash': topic.type_hash},
+             'message_count': topic.messages}
+            for topic in topics],
+        'compression_format': '',
+        'compression_mode': '',
+        'relative_file_paths': [path],
+        'files': [{
+            'path': path, 'starting_time': begin, 'duration': duration, 'message_count': count}],
+        'custom_data': dict(custom),
+        'ros_distro': distribution,
+    })
+
+
+def _profile(profile: Any) -> dict[str, Any]:
+    """Return a quality of service: rosbag2's names are those of rclpy's enumerations."""
+    return {
+        'history': profile.history.name.lower(),
+        'depth': profile.depth,
+        'reliability': profile.reliability.name.lower(),
+        'durability': profile.durability.name.lower(),
+        'deadline': _duration(profile.deadline),
+        'lifespan': _duration(profile.lifespan),
+        'liveliness': profile.liveliness.name.lower(),
+        'liveliness_lease_duration': _duration(profile.liveliness_lease_duration),
+        'avoid_ros_namespace_conventions': bool(profile.avoid_ros_namespace_conventions),
+    }
+
+
+def _duration(duration: Any) -> dict[str, int]:
+    seconds, nanoseconds = divmod(duration.nanoseconds, _SECOND)
+    return {'sec': seconds, 'nsec': nanoseconds}
+
+
+def _text(value: Any) -> str:
+    # Each value stands where it belongs, without YAML's references to one that is equal.
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=1000)
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

@@ -1,0 +1,38 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What to say when an optional package is missing: what it is for, and how to get it here."""
+
+from __future__ import annotations
+
+import sys
+
+# Where an older one may be installed that will not do.
+_REQUIREMENTS = {'mcap': "'mcap>=1.5'"}
+# A distribution's own Python refuses pip (PEP 668); a virtual environment that sees the system's
+# packages finds rclpy, and `ros2 run` uses the one that is active.
+_VENV = ('python3 -m venv --system-site-packages ~/xplane_bridge_venv'
+         ' && . ~/xplane_bridge_venv/bin/activate && ')
+
+
+def missing(purpose: str, package: str) -> ImportError:
+    """
+    Return the error for a package that is not installed, with the command that installs it.
+
+    ``purpose`` begins the sentence, such as 'recording'.
+    """
+    in_venv = sys.prefix != sys.base_prefix
+    return ImportError(
+        f'{purpose} needs the Python package {package}: {"" if in_venv else _VENV}'
+        f'pip install {_REQUIREMENTS.get(package, package)}')
