@@ -100,7 +100,8 @@ class Child:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
         try:
-            code = self.process.wait(DEADLINE)
+            # An experiment draws what was flown.
+            code = self.process.wait(2.0 * DEADLINE)
         except subprocess.TimeoutExpired as error:
             os.killpg(self.process.pid, signal.SIGKILL)
             raise Failure(f'does not end after Ctrl-C: {self.line}') from error
@@ -279,10 +280,17 @@ def foreground(line, folder, expected, code, observer):
                 except Failure:
                     child.interrupt()
                     raise
-            came = child.wait_for(
-                lambda: child.ended() or (  # noqa: B023
-                    not missing(expected, child.text)  # noqa: B023
-                    and (bool(child.lines) or bool(own))), deadline)  # noqa: B023
+            # What is launched has a name before its lines.
+            sign = re.compile(
+                r'^\[[\w.]+-\d+\] ' if line.startswith('ros2 launch') and not own else '',
+                re.MULTILINE)
+
+            def said(child=child, sign=sign, own=own):
+                return child.ended() or (
+                    not missing(expected, child.text)
+                    and (bool(child.lines) or bool(own)) and bool(sign.search(child.text)))
+
+            came = child.wait_for(said, deadline)
             ended = child.ended()
             check_end(child, child.interrupt(), () if ended else _INTERRUPTED)
             if not came:

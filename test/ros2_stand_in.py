@@ -16,8 +16,8 @@
 A stand-in for the command ros2, for environments that have rclpy but not ros2cli.
 
 It knows what the docs use: run, launch (of one node), topic echo, pub and hz, service call, param
-get, set and describe, lifecycle get and set, node list, topic list, interface show. What it does
-not know ends with code 64.
+get, set and describe, lifecycle get and set, node list, topic list, interface show, pkg prefix.
+What it does not know ends with code 64.
 """
 
 import importlib
@@ -329,6 +329,13 @@ def show(name, *_):
     return 0
 
 
+def prefix(package):
+    """Print where a package is installed."""
+    from ament_index_python.packages import get_package_prefix
+    print(get_package_prefix(package))
+    return 0
+
+
 def unknown(*words):
     """Say that this is not known."""
     print(f'the stand-in does not know: ros2 {" ".join(words)}', file=sys.stderr)
@@ -350,6 +357,7 @@ COMMANDS = {
     ('lifecycle', 'get'): lambda *words: lifecycle('get', *words),
     ('lifecycle', 'set'): lambda *words: lifecycle('set', *words),
     ('interface', 'show'): show,
+    ('pkg', 'prefix'): prefix,
 }
 
 
