@@ -21,8 +21,8 @@ options=''
 
 set -- -r "$here/requirements/extras.txt"
 if [ "$distro" = system ]; then
-    # The distribution's own packages stay as they are: names only, and only what is missing.
-    set -- jsbsim rich matplotlib mcap rosbags hypothesis pytest-timeout
+    # The distribution's own packages stay as they are: only what is missing or too old.
+    set -- -r "$here/requirements/optional.txt" hypothesis pytest-timeout
 else
     set -- -r "$here/requirements/$distro.txt" "$@"
 fi

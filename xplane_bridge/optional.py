@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 # Where an older one may be installed that will not do.
@@ -26,13 +27,21 @@ _VENV = ('python3 -m venv --system-site-packages ~/xplane_bridge_venv'
          ' && . ~/xplane_bridge_venv/bin/activate && ')
 
 
-def missing(purpose: str, package: str) -> ImportError:
+def missing(purpose: str, *packages: str) -> ImportError:
     """
-    Return the error for a package that is not installed, with the command that installs it.
+    Return the error for packages that are not installed, with the command that installs them.
 
     ``purpose`` begins the sentence, such as 'recording'.
     """
     in_venv = sys.prefix != sys.base_prefix
+    requirements = ' '.join(_REQUIREMENTS.get(package, package) for package in packages)
     return ImportError(
-        f'{purpose} needs the Python package {package}: {"" if in_venv else _VENV}'
-        f'pip install {_REQUIREMENTS.get(package, package)}')
+        f'{purpose} needs the Python package{"s" * (len(packages) > 1)} '
+        f'{", ".join(packages)}: {"" if in_venv else _VENV}pip install {requirements}')
+
+
+def require(purpose: str, *packages: str) -> None:
+    """Raise ``missing`` of those packages that are not installed."""
+    absent = [package for package in packages if importlib.util.find_spec(package) is None]
+    if absent:
+        raise missing(purpose, *absent)

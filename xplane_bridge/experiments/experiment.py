@@ -41,6 +41,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.validate_namespace import validate_namespace
 
+from xplane_bridge import optional
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import analysis, peers, rosbag2, verdict
 from xplane_bridge.experiments import scenario as scenarios
@@ -75,7 +76,11 @@ def fly(
     """
     try:
         settings_module.check(settings, scenario)
-    except ScenarioError as error:
+        # Said before it is flown, not when all is over.
+        optional.require(
+            'an experiment', *(() if settings.host else ('jsbsim',)),
+            *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags')
+    except (ImportError, ScenarioError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
