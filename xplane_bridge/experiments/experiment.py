@@ -96,9 +96,7 @@ def fly(
     with tempfile.TemporaryDirectory() as scratch:
         recording = files.recording or os.path.join(scratch, 'flight.mcap')
         try:
-            # SIGTERM, as launch and CI send it, ends the experiment as Ctrl-C does.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+            _interruptible(True)
             with Processes(files.log) as processes:
                 clear(files)
                 view = View(monitor)
@@ -109,8 +107,6 @@ def fly(
                     run.fly()
             code = PASSED
         except KeyboardInterrupt:
-            # launch sends it five seconds after Ctrl-C; the report may take longer.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             flown = run is not None and run.flown > 0.0
             print('interrupted; this is what was flown until here' if flown else
                   'interrupted; nothing was flown', flush=True)
@@ -118,17 +114,36 @@ def fly(
         except (ExperimentFailure, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
         finally:
+            _interruptible(False)
             executor.shutdown()
             spinner.join(5.0)
             node.destroy_node()
             rclpy.try_shutdown()
         if run is not None and run.flown > 0.0:
             try:
+                _interruptible(True, by_sigterm=code != INTERRUPTED)
                 code = _report(scenario, settings, files, recording, namespace, title, run, code)
             except KeyboardInterrupt:
                 print('interrupted; the report is not complete', flush=True)
                 code = INTERRUPTED
+            _interruptible(False)
     return code
+
+
+def _interruptible(on: bool, by_sigterm: bool = True) -> None:
+    """
+    Let the next SIGINT raise KeyboardInterrupt, and no other after it; or none at all.
+
+    One Ctrl-C may be several signals, of a terminal and of launch, and what the first one began
+    must be finished. SIGTERM, as launch and CI send it, does the same; launch also sends it five
+    seconds after Ctrl-C, and the report may take longer than that.
+    """
+    def interrupt(*_: object) -> None:
+        _interruptible(False)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt if on else signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, interrupt if on and by_sigterm else signal.SIG_IGN)
 
 
 def clear(files: Files) -> None:

@@ -16,38 +16,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import signal
 import socket
 import threading
 
 
-def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
+@contextmanager
+def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Iterator[None]:
     """
-    Call ``callback`` once, in a thread of its own, at the first SIGINT or SIGTERM.
+    Call ``callback`` once, in a thread of its own, at the first SIGINT or SIGTERM while inside.
 
-    Python's own handlers run only when the main thread is back in Python, and a blocked signal
-    may still reach a thread that a library started before; the wake-up descriptor hears of it at
-    once in any case. A second signal has its default effect; with ``finish`` it has none, for a
-    process that ends by itself but must not before it is done. Call from the main thread.
+    Python's own handlers run only when the main thread is back in Python, which it may never be
+    if the signal came just before it began to wait; and a blocked signal may still reach a thread
+    that a library started before. The wake-up descriptor hears of it at once in any case. A second
+    SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and what follows
+    the first must not be cut short. SIGTERM after the first signal ends the process at once; with
+    ``finish`` it is ignored too, for a process that ends by itself but must not before it is done.
+    Afterwards the handlers are as before, unless a signal came: then the process is about to end,
+    and stays so. Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 
-    def noted(number: int, _: object) -> None:
-        if not finish:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    noticed = False
 
-    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    signal.signal(signal.SIGINT, noted)
-    signal.signal(signal.SIGTERM, noted)
+    def noted(number: int, _: object) -> None:
+        nonlocal noticed
+        noticed = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if finish else signal.SIG_DFL)
 
     def wait() -> None:
-        # The socket must outlive this function: the wake-up descriptor is its other end.
-        with reader, writer:
-            reader.recv(1)
-            callback()
-            threading.Event().wait()
+        with reader:
+            if reader.recv(1):
+                callback()
 
+    descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    handlers = {
+        number: signal.signal(number, noted) for number in (signal.SIGINT, signal.SIGTERM)}
     threading.Thread(target=wait, name='signals', daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(descriptor)
+        if not noticed:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        writer.close()
+
+
+def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
+    """Do as calling_on_signal() does, for the rest of the process."""
+    context = calling_on_signal(callback, finish)
+    context.__enter__()
+    # Its end would restore what was before.
+    _KEPT.append(context)
+
+
+_KEPT: list[object] = []

@@ -26,11 +26,12 @@ from dataclasses import dataclass, fields
 import ipaddress
 import math
 import shlex
-import signal
 import sys
+import threading
 import time
 
 from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.links.signals import calling_on_signal
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.xpc import PORT
 from xplane_bridge.simulators import simpit, ulyssix
@@ -123,33 +124,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = _parser().parse_args(
         without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    stop = threading.Event()
+    servers: list[Server] = []
+
+    def end() -> None:
+        stop.set()
+        for server in servers:
+            server.end()
+
     # A shell that starts it in the background would have it ignore SIGINT.
-    handlers = {number: signal.signal(number, signal.default_int_handler)
-                for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        return _run(arguments)
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    with calling_on_signal(end):
+        return _run(arguments, servers, stop)
 
 
-def _run(arguments: Namespace) -> int:
+def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> int:
+    """Run the server that is put into ``servers`` until ``stop``, or until the server ends."""
     try:
         server = _make_server(arguments)
+        servers.append(server)
+        if stop.is_set():
+            return 0
         server.start()
     except (ImportError, OSError, ValueError) as error:
         print(f'simulator: {error}', file=sys.stderr)
         return 1
     begin = time.monotonic()
-    try:
-        for face in server.simulation.faces:
-            print(f'{face.name} of a {arguments.model} on {face.address}, '
-                  f'{arguments.frame_rate:g} frames/s', flush=True)
-        server.wait(arguments.duration)
-    except KeyboardInterrupt:
-        pass
+    for face in server.simulation.faces:
+        print(f'{face.name} of a {arguments.model} on {face.address}, '
+              f'{arguments.frame_rate:g} frames/s', flush=True)
+    server.wait(arguments.duration)
     server.stop()
     print(_summary(server, time.monotonic() - begin), flush=True)
     if server.error is not None:

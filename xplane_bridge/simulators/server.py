@@ -248,6 +248,10 @@ class Server:
         self.simulation.open(time.monotonic())
         self._thread.start()
 
+    def end(self) -> None:
+        """Stop soon; wait() returns when that has happened. From any thread, at any time."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Stop, and close all faces; stopping twice is fine."""
         self._stopping.set()

@@ -1,0 +1,92 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Executables that are interrupted at their start, and again while they end: no traceback."""
+
+from contextlib import suppress
+from functools import partial
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from harness import DEADLINE
+from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.links.signals import calling_on_signal
+
+
+@pytest.mark.parametrize('name, arguments', [
+    ('xpc_node', ()), ('simulator', ('xpc', '--port', '0', '--no-beacon')), ('dissect', ('xpc',)),
+])
+def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, arguments):
+    # From before Python can say anything to well into its imports.
+    for milliseconds in (5, 12, 18, 25, 50):
+        child = subprocess.Popen(
+            [executable_path(name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, cwd=tmp_path)
+        try:
+            time.sleep(milliseconds * 1e-3)
+            output = None
+            while output is None:
+                # Python swallows one that comes in the millisecond before it opens its script.
+                child.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    output, _ = child.communicate(timeout=1.0)
+        finally:
+            child.kill()
+        assert child.returncode in (0, -signal.SIGINT)
+        assert 'Traceback' not in output
+
+
+@pytest.mark.parametrize('name, arguments, says, codes', [
+    ('simulator', ('xpc', '--port', '0', '--no-beacon'), 'frames/s', {0}),
+    ('record', ('-o', 'flight.mcap'), 'recording to', {0}),
+    ('experiment', (), 'port ', {130}),
+])
+def test_one_that_is_interrupted_twice_ends_as_if_once(
+        tmp_path, monkeypatch, name, arguments, says, codes):
+    monkeypatch.chdir(tmp_path)
+    child = subprocess.Popen(
+        [executable_path(name), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True)
+    try:
+        while says not in (line := child.stdout.readline()):
+            assert line, 'it ended by itself'
+        for _ in range(3):
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        output, _ = child.communicate(timeout=DEADLINE)
+    finally:
+        child.kill()
+    assert child.returncode in codes
+    assert 'Traceback' not in output
+
+
+def test_the_first_signal_is_heard_by_a_thread_and_the_second_ignored(request):
+    heard = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        request.addfinalizer(partial(signal.signal, number, signal.getsignal(number)))
+    with calling_on_signal(heard.set):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(DEADLINE)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    # It is about to end.
+    os.kill(os.getpid(), signal.SIGINT)
