@@ -13,28 +13,46 @@
 # limitations under the License.
 
 """
-Fly the demo: simulated X-Plane, bridge, autopilot and recorder, and the flight that judges them.
+Fly the demo: a simulator, bridge, autopilot and recorder, and the flight that judges them.
 
 ros2 launch xplane_bridge demo.launch.py bag:=demo.mcap picture:=demo.png
+ros2 launch xplane_bridge demo.launch.py host:=192.168.1.20   # a real X-Plane with the plugin
+
+To bring up the same nodes without that flight: bringup.launch.py.
 """
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.substitutions import LaunchConfiguration
+from dataclasses import dataclass
+
+from launch.actions import Shutdown
 from launch_ros.actions import Node
+
+from xplane_bridge.nodes.launching import checked_description
+from xplane_bridge.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of this file."""
+
+    bag: str = parameter('demo.mcap', 'Recording to write.')
+    picture: str = parameter('demo.png', 'Picture to draw.')
+    log: str = parameter('demo.log', 'Output of the processes.')
+    host: str = parameter(
+        '', 'Address of a real X-Plane with X-Plane Connect. Empty: a simulated one is started.')
+    port: int = parameter(
+        0, "The real X-Plane's UDP port; 0 is the usual one.", minimum=0, maximum=65535)
+
+
+def make(given):
+    """Return the process that flies it."""
+    arguments = [text for name, value in given.items() for text in (f'--{name}', str(value))]
+    return [Node(
+        # No terminal: launch puts a name before each line, and a live view would be torn.
+        package='xplane_bridge', executable='demo', output='screen', arguments=arguments,
+        # After Ctrl-C it draws what was flown.
+        sigkill_timeout='60', on_exit=Shutdown(reason='the demo ended'))]
 
 
 def generate_launch_description():
     """Return the launch description."""
-    return LaunchDescription([
-        DeclareLaunchArgument('bag', default_value='demo.mcap', description='Recording to write.'),
-        DeclareLaunchArgument(
-            'picture', default_value='demo.png', description='Picture to draw.'),
-        Node(
-            # No terminal: launch puts a name before each line, and a live view would be torn.
-            package='xplane_bridge', executable='demo', output='screen',
-            arguments=['--bag', LaunchConfiguration('bag'),
-                       '--picture', LaunchConfiguration('picture')],
-            # After Ctrl-C it draws what was flown.
-            sigkill_timeout='60', on_exit=Shutdown(reason='the demo ended')),
-    ])
+    return checked_description('demo.launch.py', make, Arguments)

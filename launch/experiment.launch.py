@@ -18,45 +18,59 @@ Fly a scenario: simulator (ours, or a real one at host), bridge, autopilot, reco
 ros2 launch xplane_bridge experiment.launch.py sim:=xplane12 scenario:=racetrack
 """
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
-from launch.substitutions import LaunchConfiguration
+from dataclasses import dataclass
+
+from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-VALUES = {
-    'scenario': ('steps', 'Name of a scenario of this package, or a file.'),
-    'sim': ('xpc', 'xpc, xplane12, xplane11, xplane9, xplane6 or fdmdata.'),
-    'host': ('', 'Address of a real simulator; empty: one of this package is started.'),
-    'port': ('0', "The real simulator's UDP port; 0 is the usual one."),
-    'speed': ('1.0', 'Simulated seconds per second.'),
-    'seed': ('0', 'Of turbulence and faults.'),
-    'output': ('', 'Prefix of the files .mcap, .png, .json, .log; empty: sim_scenario.'),
-    'namespace': ('experiment', 'Namespace of the vehicle.'),
-}
-SWITCHES = {
-    'lockstep': ('false', 'A frame passes when its command has come.'),
-    'record': ('true', 'Keep the recording: by rosbag2 where that is, else by record.'),
-}
+from xplane_bridge.experiments.peers import PEERS
+from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.nodes.launching import checked_description
+from xplane_bridge.nodes.parameters import parameter
+
+DEFAULT = Settings()
+SWITCHES = {'lockstep': ('--lockstep', True), 'record': ('--no-record', False)}
 
 
-def _boolean(name, text):
-    if text.lower() not in ('true', 'false'):
-        raise ValueError(f'launch argument {name}: expected true or false, got {text!r}')
-    return text.lower() == 'true'
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of this file: options of the command experiment."""
+
+    scenario: str = parameter('steps', 'Name of a scenario of this package, or a file.')
+    sim: str = parameter(DEFAULT.sim, 'Simulator to fly.', choices=tuple(PEERS))
+    host: str = parameter(
+        DEFAULT.host, 'Address of a real simulator. Empty: one of this package is started.')
+    port: int = parameter(
+        DEFAULT.port, "The real simulator's UDP port; 0 is the usual one.", minimum=0,
+        maximum=65535)
+    speed: float = parameter(DEFAULT.speed, 'Real-time factor.', minimum=0.01, maximum=100.0)
+    lockstep: bool = parameter(
+        DEFAULT.lockstep, 'A frame passes when its command has come: the same seed gives the '
+        'same flight, as fast as can be.')
+    seed: int = parameter(
+        DEFAULT.seed, 'Random seed of turbulence and faults.', minimum=0, maximum=2**31 - 1)
+    loss: float = parameter(
+        DEFAULT.loss, 'Probability to lose a datagram, each way.', minimum=0.0, maximum=1.0)
+    delay: float = parameter(
+        DEFAULT.delay, 'Seconds that a datagram takes, each way.', minimum=0.0, maximum=60.0)
+    jitter: float = parameter(
+        DEFAULT.jitter, 'Most seconds that it takes in addition.', minimum=0.0, maximum=60.0)
+    output: str = parameter(
+        '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario.')
+    namespace: str = parameter('experiment', 'Namespace of the vehicle.')
+    record: bool = parameter(
+        True, 'Keep the recording: by rosbag2 where that is, else by record.')
 
 
-def _make(context):
+def make(given):
+    """Return the process that flies it."""
     arguments = []
-    for name in VALUES:
-        value = LaunchConfiguration(name).perform(context)
-        if value:
-            arguments += [f'--{name}', value]
-    switches = {
-        name: _boolean(name, LaunchConfiguration(name).perform(context)) for name in SWITCHES}
-    if switches['lockstep']:
-        arguments.append('--lockstep')
-    if not switches['record']:
-        arguments.append('--no-record')
+    for name, value in given.items():
+        option, wanted = SWITCHES.get(name, (f'--{name}', None))
+        if wanted is None:
+            arguments += [option, str(value)]
+        elif value == wanted:
+            arguments.append(option)
     return [Node(
         # No terminal: launch puts a name before each line, and a live view would be torn.
         package='xplane_bridge', executable='experiment', output='screen',
@@ -67,8 +81,4 @@ def _make(context):
 
 def generate_launch_description():
     """Return the launch description."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=description)
-          for name, (default, description) in (VALUES | SWITCHES).items()),
-        OpaqueFunction(function=_make),
-    ])
+    return checked_description('experiment.launch.py', make, Arguments)

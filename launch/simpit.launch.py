@@ -18,13 +18,9 @@ Start simpit_node: Kerbal Space Program with Kerbal Simpit, over a serial port.
 ros2 launch xplane_bridge simpit.launch.py port:=/dev/ttyUSB0 profile:=v2 namespace:=vessel1
 """
 
-from xplane_bridge.nodes.launching import bridge_description
+from xplane_bridge.nodes.launching import node_description
 
 
 def generate_launch_description():
     """Return the launch description."""
-    return bridge_description('simpit_node', 'simpit.yaml', {
-        'port': (str, 'Serial port whose other end the plugin has; required here or there.'),
-        'baud': (int, "Baud rate, as in the plugin's Settings.cfg."),
-        'profile': (str, 'Generation of the plugin: auto, v0, v1, v2 or cobs.'),
-    })
+    return node_description('simpit_node')

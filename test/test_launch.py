@@ -85,11 +85,36 @@ def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, simula
         assert sim_time.bool_value
 
 
-def test_a_bad_parameter_ends_the_launch_with_the_reason(ros):
-    with launched('xpc', 'port:=70000') as launch:
+def test_a_bad_parameter_ends_the_launch_with_the_reason(ros, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters:\n    rats: 20.0\n')
+    with launched('xpc', f'params_file:={file}') as launch:
         output, _ = launch.communicate(timeout=20)
-        assert 'port' in output
+        assert 'parameter rats: xpc_node has no parameter of that name; did you mean rate?' in (
+            output)
         assert 'exit code 1' in output
+
+
+def test_a_bring_up_flies_on_simulated_time(ros):
+    from rosgraph_msgs.msg import Clock
+
+    from xplane_bridge.msg import FlightControls
+    (port,) = free_ports(1)
+    ros.subscribe(Clock, '/clock')
+    ros.subscribe(NavSatFix, '/uav5/fix')
+    ros.subscribe(FlightControls, '/uav5/command/controls')
+    with launched('bringup', 'sim:=xpc', 'namespace:=uav5', f'port:={port}', 'speed:=2.0',
+                  'engage:=true') as launch:
+        command = ros.next('/uav5/command/controls', 5)
+        assert command.throttle > 0.0
+        # Simulated time begins at 0, and all stamps are of it.
+        for stamp in (command.header.stamp, ros.next('/clock').clock,
+                      ros.next('/uav5/fix').header.stamp):
+            assert stamp.sec < 1000
+        assert ros.observer.count_publishers('/clock') == 1
+        launch.send_signal(signal.SIGINT)
+        output, _ = launch.communicate(timeout=20)
+        assert launch.returncode == 0 and 'Traceback' not in output
 
 
 def test_respawn_starts_the_node_again(ros, simulator):

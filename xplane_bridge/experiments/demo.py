@@ -27,6 +27,8 @@ from xplane_bridge.experiments.experiment import Files, fly
 from xplane_bridge.experiments.scenario import find, load
 from xplane_bridge.experiments.settings import Settings
 
+_SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
@@ -34,12 +36,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--bag', default='demo.mcap', help='recording to write (%(default)s)')
     parser.add_argument('--picture', default='demo.png', help='picture to draw (%(default)s)')
     parser.add_argument('--log', default='demo.log', help='output of the processes (%(default)s)')
+    parser.add_argument('--host', default='',
+                        help='a real X-Plane with X-Plane Connect, instead of a simulated one')
+    parser.add_argument('--port', type=int, default=0, help="the real X-Plane's UDP port")
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     return fly(
-        load(find('steps', get_package_share_directory('xplane_bridge'))), Settings(),
+        load(find('steps', get_package_share_directory('xplane_bridge'))),
+        Settings(host=arguments.host, port=arguments.port),
         Files(arguments.bag, arguments.picture, '', arguments.log), '/demo',
-        'xplane_bridge: a JSBSim c172p behind X-Plane Connect, flown by ROS topics')
+        f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '
+        'flown by ROS topics')
 
 
 if __name__ == '__main__':

@@ -35,6 +35,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge import optional
+from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
@@ -289,8 +290,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
     parser.add_argument('topics', nargs='*', help='topics to record; all of the namespace if none')
-    arguments, ros_arguments = parser.parse_known_args(argv)
-    rclpy.init(args=ros_arguments, signal_handler_options=SignalHandlerOptions.NO)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser.parse_args(without_ros_arguments(argv))
+    rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('record')
     try:
         executor = SingleThreadedExecutor()

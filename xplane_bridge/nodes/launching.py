@@ -12,79 +12,201 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the launch files share: one node, its parameter file, and arguments that override it."""
+"""
+What the launch files share: arguments that are declared once, checked, and kept apart.
+
+The arguments of a launch file are one or more tables of parameters, as those of a node are: the
+same declaration, and the same sentences for what cannot be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain
 import os
+import sys
 from typing import Any
 
-from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
+from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
-_TRUE = ('true', '1', 'yes', 'on')
-_FALSE = ('false', '0', 'no', 'off')
+from xplane_bridge.nodes.parameters import (
+    BadParameterError,
+    describe,
+    did_you_mean,
+    parameter,
+    parse,
+)
+from xplane_bridge.nodes.registry import parameter_table
+
+_EMPTY = "''"
+# What `ros2 launch --launch-prefix` adds to the arguments.
+_OF_ROS2_LAUNCH = ('launch-prefix', 'launch-prefix-filter')
 
 
-def bridge_description(
-    executable: str, config: str, overrides: Mapping[str, tuple[type, str]]
+@dataclass(frozen=True)
+class NodeArguments:
+    """Arguments of every launch file that starts nodes."""
+
+    namespace: str = parameter('', 'Namespace of the vehicle, such as uav1.')
+    params_file: str = parameter(
+        '', 'Parameter file; arguments that are given come before what it says. Empty: none.')
+    use_sim_time: bool = parameter(False, 'Take the time from /clock.')
+    log_level: str = parameter(
+        'info', 'Least severe message to log.',
+        choices=('debug', 'info', 'warn', 'error', 'fatal'))
+    respawn: bool = parameter(False, 'Start a node again when it ends.')
+
+
+Given = Mapping[str, Any]
+"""The arguments that were given, by name: those that were not are absent."""
+
+
+def node_description(executable: str) -> LaunchDescription:
+    """Return the description of a launch file for one node: all its parameters are arguments."""
+    table = parameter_table(executable)
+
+    def make(given: Given) -> list[LaunchDescriptionEntity]:
+        own = {name: value for name, value in given.items()
+               if name not in NodeArguments.__dataclass_fields__}
+        return [make_node(executable, given, own)]
+
+    return checked_description(
+        f'{executable.removesuffix("_node")}.launch.py', make, table, NodeArguments)
+
+
+def checked_description(
+    file: str, make: Callable[[Given], Sequence[LaunchDescriptionEntity]], *tables: type[Any]
 ) -> LaunchDescription:
     """
-    Return the description of one node of this package.
+    Return the description of the launch file ``file``; its arguments are the fields of ``tables``.
 
-    ``config`` is the name of its file in config/. ``overrides`` maps further launch arguments to
-    their type and description: each sets the parameter of its name, if it is given.
+    ``make`` is given those arguments that were passed, in the type of their field, and may raise
+    ValueError. An argument that is none, and a value that cannot be, end the launch with a
+    sentence. Nothing comes from or goes to other launch files: an argument counts if it is passed
+    to this one.
     """
-    share = get_package_share_directory('xplane_bridge')
-    arguments = [
-        DeclareLaunchArgument('namespace', default_value='', description='Namespace of the node.'),
-        DeclareLaunchArgument(
-            'params_file', default_value=os.path.join(share, 'config', config),
-            description='Parameter file.'),
-        *(
-            DeclareLaunchArgument(
-                name, default_value='', description=f'{text} Empty: as params_file says.')
-            for name, (_, text) in overrides.items()
-        ),
-        DeclareLaunchArgument(
-            'use_sim_time', default_value='false', description='Take the time from /clock.'),
-        DeclareLaunchArgument(
-            'log_level', default_value='info', description='debug, info, warn, error or fatal.'),
-        DeclareLaunchArgument(
-            'respawn', default_value='false', description='Start the node again when it ends.'),
-    ]
+    arguments = list(chain.from_iterable(map(describe, tables)))
 
-    def make_node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-        def value(name: str) -> str:
-            return LaunchConfiguration(name).perform(context)
+    def checked(context: LaunchContext) -> Sequence[LaunchDescriptionEntity]:
+        texts = _passed(context, file, [argument.name for argument in arguments])
+        given: dict[str, Any] = {}
+        for table in tables:
+            names = {item.metadata['name'] or item.name for item in fields(table)}
+            try:
+                given |= parse(table, {
+                    name: text for name, text in texts.items() if name in names})
+            except BadParameterError as error:
+                raise ValueError(
+                    f'launch argument {str(error).removeprefix("parameter ")}') from error
+        return make(given)
 
-        given: dict[str, Any] = {'use_sim_time': _boolean('use_sim_time', value('use_sim_time'))}
-        for name, (kind, _) in overrides.items():
-            if value(name):
-                given[name] = (
-                    _boolean(name, value(name)) if kind is bool else kind(value(name)))
-        return [Node(
-            package='xplane_bridge',
-            executable=executable,
-            namespace=value('namespace'),
-            parameters=[value('params_file'), given],
-            arguments=['--ros-args', '--log-level', value('log_level')],
-            respawn=_boolean('respawn', value('respawn')),
-            respawn_delay=1.0,
-            output='screen',
-            emulate_tty=True,
-        )]
-
-    return LaunchDescription([*arguments, OpaqueFunction(function=make_node)])
+    return LaunchDescription([GroupAction([
+        # Before the declarations: each of them would seem to be given afterwards.
+        OpaqueFunction(function=checked),
+        *(DeclareLaunchArgument(
+            argument.name,
+            default_value='' if argument.default == _EMPTY else argument.default,
+            description=argument.text + (
+                f' {argument.allowed[:1].upper()}{argument.allowed[1:]}.'
+                if argument.allowed else ''))
+          for argument in arguments),
+    ])])
 
 
-def _boolean(name: str, text: str) -> bool:
-    if text.lower() in _TRUE:
-        return True
-    if text.lower() in _FALSE:
-        return False
-    raise ValueError(f'launch argument {name}: expected true or false, got {text!r}')
+def make_node(
+    executable: str, given: Given, parameters: Given, *, defaults: Given | None = None,
+    **options: Any,
+) -> Node:
+    """
+    Return a node of this package.
+
+    ``given`` are the NodeArguments, ``parameters`` come before what params_file says, and
+    ``defaults`` after it.
+    """
+    files = []
+    if path := given.get('params_file', ''):
+        if not os.path.isfile(path):
+            raise ValueError(f'launch argument params_file: there is no file {path!r}')
+        files.append(path)
+    after = dict(parameters)
+    if 'use_sim_time' in given:
+        after['use_sim_time'] = given['use_sim_time']
+    return Node(
+        package='xplane_bridge',
+        executable=executable,
+        namespace=given.get('namespace') or None,
+        parameters=[*_written(defaults or {}), *files, *_written(after)],
+        ros_arguments=(
+            ['--log-level', given['log_level']] if 'log_level' in given else None),
+        respawn=given.get('respawn', False),
+        respawn_delay=1.0,
+        output='screen',
+        emulate_tty=True,
+        **options,
+    )
+
+
+def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
+    """Return parameters as launch_ros takes them; it would read texts as YAML otherwise."""
+    def kind(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return list[type(value[0])] if value else None  # type: ignore[misc]
+        return type(value)
+
+    values = {
+        name: ParameterValue(
+            list(value) if isinstance(value, tuple) else value, value_type=kind(value))
+        for name, value in parameters.items()
+    }
+    return [values] if values else []
+
+
+def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str, str]:
+    """
+    Return the arguments that were passed to this launch file, and are not empty.
+
+    Raises ValueError for one that it does not have.
+    """
+    known = list(known)
+    include = _include_of(file)
+    if include is None:
+        names = set(known)
+    else:
+        names = {
+            perform_substitutions(context, normalize_to_list_of_substitutions(name))
+            for name, _ in include.launch_arguments}
+        for name in sorted(names.difference(known, _OF_ROS2_LAUNCH)):
+            raise ValueError(
+                f'launch argument {name}: {file} has none of that name'
+                f'{did_you_mean(name, known)}')
+    return {name: text for name in known
+            if name in names and (text := context.launch_configurations.get(name, ''))}
+
+
+def _include_of(file: str) -> IncludeLaunchDescription | None:
+    """
+    Return the action that includes ``file``, whose actions are being executed now.
+
+    `ros2 launch` includes a file as another launch file does. What such an action passes becomes
+    a configuration beside those of the enclosing file and of all files that were included before,
+    and launch keeps no record of which is which; but it visits the actions of a file from within
+    the action that includes it, so that one is on the stack. Without one (a description that
+    somebody made by calling generate_launch_description()) all configurations count, as in launch.
+    """
+    frame = sys._getframe()
+    while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+        for value in frame.f_locals.values():
+            if isinstance(value, IncludeLaunchDescription):
+                location = str(value.launch_description_source.location)
+                return value if os.path.basename(location) == file else None
+    return None

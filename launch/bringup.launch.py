@@ -1,0 +1,143 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Bring up a vehicle: simulator (ours, or a real one at host), its bridge, and the autopilot.
+
+ros2 launch xplane_bridge bringup.launch.py sim:=xplane12 engage:=true
+ros2 launch xplane_bridge bringup.launch.py sim:=xpc host:=192.168.1.20 namespace:=uav1
+
+Optionally RViz, the bridge to Foxglove, and a recorder. It stays up until Ctrl-C.
+"""
+
+from dataclasses import dataclass
+import os
+
+from ament_index_python.packages import (
+    get_package_prefix,
+    get_package_share_directory,
+    PackageNotFoundError,
+)
+from launch.actions import Shutdown
+from launch_ros.actions import Node
+
+from xplane_bridge.experiments.peers import bridge_parameters, PEERS
+from xplane_bridge.nodes.launching import checked_description, make_node, NodeArguments
+from xplane_bridge.nodes.parameters import parameter
+
+LOOPBACK = '127.0.0.1'
+# Where X-Plane's rows come to: the usual port, and the one that X-Plane 6 is set to.
+DATA_PORT, DATA_PORT_OF_6 = 49003, 49000
+# What must be the same in several nodes, so that params_file does not change it.
+FIRM = ('host', 'port', 'data_port', 'controls_port', 'version', 'stamp', 'use_sim_time')
+OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of this file."""
+
+    sim: str = parameter('xpc', 'Simulator, and thereby the bridge.', choices=tuple(PEERS))
+    host: str = parameter(
+        '', 'Address of a real simulator. Empty: one of this package is started.')
+    port: int = parameter(
+        0, "The simulator's UDP port; 0 is the usual one.", minimum=0, maximum=65534)
+    speed: float = parameter(
+        1.0, 'Real-time factor of a simulator of this package; other than 1 means use_sim_time.',
+        minimum=0.01, maximum=100.0)
+    lockstep: bool = parameter(
+        False, 'A simulator of this package lets a frame pass when the autopilot has commanded '
+        'it, as fast as can be; means use_sim_time and engage.')
+    autopilot: bool = parameter(True, 'Start autopilot_node.')
+    engage: bool = parameter(False, 'The autopilot engages as soon as telemetry arrives.')
+    rviz: bool = parameter(False, 'Start RViz.')
+    foxglove: bool = parameter(False, 'Start foxglove_bridge (WebSocket, port 8765).')
+    record: bool = parameter(False, "Record the vehicle's topics.")
+    bag: str = parameter('flight.mcap', 'File to record to.')
+
+
+def make(given):
+    """Return what is to be started."""
+    value = {name: item.default for name, item in Arguments.__dataclass_fields__.items()} | given
+    peer, host, speed, lockstep = (value[name] for name in ('sim', 'host', 'speed', 'lockstep'))
+    peer = PEERS[peer]
+    simulated = value.get('use_sim_time', False) or speed != 1.0 or lockstep
+    check(value, peer, simulated)
+    # One decision about time for all nodes, so that a parameter file cannot split them.
+    given = {**given, 'use_sim_time': simulated}
+    port = value['port'] or peer.port
+    data_port = DATA_PORT_OF_6 if host and peer.name == 'xplane6' else DATA_PORT
+    nodes = []
+    if not host:
+        nodes.append(make_node('simulator_node', given, {
+            'face': peer.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
+            # Whose time is on the wire has it published by the bridge, with its stamps.
+            'publish_clock': simulated and not peer.has_time,
+            **({'speed': speed} if 'speed' in given else {}),
+        }, on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
+    bridge = bridge_parameters(
+        peer, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
+    firm = bridge if lockstep else {
+        name: bridge[name] for name in FIRM if name in bridge}
+    nodes.append(make_node(peer.node, given, firm, defaults=bridge))
+    if value['autopilot']:
+        nodes.append(make_node('autopilot_node', given, {
+            'lockstep': lockstep,
+            **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {})}))
+    namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
+    if value['rviz']:
+        config = os.path.join(
+            get_package_share_directory('xplane_bridge'), 'resource', 'experiment.rviz')
+        nodes.append(Node(
+            package='rviz2', executable='rviz2', arguments=['-d', config],
+            parameters=[{'use_sim_time': simulated}],
+            remappings=[('/experiment/odom', f'{namespace}/odom')]))
+    if value['foxglove']:
+        nodes.append(Node(
+            package='foxglove_bridge', executable='foxglove_bridge', output='screen',
+            parameters=[{'use_sim_time': simulated}]))
+    if value['record']:
+        nodes.append(Node(
+            package='xplane_bridge', executable='record', output='screen',
+            arguments=['--output', value['bag'], '--namespace', namespace or '/'],
+            parameters=[{'use_sim_time': simulated}]))
+    return nodes
+
+
+def check(value, peer, simulated):
+    """Raise ValueError with a sentence for what cannot be had."""
+    for name, package in OPTIONAL.items():
+        if value[name]:
+            try:
+                get_package_prefix(package)
+            except PackageNotFoundError:
+                raise ValueError(
+                    f'launch argument {name}: the package {package} is not installed; get it '
+                    f"by: apt install ros-{os.environ.get('ROS_DISTRO', '<distro>')}-"
+                    f"{package.replace('_', '-')}") from None
+    if value['host'] and (value['speed'] != 1.0 or value['lockstep']):
+        raise ValueError(
+            'launch arguments speed and lockstep are for a simulator of this package: leave out '
+            'host')
+    if not peer.has_time and (value['lockstep'] or (value['host'] and simulated)):
+        name = 'lockstep' if value['lockstep'] else 'use_sim_time'
+        raise ValueError(f'launch argument {name}: {peer.name} has no time on its wire')
+    if value['lockstep'] and not value['autopilot']:
+        raise ValueError(
+            'launch argument lockstep: the autopilot commands each frame, so it must be started')
+
+
+def generate_launch_description():
+    """Return the launch description."""
+    return checked_description('bringup.launch.py', make, Arguments, NodeArguments)

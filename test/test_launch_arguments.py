@@ -1,0 +1,320 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The arguments of the launch files, by the real launch: taken, refused, and kept apart."""
+
+import math
+import os
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
+
+from xplane_bridge.nodes.parameters import describe
+from xplane_bridge.nodes.registry import NODES, parameter_table
+
+pytestmark = pytest.mark.needs_launch
+
+LAUNCH = os.path.join(get_package_share_directory('xplane_bridge'), 'launch')
+
+
+@pytest.fixture
+def launch(monkeypatch, capsys):
+    """Return a function that says what a launch file would start, and what it complains of."""
+    pytest.importorskip('launch_ros', reason='launch_ros is not installed (it has no wheel)')
+    from launch_commands import launched_commands
+    return lambda path, *arguments: launched_commands(monkeypatch, capsys, path, *arguments)
+
+
+@pytest.fixture
+def enclosing(launch, tmp_path):
+    """Return a function that does so for a larger launch file with these actions, as Python."""
+    def run(actions, *arguments):
+        file = tmp_path / 'larger.launch.py'
+        file.write_text(
+            'from launch import LaunchDescription\n'
+            'from launch.actions import *\n'
+            'from launch.launch_description_sources import PythonLaunchDescriptionSource\n'
+            'from launch.substitutions import LaunchConfiguration\n'
+            'from launch_ros.actions import *\n'
+            'def include(name, **given):\n'
+            '    return IncludeLaunchDescription(PythonLaunchDescriptionSource(\n'
+            f'        {LAUNCH!r} + "/" + name + ".launch.py"), launch_arguments=given.items())\n'
+            'def generate_launch_description():\n'
+            f'    return LaunchDescription([{actions}])\n')
+        return launch(file, *arguments)
+    return run
+
+
+def ours(name):
+    return os.path.join(LAUNCH, f'{name}.launch.py')
+
+
+@pytest.mark.parametrize('executable', NODES)
+def test_every_parameter_is_an_argument_that_is_described(launch, executable):
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    description = PythonLaunchDescriptionSource(
+        ours(executable.removesuffix('_node'))).try_get_launch_description_without_context()
+    arguments = {argument.name: argument for argument in description.get_launch_arguments()}
+    for one in describe(parameter_table(executable)):
+        argument = arguments[one.name]
+        assert argument.description.startswith(one.text)
+        assert one.allowed.lower() in argument.description.lower()
+        assert not argument._conditionally_included
+    assert {'namespace', 'params_file', 'use_sim_time', 'log_level', 'respawn'} < set(arguments)
+
+
+def test_arguments_become_parameters_of_their_type(launch):
+    (command,), _, _ = launch(
+        ours('xpc'), 'rate:=200', 'host:=127', 'plugin:=1.2.1', 'aircraft:=[0, 1]',
+        'datarefs:=["sim/a[0]", sim/b]', 'publish_tf:=TRUE', 'undulation:=.nan', 'datum:=[]',
+        'autostart:=false', 'use_sim_time:=true', 'namespace:=uav1', 'log_level:=warn')
+    assert (command.executable, command.namespace) == ('xpc_node', '/uav1')
+    assert command.others == ['--log-level', 'warn']
+    assert math.isnan(command.parameters.pop('undulation'))
+    assert command.parameters == {
+        'rate': 200.0, 'host': '127', 'plugin': '1.2.1', 'aircraft': [0, 1],
+        'datarefs': ['sim/a[0]', 'sim/b'], 'publish_tf': True, 'datum': [], 'autostart': False,
+        'use_sim_time': True}
+    assert isinstance(command.parameters['rate'], float)
+
+
+def test_only_what_is_given_is_set(launch, tmp_path):
+    (command,), _, _ = launch(ours('autopilot'))
+    assert (command.parameters, command.namespace, command.others) == ({}, '', [])
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters: {engage: true, altitude: 1500.0}\n')
+    (command,), _, _ = launch(
+        ours('autopilot'), f'params_file:={file}', 'altitude:=1600', 'gains.bank_limit:=2')
+    assert command.parameters == {
+        'engage': True, 'altitude': 1600.0, 'gains.bank_limit': 2.0}
+
+
+@pytest.mark.parametrize('argument, sentence', [
+    ('rat:=200', 'rat: xpc.launch.py has none of that name; did you mean rate?'),
+    ('port:=abc', "port: expected a whole number, got 'abc'"),
+    ('port:=70000', 'port: 70000 is not in 1 .. 65535'),
+    ('params_file:=/no/such.yaml', "params_file: there is no file '/no/such.yaml'"),
+    ('respawn:=maybe', "respawn: expected true or false, got 'maybe'"),
+    ('stamp:=mine', "stamp: 'mine' is none of receive, simulator"),
+])
+def test_an_argument_that_cannot_be_ends_the_launch_with_a_sentence(launch, argument, sentence):
+    commands, output, _ = launch(ours('xpc'), argument)
+    assert not commands
+    assert f'launch argument {sentence}' in output
+
+
+def test_the_prefix_of_ros2_launch_is_no_mistake(launch):
+    (command,), _, _ = launch(ours('xpc'), 'launch-prefix:=nice', 'launch-prefix-filter:=xpc')
+    assert command.executable in ('nice', 'xpc_node')
+
+
+def test_two_files_in_a_larger_one_do_not_see_each_other(enclosing):
+    (first, second), _, left = enclosing(
+        'include("xpc", namespace="a", rate="30", params_file=""), include("xplane_udp")')
+    assert (first.executable, first.namespace, first.parameters) == (
+        'xpc_node', '/a', {'rate': 30.0})
+    assert (second.executable, second.namespace, second.parameters) == (
+        'xplane_udp_node', '', {})
+    # What they declare stays with them; what is passed stays, as with all launch files.
+    assert set(left) == {'namespace', 'rate', 'params_file'}
+
+
+def test_arguments_of_the_larger_file_are_its_own(enclosing):
+    declared = 'DeclareLaunchArgument("rate", default_value="1"), DeclareLaunchArgument("rat"), '
+    commands, _, left = enclosing(
+        declared + 'include("xpc", host=LaunchConfiguration("rat"), namespace="a"), '
+        'include("autopilot", namespace="a"), '
+        'GroupAction([include("xplane_udp", rate=LaunchConfiguration("rate"))])',
+        'rat:=x', 'camera:=front')
+    assert [command.parameters for command in commands] == [{'host': 'x'}, {}, {'rate': 1.0}]
+    assert [command.namespace for command in commands] == ['/a', '/a', '']
+    assert (left['rate'], left['rat'], left['camera']) == ('1', 'x', 'front')
+
+
+def test_an_include_that_passes_what_is_none_is_refused(enclosing):
+    _, output, _ = enclosing('include("xpc", hots="x")')
+    assert 'hots: xpc.launch.py has none of that name; did you mean host?' in output
+
+
+def test_remappings_parameters_and_namespaces_of_a_group_hold(enclosing):
+    (command,), _, _ = enclosing(
+        'GroupAction([PushRosNamespace("fleet"), SetRemap("fix", "gps"), '
+        'SetParameter("use_sim_time", True), SetParameter("rate", 10.0), '
+        'include("xpc", namespace="uav1", rate="30")])')
+    assert command.namespace == '/fleet/uav1'
+    assert command.remappings == ['fix:=gps']
+    # What is passed to the file comes before what is set for all nodes.
+    assert command.parameters == {'use_sim_time': True, 'rate': 30.0}
+
+
+@pytest.mark.parametrize('kind, text', [
+    ('xml', '<launch><include file="{file}"><arg name="rate" value="5"/></include></launch>'),
+    ('yaml', 'launch:\n- include:\n    file: {file}\n    arg: [{{name: rate, value: "5"}}]\n'),
+])
+def test_files_in_xml_and_yaml_include_ours(launch, tmp_path, kind, text):
+    pytest.importorskip(f'launch_{kind}')
+    if 'launch' not in get_packages_with_prefixes():
+        pytest.skip('launch is not installed as a package: it does not find its grammar')
+    file = tmp_path / f'larger.launch.{kind}'
+    file.write_text(text.format(file=ours('xpc')))
+    (command,), _, _ = launch(file)
+    assert command.parameters == {'rate': 5.0}
+
+
+def test_a_file_within_a_file_within_a_file(enclosing, tmp_path):
+    inner = tmp_path / 'inner.launch.py'
+    inner.write_text(
+        'from launch import LaunchDescription\n'
+        'from launch.actions import IncludeLaunchDescription, TimerAction\n'
+        'def generate_launch_description():\n'
+        f'    return LaunchDescription([TimerAction(period=0.0, actions=[\n'
+        f'        IncludeLaunchDescription({ours("xpc")!r}, launch_arguments=[("rate", "7")])])])')
+    (command,), _, _ = enclosing(
+        f'IncludeLaunchDescription({str(inner)!r}, launch_arguments=[("rate", "1")])')
+    assert command.parameters == {'rate': 7.0}
+
+
+def test_a_description_that_is_made_by_hand_takes_the_configurations(enclosing):
+    (command,), _, _ = enclosing(
+        'SetLaunchConfiguration("rate", "4"), SetLaunchConfiguration("camera", "front"), '
+        f'*PythonLaunchDescriptionSource({ours("xpc")!r})'
+        '.try_get_launch_description_without_context().entities')
+    assert command.parameters == {'rate': 4.0}
+
+
+# The bring-up.
+
+@pytest.mark.parametrize('arguments, shared', [
+    # Time is one decision for all nodes.
+    ([], {'use_sim_time': False}),
+    (['use_sim_time:=true'], {'use_sim_time': True}),
+    (['speed:=2'], {'use_sim_time': True}),
+    (['lockstep:=true'], {'use_sim_time': True, 'lockstep': True}),
+])
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane6', 'fdmdata'])
+def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
+    if sim == 'fdmdata' and 'lockstep' in shared:
+        _, output, _ = launch(ours('bringup'), f'sim:={sim}', *arguments)
+        assert 'launch argument lockstep: fdmdata has no time on its wire' in output
+        return
+    commands, _, _ = launch(
+        ours('bringup'), f'sim:={sim}', 'port:=50000', 'namespace:=uav1', *arguments)
+    simulator, bridge, autopilot = commands
+    for command in commands:
+        assert command.namespace == '/uav1'
+        assert command.parameters['use_sim_time'] == shared['use_sim_time']
+    for command in (simulator, autopilot):
+        assert command.parameters['lockstep'] == shared.get('lockstep', False)
+    assert simulator.parameters['face'] == sim
+    assert simulator.parameters['port'] == 50000
+    port = 'data_port' if sim == 'fdmdata' else 'port'
+    assert bridge.parameters[port] == 50000
+    if sim == 'xplane6':
+        assert simulator.parameters['data_port'] == bridge.parameters['data_port']
+    # One of them publishes /clock, if it is wanted.
+    clocks = [simulator.parameters['publish_clock'],
+              bridge.parameters.get('stamp') == 'simulator']
+    assert sum(clocks) == shared['use_sim_time']
+    assert autopilot.parameters.get('engage', False) == ('lockstep' in shared)
+
+
+def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters: {rate: 20.0, altitude: 1500.0, host: nowhere}\n')
+    bridge, autopilot = launch(
+        ours('bringup'), 'host:=192.0.2.1', 'engage:=true', f'params_file:={file}')[0]
+    assert bridge.executable == 'xpc_node'
+    assert (bridge.parameters['host'], bridge.parameters['port']) == ('192.0.2.1', 49009)
+    assert bridge.parameters['rate'] == 20.0
+    assert autopilot.parameters['engage'] and autopilot.parameters['altitude'] == 1500.0
+    (bridge,), _, _ = launch(
+        ours('bringup'), 'host:=192.0.2.1', 'autopilot:=false', 'use_sim_time:=true')
+    assert bridge.parameters['stamp'] == 'simulator'
+
+
+@pytest.mark.parametrize('arguments, sentence', [
+    (['sim:=xplane10'], "sim: 'xplane10' is none of xpc, xplane12"),
+    (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep are for a simulator of this package'),
+    (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
+     'use_sim_time: fdmdata has no time on its wire'),
+    (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot commands each frame'),
+    (['hots:=x'], 'hots: bringup.launch.py has none of that name; did you mean host?'),
+])
+def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
+    commands, output, _ = launch(ours('bringup'), *arguments)
+    assert not commands and sentence in output
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """Install stand-ins of RViz and the bridge to Foxglove."""
+    for package, executable in (('rviz2', 'rviz2'), ('foxglove_bridge', 'foxglove_bridge')):
+        file = tmp_path / 'lib' / package / executable
+        file.parent.mkdir(parents=True)
+        file.touch(0o755)
+        index = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages' / package
+        index.parent.mkdir(parents=True, exist_ok=True)
+        index.touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path), prepend=os.pathsep)
+
+
+def test_a_bring_up_with_tools(launch, tools):
+    commands, _, _ = launch(
+        ours('bringup'), 'namespace:=uav1', 'use_sim_time:=true', 'rviz:=true', 'foxglove:=true',
+        'record:=true', 'bag:=mine.mcap')
+    rviz, foxglove, record = commands[3:]
+    assert rviz.executable == 'rviz2' and rviz.others[0] == '-d' and os.path.exists(rviz.others[1])
+    assert rviz.remappings == ['/experiment/odom:=/uav1/odom']
+    assert foxglove.executable == 'foxglove_bridge'
+    assert record.others == ['--output', 'mine.mcap', '--namespace', '/uav1']
+    assert all(command.parameters['use_sim_time'] for command in commands)
+
+
+@pytest.mark.parametrize('name, package', [('rviz', 'rviz2'), ('foxglove', 'foxglove_bridge')])
+def test_a_tool_that_is_not_installed_is_named(launch, name, package):
+    if package in get_packages_with_prefixes():
+        pytest.skip(f'{package} is installed here')
+    commands, output, _ = launch(ours('bringup'), f'{name}:=true')
+    assert not commands
+    assert f'{name}: the package {package} is not installed; get it by: apt install' in output
+
+
+# The flights.
+
+def test_arguments_of_the_flights_become_options(launch):
+    (command,), _, _ = launch(ours('demo'), 'bag:=a.mcap', 'host:=192.0.2.1', 'port:=49010')
+    assert command.others == [
+        '--bag', 'a.mcap', '--host', '192.0.2.1', '--port', '49010']
+    (command,), _, _ = launch(ours('demo'))
+    assert command.others == []
+    (command,), _, _ = launch(
+        ours('experiment'), 'sim:=xplane12', 'speed:=2', 'lockstep:=false', 'record:=false',
+        'seed:=3')
+    assert command.others == [
+        '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--no-record']
+
+
+@pytest.mark.parametrize('name, argument, sentence', [
+    ('experiment', 'sim:=xplane', "sim: 'xplane' is none of xpc, xplane12"),
+    ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has none of that name; did '
+                                     'you mean scenario?'),
+    ('demo', 'port:=x', "port: expected a whole number, got 'x'"),
+])
+def test_the_flights_refuse_what_cannot_be(launch, name, argument, sentence):
+    commands, output, _ = launch(ours(name), argument)
+    assert not commands and f'launch argument {sentence}' in output
