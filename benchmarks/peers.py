@@ -40,6 +40,8 @@ ELEVATOR_STEP = 2.0 ** -20
 _NS = 1_000_000_000
 # For what discovery has to bring about.
 _PATIENCE = 15.0
+# The bits of all seven of FlightControls.
+_ALL_CONTROLS = 127
 
 
 # A peer with the XPC format.
@@ -232,6 +234,8 @@ class Publisher(_RosRole):
             publisher = self.node.create_publisher(self.kinds[kind], topic, depth)
             message = self.kinds[kind]()
             message.header.frame_id = 'base_link'
+            if kind == 'controls':
+                message.fields = _ALL_CONTROLS
             self._publishers[topic] = (publisher, message)
         end = time.monotonic() + _PATIENCE
         while not all(

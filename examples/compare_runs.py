@@ -33,7 +33,7 @@ QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_eleva
 
 
 def known(series: Series) -> Series:
-    """Return the part that is known; a command's NaN leaves a control as it is."""
+    """Return the part that is known: what a command does not set is NaN."""
     finite = np.isfinite(series.values)
     return Series(series.times[finite], series.values[finite])
 

@@ -23,10 +23,9 @@ from xplane_bridge.msg import FlightControls
 
 topic, *given = sys.argv[1:]
 command = FlightControls()
-for name in ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake'):
-    setattr(command, name, float('nan'))
 for name, _, value in (item.partition('=') for item in given):
     setattr(command, name, float(value))
+    command.fields |= getattr(FlightControls, name.upper())
 
 rclpy.init()
 node = Node('commander')

@@ -23,6 +23,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from masked import masked
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
@@ -67,11 +68,10 @@ def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):
     flight.start(AutopilotNode, engage=True)
     held = flight.next('/autopilot/active_target')
     targets = flight.publisher(AutopilotTarget, '/autopilot/target')
-    targets.publish(AutopilotTarget(
-        altitude=math.nan, heading=held.heading + 1.0, airspeed=math.nan))
+    targets.publish(masked(AutopilotTarget, true_heading=held.true_heading + 1.0))
     target = flight.next('/autopilot/active_target')
     assert target.altitude == held.altitude
-    assert target.heading == pytest.approx(held.heading + 1.0)
+    assert target.true_heading == pytest.approx(held.true_heading + 1.0)
 
     def bank(message):
         # Body FLU to ENU: the left axis points up by sin(bank) when the right wing is down.
@@ -82,10 +82,10 @@ def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):
 
 
 def test_targets_may_come_as_parameters(flight):
-    flight.start(AutopilotNode, engage=True, altitude=1600.0, heading_deg=45.0, airspeed=48.0)
+    flight.start(AutopilotNode, engage=True, altitude=1600.0, true_heading_deg=45.0, airspeed=48.0)
     target = flight.next('/autopilot/active_target')
     assert target.altitude == 1600.0
-    assert target.heading == pytest.approx(math.radians(45.0))
+    assert target.true_heading == pytest.approx(math.radians(45.0))
     assert target.airspeed == 48.0
 
 
@@ -143,7 +143,8 @@ class Vehicle:
             topic: ros.publisher(kind, f'/{topic}', 10) for topic, kind in kinds.items()}
         self.messages = {
             'fix': NavSatFix(altitude=1000.0), 'air_data': AirData(indicated_airspeed=50.0),
-            'controls': FlightControls(elevator=0.125, throttle=0.5), 'imu/data': Imu()}
+            'controls': masked(FlightControls, elevator=0.125, throttle=0.5),
+            'imu/data': Imu()}
         self.messages['imu/data'].orientation.w = 1.0
 
     def publish(self, milliseconds, *topics):

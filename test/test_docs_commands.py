@@ -55,8 +55,10 @@ WORKERS = 4
 
 # A node with its simulated peer, for commands that stand alone in an interface or a launch file.
 XPC = ('ros2 run xplane_bridge xpc_node &',
-       'ros2 run xplane_bridge autopilot_node --ros-args -p engage:=true &')
-SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p profile:=v2 &',)
+       'ros2 run xplane_bridge autopilot_node --ros-args -p engage:=true &',
+       'ros2 topic echo --once /autopilot/active_target')
+SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p profile:=v2 &',
+          'ros2 topic echo --once /altitude')
 XPLANE = ('ros2 run xplane_bridge xplane_udp_node &',)
 
 

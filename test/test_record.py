@@ -28,6 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 mcap_reader = pytest.importorskip('mcap.reader', reason='reading back needs mcap')
 
 from ament_index_python.packages import get_package_share_directory  # noqa: E402
+from masked import masked  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -71,7 +72,7 @@ def finish(child):
 
 
 def controls(number):
-    return FlightControls(elevator=number / 100.0, throttle=1.0 - number / 100.0)
+    return masked(FlightControls, elevator=number / 100.0, throttle=1.0 - number / 100.0)
 
 
 def test_own_types_are_read_back_by_rosbags(ros, tmp_path):

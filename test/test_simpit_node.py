@@ -28,6 +28,7 @@ pytest.importorskip('serial', reason='pyserial is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from masked import masked
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu
@@ -200,13 +201,13 @@ TELEMETRY = {
     'apsides': (SimpitApsides, simpit.Apsides(-595000.0, 81000.0), {
         'periapsis': -595000.0, 'apoapsis': 81000.0}),
     'target': (SimpitTarget, simpit.Target(1500.0, 12.5, 90.0, -30.0, 180.0, 45.0), {
-        'distance': 1500.0, 'speed': 12.5, 'heading': math.pi / 2, 'pitch': -math.pi / 6,
-        'velocity_heading': math.pi, 'velocity_pitch': math.pi / 4}),
+        'distance': 1500.0, 'speed': 12.5, 'true_heading': math.pi / 2, 'pitch': -math.pi / 6,
+        'velocity_true_heading': math.pi, 'velocity_pitch': math.pi / 4}),
     'manoeuvre': (SimpitManoeuvre, simpit.Manoeuvre(600.0, 850.0, 42.0, 1200.0, 90.0, 180.0), {
         'time': 600.0, 'delta_v': 850.0, 'duration': 42.0, 'total': 1200.0,
-        'heading': math.pi / 2, 'pitch': math.pi}),
+        'true_heading': math.pi / 2, 'pitch': math.pi}),
     'sas': (SimpitSas, simpit.SasInfo(1, 0b1000000011), {
-        'mode': SimpitSas.PROGRADE,
+        'fields': SimpitSas.MODE | SimpitSas.AVAILABLE, 'mode': SimpitSas.PROGRADE,
         'available': [SimpitSas.STABILITY_ASSIST, SimpitSas.PROGRADE, SimpitSas.MANOEUVRE]}),
     'flight_status': (SimpitFlightStatus, simpit.FlightStatus(
         1 | 4 | 8 | 0x30, 8, 3, 4, 2, 75, 5, 7), {
@@ -217,13 +218,15 @@ TELEMETRY = {
         'has_atmosphere': True, 'has_oxygen': False, 'inside': True, 'density': 1.1,
         'temperature': 280.0, 'pressure': 95500.0}),
     'attitude': (SimpitAttitude, simpit.Attitude(90.0, 10.0, -30.0, 91.0, 5.0, 92.0, 6.0), {
-        'heading': math.pi / 2, 'pitch': math.radians(10.0), 'roll': math.radians(30.0),
-        'orbital_heading': math.radians(91.0), 'orbital_pitch': math.radians(5.0),
-        'surface_heading': math.radians(92.0), 'surface_pitch': math.radians(6.0)}),
+        'true_heading': math.pi / 2, 'pitch': math.radians(10.0), 'roll': math.radians(30.0),
+        'orbital_true_heading': math.radians(91.0), 'orbital_pitch': math.radians(5.0),
+        'surface_true_heading': math.radians(92.0), 'surface_pitch': math.radians(6.0)}),
     'axes': (SimpitAxes, simpit.Wheel(16384, -32768, 0), {
+        'fields': SimpitAxes.WHEEL_STEER | SimpitAxes.WHEEL_THROTTLE,
         'x': NAN, 'y': NAN, 'z': NAN, 'wheel_steer': 0.5, 'wheel_throttle': -1.0,
-        'custom': [NAN] * 4}),
+        **{f'custom_{number}': NAN for number in range(1, 5)}}),
     'controls': (FlightControls, simpit.Throttle(8192), {
+        'fields': FlightControls.THROTTLE,
         'elevator': NAN, 'aileron': NAN, 'rudder': NAN, 'throttle': 0.25, 'flaps': NAN,
         'gear': NAN, 'speedbrake': NAN}),
     'custom_action_groups': (SimpitActionStatus, simpit.CustomActionGroupStatus((3, 250)), {
@@ -329,7 +332,7 @@ def test_fields_that_older_plugins_do_not_send_say_so(ros, plugin):
     assert math.isnan(ros.next('airspeed').load)
     target = ros.next('target')
     assert (target.distance, target.speed) == (5.0, 6.0)
-    assert math.isnan(target.heading) and math.isnan(target.velocity_pitch)
+    assert math.isnan(target.true_heading) and math.isnan(target.velocity_pitch)
 
 
 def test_flight_status_of_plugin_2_0_has_no_stage(ros, plugin):
@@ -452,8 +455,7 @@ def test_extended_custom_groups_are_sent_where_the_game_has_them(ros, plugin):
 
 
 def controls(**given):
-    axes = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-    return FlightControls(**{name: given.get(name, NAN) for name in axes})
+    return masked(FlightControls, **given)
 
 
 @pytest.mark.parametrize('profile', ['v1', 'v2', 'cobs'])
@@ -483,7 +485,7 @@ def test_plugins_before_0_8_have_no_axes_and_the_refusal_says_so(ros, plugin):
     plugged, node = connect(ros, plugin, 'v0')
     ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.publisher(FlightControls, 'command/controls').publish(controls(elevator=0.5))
-    ros.publisher(SimpitAxes, 'command/axes').publish(SimpitAxes(x=0.5))
+    ros.publisher(SimpitAxes, 'command/axes').publish(masked(SimpitAxes, x=0.5))
     ros.wait_for(lambda: sum(node.refused.values()) == 2, 'the refusals')
     assert plugged.commands == []
     assert not node.gate.watchdog.expired
@@ -491,8 +493,8 @@ def test_plugins_before_0_8_have_no_axes_and_the_refusal_says_so(ros, plugin):
 
 def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
     plugged, node = connect(ros, plugin, 'v2', command_timeout=0.3)
-    ros.publisher(SimpitAxes, 'command/axes').publish(SimpitAxes(
-        x=1.0, y=NAN, z=-0.5, wheel_steer=NAN, wheel_throttle=0.5, custom=[0.25, NAN, NAN, -1.0]))
+    ros.publisher(SimpitAxes, 'command/axes').publish(masked(
+        SimpitAxes, x=1.0, z=-0.5, wheel_throttle=0.5, custom_1=0.25, custom_4=-1.0))
     sent = [
         simpit.Translation(32767, 0, -16384, 0b101), simpit.Wheel(0, 16384, 0b10),
         simpit.CustomAxes(8192, 0, 0, -32767, 0b1001)]
@@ -508,7 +510,7 @@ def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
 def test_axes_out_of_range_are_refused_whole(ros, plugin):
     plugged, node = connect(ros, plugin, 'v2')
     publisher = ros.publisher(SimpitAxes, 'command/axes', 10)
-    publisher.publish(SimpitAxes(x=1.0, wheel_steer=1.5))
+    publisher.publish(masked(SimpitAxes, x=1.0, wheel_steer=1.5))
     ros.wait_for(lambda: node.refused['command/axes'], 'the refusal')
     assert plugged.commands == []
 
@@ -516,10 +518,9 @@ def test_axes_out_of_range_are_refused_whole(ros, plugin):
 def test_axes_that_a_plugin_has_are_not_taken_with_those_that_it_has_not(ros, plugin):
     plugged, node = connect(ros, plugin, 'v1')
     publisher = ros.publisher(SimpitAxes, 'command/axes', 10)
-    publisher.publish(SimpitAxes(x=1.0, wheel_steer=1.0))
+    publisher.publish(masked(SimpitAxes, x=1.0, wheel_steer=1.0, custom_2=0.0))
     ros.wait_for(lambda: node.refused['command/axes'], 'the refusal of the custom axes')
-    publisher.publish(SimpitAxes(
-        x=NAN, y=0.5, z=NAN, wheel_steer=NAN, wheel_throttle=NAN, custom=[NAN] * 4))
+    publisher.publish(masked(SimpitAxes, y=0.5))
     ros.wait_for(lambda: plugged.commands, 'the command that fits')
     assert plugged.commands == [simpit.Translation(0, 16384, 0, 0b010)]
 
@@ -551,9 +552,7 @@ from xplane_bridge.msg import FlightControls
 rclpy.init()
 node = rclpy.create_node('commander')
 publisher = node.create_publisher(FlightControls, 'command/controls', 1)
-nan = float('nan')
-message = FlightControls(elevator=0.25, aileron=0.5, rudder=nan, throttle=0.5, flaps=nan,
-                         gear=nan, speedbrake=nan)
+message = FlightControls(fields=11, elevator=0.25, aileron=0.5, throttle=0.5)
 node.create_timer(0.05, lambda: publisher.publish(message))
 rclpy.spin(node)
 """
@@ -574,7 +573,8 @@ rclpy.spin(node)
 ])
 def test_time_warp(ros, plugin, profile, command, expected):
     plugged, node = connect(ros, plugin, profile)
-    ros.publisher(SimpitTimeWarp, 'command/time_warp', 10).publish(SimpitTimeWarp(**command))
+    ros.publisher(SimpitTimeWarp, 'command/time_warp', 10).publish(
+        masked(SimpitTimeWarp, **command))
     ros.wait_for(lambda: plugged.commands or node.refused['command/time_warp'], 'an outcome')
     assert plugged.commands == ([] if expected is None else [expected])
 
@@ -582,7 +582,8 @@ def test_time_warp(ros, plugin, profile, command, expected):
 @pytest.mark.parametrize('profile', ['v1', 'v2', 'cobs'])
 def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
     plugged, node = connect(ros, plugin, profile)
-    ros.publisher(SimpitSas, 'command/sas').publish(SimpitSas(mode=SimpitSas.TARGET))
+    ros.publisher(SimpitSas, 'command/sas').publish(
+        masked(SimpitSas, mode=SimpitSas.TARGET))
     ros.wait_for(lambda: plugged.commands == [simpit.SasMode(7)], 'the mode')
     response = ros.call(Trigger, 'stage', Trigger.Request())
     assert response.success, response.message

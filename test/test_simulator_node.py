@@ -27,6 +27,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
+from masked import masked
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
@@ -176,7 +177,7 @@ def test_a_bridge_watches_commands_by_real_time_while_the_simulated_one_stands(f
     ros.next('/fix')
     pause(ros, True)
     ros.publisher(FlightControls, '/command/controls').publish(
-        FlightControls(elevator=0.25, aileron=0.0, rudder=0.0, throttle=0.5))
+        masked(FlightControls, elevator=0.25, aileron=0.0, rudder=0.0, throttle=0.5))
     ros.wait_for(
         lambda: ros.simulator.server.state().elevator == pytest.approx(0.25), 'the command')
     # Neutral, by the watchdog; and diagnostics still come once a second.
@@ -332,7 +333,7 @@ def fly_in_lockstep(face, until):
         start(stack, bridge[0], f'port:={port}', 'stamp:=simulator', *bridge[1:])
         for topic in ('/fix', '/imu/data'):
             ros.next(topic)
-        start(stack, 'autopilot_node', 'lockstep:=true', 'engage:=true', 'heading_deg:=120.0')
+        start(stack, 'autopilot_node', 'lockstep:=true', 'engage:=true', 'true_heading_deg:=120.0')
         ros.next('/fix', timeout=60.0, where=lambda m: stamp(m) >= until)
         return [
             {stamp(message): figures(message) for message in ros.messages[topic]

@@ -26,6 +26,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from jsbsim_expectations import array, axes_of, body_axes, velocity_enu
+from masked import masked
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 from xpc_peer import paused, turning
@@ -36,17 +37,13 @@ from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.world import World
 from xplane_bridge.srv import GetTerrain, PlaceAndProbe, RunCommand
 
-NAN = math.nan
-
 
 def controls(**values):
-    names = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-    return FlightControls(**{name: values.get(name, NAN) for name in names})
+    return masked(FlightControls, **values)
 
 
 def pose(**values):
-    names = ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
-    return AircraftPose(**{name: values.get(name, NAN) for name in names})
+    return masked(AircraftPose, **values)
 
 
 # Several aircraft.
@@ -121,7 +118,8 @@ def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
     assert (other.yoke_roll, other.yoke_yaw, other.throttle[0], other.flaps, other.gear[0],
             other.speedbrake) == (-0.5, 0.25, 1.0, 1.0, 1.0, -0.5)
     ros.publisher(AircraftPose, '/aircraft_7/command/pose').publish(
-        pose(latitude=47.25, longitude=8.25, altitude=1550.0, roll=0.2, pitch=-0.1, heading=1.0))
+        pose(latitude=47.25, longitude=8.25, altitude=1550.0, roll=0.2, pitch=-0.1,
+             true_heading=1.0))
     ros.wait_for(lambda: abs(peer.world('others')[6].lat_deg - 47.25) < 1e-9, 'the place')
     ros.wait_for(lambda: abs(peer.world('others')[6].psi - 1.0) < 1e-5, 'the heading')
     other = peer.world('others')[6]
@@ -209,9 +207,9 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
             name='sim/flight_controls/flaps_down', action=action))
 
     once, begin, end = run(RunCommand.Request.ONCE), run(1), run(2)
-    terrain = ros.call(GetTerrain, '/get_terrain', GetTerrain.Request(latitude=NAN))
+    terrain = ros.call(GetTerrain, '/get_terrain', GetTerrain.Request())
     placed = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
-        pose=pose(heading=1.0)))
+        pose=pose(true_heading=1.0)))
     has_commands = generation in ('rc6', 'develop')
     for response, tag in ((once, 'COMM'), (terrain, 'GETT'), (placed, 'POST')):
         assert response.success == has_commands
@@ -225,8 +223,8 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
 
     views = ros.publisher(CameraView, '/command/view', 10)
     refused = node.refused['command/view']
-    views.publish(CameraView(
-        view=CameraView.RUNWAY, place_camera=True, location=[47.5, 8.5, 600.0],
+    views.publish(masked(
+        CameraView, view=CameraView.RUNWAY, location=[47.5, 8.5, 600.0],
         direction=[0.0, 0.25, 0.5], zoom=1.0))
     if has_commands:
         ros.wait_for(lambda: peer.screen.view and peer.screen.view.camera, 'the camera')
@@ -235,9 +233,8 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
         ros.wait_for(lambda: node.refused['command/view'] == refused + 1, 'the refusal')
         assert peer.screen.view is None
     if generation == 'rc5':
-        views.publish(CameraView(
-            view=CameraView.RUNWAY, place_camera=True, location=[47.5, 8.5, 600.0],
-            direction=[NAN] * 3, zoom=1.0))
+        views.publish(masked(
+            CameraView, view=CameraView.RUNWAY, location=[47.5, 8.5, 600.0]))
         ros.wait_for(lambda: peer.screen.view and peer.screen.view.camera, 'the camera')
         assert peer.screen.view.camera.loc == (47.5, 8.5, 600.0)
 

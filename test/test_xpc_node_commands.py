@@ -22,6 +22,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from masked import masked
 from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.msg import (
@@ -39,8 +40,6 @@ from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand
 
 NAN = math.nan
 INF = math.inf
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-POSE = ('latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')
 
 
 def answering(ros, node):
@@ -50,11 +49,11 @@ def answering(ros, node):
 
 
 def controls(**values):
-    return FlightControls(**{name: values.get(name, NAN) for name in CONTROLS})
+    return masked(FlightControls, **values)
 
 
 def pose(**values):
-    return AircraftPose(**{name: values.get(name, NAN) for name in POSE})
+    return masked(AircraftPose, **values)
 
 
 @pytest.fixture
@@ -148,7 +147,7 @@ def test_a_pose_is_taken_with_all_its_values(ros, peer):
     answering(ros, node)
     publisher = ros.publisher(AircraftPose, '/command/pose')
     publisher.publish(pose(
-        latitude=47.5, longitude=8.75, altitude=2047.0, roll=0.25, pitch=0.125, heading=4.0,
+        latitude=47.5, longitude=8.75, altitude=2047.0, roll=0.25, pitch=0.125, true_heading=4.0,
         gear=0.0))
     near(ros, lambda: peer.jsbsim('position/lat-geod-deg'), 47.5, 'latitude', abs=1e-7)
     near(ros, lambda: peer.jsbsim('attitude/psi-rad'), 4.0, 'heading', abs=1e-6)
@@ -178,7 +177,7 @@ def test_poses_that_cannot_be_are_refused(ros, peer):
     publisher = ros.publisher(AircraftPose, '/command/pose', 20)
     bad = [pose(**{name: value}) for name, value in (
         ('latitude', 90.5), ('longitude', 181.0), ('altitude', INF), ('roll', INF),
-        ('pitch', -INF), ('heading', INF), ('gear', 1.5))]
+        ('pitch', -INF), ('true_heading', INF), ('gear', 1.5))]
     sent_nothing(ros, node, publisher, bad, 'command/pose')
 
 
@@ -245,15 +244,16 @@ def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
 def test_text_is_shown_and_cleared(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     publisher = ros.publisher(ScreenText, '/command/text')
-    publisher.publish(ScreenText(x=20, y=-1, text='Grüezi\n1500 m'))
+    publisher.publish(ScreenText(
+        fields=ScreenText.TEXT | ScreenText.POSITION, x=20, y=-1, text='Grüezi\n1500 m'))
     ros.wait_for(lambda: peer.screen.text, 'the text')
     text = peer.screen.text
     assert (text.x, text.y) == (20, 600)
     assert text.text.encode('latin-1' if 'Ã' in text.text else 'utf-8').decode() == (
         'Grüezi\n1500 m')
-    publisher.publish(ScreenText())
+    publisher.publish(masked(ScreenText, text=''))
     ros.wait_for(lambda: peer.screen.text is None, 'the text to go')
-    publisher.publish(ScreenText(text='ü' * 128))
+    publisher.publish(masked(ScreenText, text='ü' * 128))
     ros.wait_for(lambda: node.refused['command/text'] == 1, 'the refusal')
     assert peer.screen.text is None
 
@@ -262,16 +262,19 @@ def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     answering(ros, node)
     publisher = ros.publisher(CameraView, '/command/view')
-    publisher.publish(CameraView(view=CameraView.TOWER))
+    publisher.publish(masked(CameraView, view=CameraView.TOWER))
     ros.wait_for(lambda: peer.screen.view, 'the view')
     assert (peer.screen.view.view, peer.screen.view.camera) == (78, None)
-    publisher.publish(CameraView(
-        view=CameraView.CHASE, place_camera=True, location=[20.0, -3.0, 5.0],
-        direction=[0.0, math.radians(-10.0), NAN], zoom=2.0))
+    publisher.publish(masked(
+        CameraView, view=CameraView.CHASE, location=[20.0, -3.0, 5.0],
+        direction=[0.0, math.radians(-10.0), 0.0], zoom=2.0))
     ros.wait_for(lambda: peer.screen.view.camera, 'the camera')
     camera = peer.screen.view.camera
     assert camera.loc == (20.0, -3.0, 5.0) and camera.zoom == 2.0
-    assert camera.direction[:2] == pytest.approx((0.0, -10.0)) and camera.direction[2] is None
+    assert camera.direction == pytest.approx((0.0, -10.0, 0.0))
+    publisher.publish(masked(CameraView, view=CameraView.CHASE, location=[20.0, -3.0, 5.0]))
+    ros.wait_for(lambda: peer.screen.view.camera.zoom == 1.0, 'the camera without a direction')
+    assert peer.screen.view.camera.direction == (None, None, None)
 
 
 def test_views_that_are_none_are_refused(ros, peer):
@@ -279,20 +282,21 @@ def test_views_that_are_none_are_refused(ros, peer):
     publisher = ros.publisher(CameraView, '/command/view')
     sent_nothing(ros, node, publisher, [
         # 0 is the pause key.
-        CameraView(view=0), CameraView(view=72), CameraView(view=86),
-        CameraView(view=79, place_camera=True, location=[91.0, 0.0, 0.0], zoom=1.0),
-        CameraView(view=80, place_camera=True, location=[0.0, 0.0, INF], zoom=1.0),
-        CameraView(view=80, place_camera=True, direction=[-4.0, 0.0, 0.0], zoom=1.0),
-        CameraView(view=80, place_camera=True, zoom=NAN),
-        # X-Plane's zoom of nothing at all; a message that does not say any has it.
-        CameraView(view=80, place_camera=True),
-        CameraView(view=80, place_camera=True, zoom=-1.0),
+        masked(CameraView, view=0), masked(CameraView, view=72), masked(CameraView, view=86),
+        masked(CameraView, view=79, location=[91.0, 0.0, 0.0]),
+        masked(CameraView, view=80, location=[0.0, 0.0, INF]),
+        masked(CameraView, view=80, location=[0.0] * 3, direction=[-4.0, 0.0, 0.0]),
+        masked(CameraView, view=80, location=[0.0] * 3, zoom=NAN),
+        # X-Plane's zoom of nothing at all.
+        masked(CameraView, view=80, location=[0.0] * 3, zoom=0.0),
+        masked(CameraView, view=80, location=[0.0] * 3, zoom=-1.0),
         # In other views the plugin places no camera.
-        CameraView(view=78, place_camera=True, zoom=1.0),
-        # Only the first NaN looks at the aircraft.
-        CameraView(view=79, place_camera=True, direction=[0.0, NAN, 0.0], zoom=1.0),
-        CameraView(view=79, place_camera=True, direction=[0.0, 0.0, NAN], zoom=1.0),
-        CameraView(view=79, place_camera=True, direction=[1e308, 0.0, 0.0], zoom=1.0),
+        masked(CameraView, view=78, location=[0.0] * 3),
+        # A camera is nowhere without a place, and no view without the view.
+        masked(CameraView, view=80, zoom=2.0),
+        masked(CameraView, location=[0.0] * 3),
+        masked(CameraView, view=79, location=[0.0] * 3, direction=[0.0, NAN, 0.0]),
+        masked(CameraView, view=79, location=[0.0] * 3, direction=[1e308, 0.0, 0.0]),
     ], 'command/view')
 
 
@@ -409,9 +413,8 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
     answering(ros, node)
 
     def probe(**place):
-        given = {name: place.get(name, NAN) for name in ('latitude', 'longitude', 'altitude')}
         return ros.call(GetTerrain, '/get_terrain', GetTerrain.Request(
-            aircraft=place.get('aircraft', 0), **given))
+            fields=GetTerrain.Request.POSITION if 'latitude' in place else 0, **place))
 
     # In the hills, where the ground slopes.
     response = probe(latitude=47.75, longitude=8.75, altitude=3000.0)
@@ -441,7 +444,7 @@ def test_place_and_probe_does_both(ros, peer):
     node = ros.start(XpcNode, port=peer.port)
     answering(ros, node)
     response = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
-        pose=pose(latitude=47.75, longitude=8.75, altitude=3000.0, heading=1.0)))
+        pose=pose(latitude=47.75, longitude=8.75, altitude=3000.0, true_heading=1.0)))
     assert response.success, response.message
     assert response.altitude == pytest.approx(terrain.elevation_m(47.75, 8.75), abs=1e-3)
     assert peer.jsbsim('position/lat-geod-deg') == pytest.approx(47.75, abs=1e-9)

@@ -34,6 +34,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from masked import masked
 from rclpy.lifecycle import TransitionCallbackReturn
 from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool
@@ -43,7 +44,6 @@ from xplane_bridge.msg import FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
 
 COMMANDER = os.path.join(os.path.dirname(__file__), 'commander.py')
-NAN = float('nan')
 RELEASED = -2.0
 
 
@@ -63,8 +63,7 @@ def transition(ros, node, name):
 
 
 def controls(**values):
-    names = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-    return FlightControls(**{name: values.get(name, NAN) for name in names})
+    return masked(FlightControls, **values)
 
 
 # The commander goes away.
@@ -151,7 +150,7 @@ def take_everything(ros, peer):
     """Take what can be taken, by topics and services."""
     ros.publisher(FlightControls, '/command/controls').publish(
         controls(elevator=0.2, throttle=0.8))
-    ros.publisher(ScreenText, '/command/text').publish(ScreenText(text='ours'))
+    ros.publisher(ScreenText, '/command/text').publish(masked(ScreenText, text='ours'))
     assert ros.call(SetBool, '/pause', SetBool.Request(data=True)).success
     ros.wait_for(
         lambda: peer.world('throttle_override') == pytest.approx(0.8)

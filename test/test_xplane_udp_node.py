@@ -28,6 +28,7 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistWithCovarianceStamped
+from masked import masked
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -98,9 +99,7 @@ def value(server, name):
 
 
 def command(**values):
-    return FlightControls(**{
-        name: values.get(name, NAN) for name in (
-            'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')})
+    return masked(FlightControls, **values)
 
 
 def wait_for_value(ros, server, name, expected, tolerance=1e-6):
@@ -377,9 +376,7 @@ from xplane_bridge.msg import FlightControls
 rclpy.init()
 node = rclpy.create_node('commander')
 publisher = node.create_publisher(FlightControls, 'command/controls', 1)
-nan = float('nan')
-message = FlightControls(elevator=0.25, aileron=0.5, rudder=nan, throttle=0.5, flaps=nan,
-                         gear=nan, speedbrake=nan)
+message = FlightControls(fields=11, elevator=0.25, aileron=0.5, throttle=0.5)
 node.create_timer(0.05, lambda: publisher.publish(message))
 rclpy.spin(node)
 """
@@ -424,7 +421,7 @@ def test_rows_as_a_command(ros):
     ('command/datarefs', Datarefs(names=['a'], sizes=[2], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a b'], sizes=[1], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a'], sizes=[1], values=[math.inf])),
-    ('command/pose', AircraftPose(latitude=NAN)),
+    ('command/pose', masked(AircraftPose, latitude=NAN)),
     ('command/controls', command(elevator=1.5)),
 ])
 def test_bad_commands_are_refused_and_counted(ros, topic, message):
@@ -444,8 +441,7 @@ def test_datarefs_as_a_command(ros):
 
 
 def pose(**values):
-    return AircraftPose(**{name: values.get(name, NAN) for name in (
-        'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'gear')})
+    return masked(AircraftPose, **values)
 
 
 @pytest.mark.parametrize(('version', 'message'), [
@@ -460,7 +456,7 @@ def test_placing(ros, version, message):
         ros.next('fix', 5)
         altitude = value(server, 'position/h-sl-ft') * FOOT
         ros.publisher(AircraftPose, 'command/pose').publish(
-            pose(latitude=47.5, longitude=8.25, heading=math.radians(120.0)))
+            pose(latitude=47.5, longitude=8.25, true_heading=math.radians(120.0)))
         wait_for_value(ros, server, 'position/lat-geod-deg', 47.5)
         wait_for_value(ros, server, 'position/long-gc-deg', 8.25)
         assert value(server, 'attitude/psi-deg') == pytest.approx(120.0, abs=1e-3)
@@ -553,7 +549,9 @@ def test_chosen_rows_are_published(ros, version):
         assert response.success, response.message
         ros.next('data_rows', where=lambda m: 1 in m.rows and row not in m.rows)
         assert list(node.get_parameter('data_rows').value) == [1]
-        assert ros.call(SelectRows, 'select_rows', SelectRows.Request()).success
+        response = ros.call(SelectRows, 'select_rows', SelectRows.Request())
+        assert not response.success and 'none: true' in response.message
+        assert ros.call(SelectRows, 'select_rows', SelectRows.Request(none=True)).success
         xplane = server.simulation.faces[0].xplane
         ros.wait_for(lambda: 1 not in xplane.selected or version == 6, 'the row to be let go')
 

@@ -25,6 +25,7 @@ import math
 from typing import Any
 
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.masks import known_or_nan
 
 _SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
@@ -52,16 +53,19 @@ def _of_air_data(message: Any) -> dict[str, float]:
 
 
 def _of_controls(message: Any) -> dict[str, float]:
-    return {name: getattr(message, name) for name in _SURFACES}
+    return {name: known_or_nan(message, name) for name in _SURFACES}
 
 
 def _of_command(message: Any) -> dict[str, float]:
-    return {f'command_{name}': getattr(message, name) for name in _SURFACES}
+    return {f'command_{name}': known_or_nan(message, name) for name in _SURFACES}
 
 
 def _of_target(message: Any) -> dict[str, float]:
-    return {'target_altitude': message.altitude, 'target_heading': message.heading,
-            'target_airspeed': message.airspeed}
+    # Recordings of 0.1 have a heading.
+    heading = 'true_heading' if hasattr(message, 'true_heading') else 'heading'
+    return {'target_altitude': known_or_nan(message, 'altitude'),
+            'target_heading': known_or_nan(message, heading),
+            'target_airspeed': known_or_nan(message, 'airspeed')}
 
 
 # Topic, below the vehicle's namespace -> what its messages give, in SI units and radians.

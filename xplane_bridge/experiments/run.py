@@ -32,13 +32,14 @@ from rclpy.node import Node
 from rclpy.time import Time
 from std_srvs.srv import SetBool
 
+from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
 from xplane_bridge.experiments.guidance import Guidance
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import stamp_of
-from xplane_bridge.experiments.scenario import CONTROLS, Event, Scenario
+from xplane_bridge.experiments.scenario import Event, Scenario
 from xplane_bridge.experiments.verdict import flown_step, Made
 from xplane_bridge.experiments.view import View
 from xplane_bridge.msg import AutopilotTarget, FlightControls
@@ -56,6 +57,8 @@ _LATE = 0.5
 _LONGEST_SILENCE = 5.0
 # How long the flight waits for a message before it looks at the time.
 _TICK = 0.02
+_CONTROLS_MASK = Mask(FlightControls)
+_TARGET_MASK = Mask(AutopilotTarget)
 _SURFACES = ('elevator', 'aileron', 'rudder')
 _IN_LOCKSTEP = (*_SURFACES, 'throttle')
 # A world in lockstep that has not gone on for so long has lost its command.
@@ -304,7 +307,8 @@ class Run:
 
     def _command(self, values: Mapping[str, float]) -> FlightControls:
         """Return a command of these; the others stay as they are."""
-        command = FlightControls(**{name: values.get(name, math.nan) for name in CONTROLS})
+        command = FlightControls()
+        _CONTROLS_MASK.fill(command, values)
         # As the autopilot's: the stamp of the telemetry that it answers.
         command.header.stamp = Time(seconds=self._monitor.stamps['imu/data']).to_msg()
         return command
@@ -395,9 +399,10 @@ class Run:
             raise ExperimentFailure('the autopilot does not say its target')
 
     def _set_target(self, values: dict[str, float]) -> None:
-        message = AutopilotTarget(altitude=math.nan, heading=math.nan, airspeed=math.nan)
-        for name, value in values.items():
-            setattr(message, name, value)
+        message = AutopilotTarget()
+        _TARGET_MASK.fill(message, {
+            'true_heading' if name == 'heading' else name: value
+            for name, value in values.items()})
         counts = self._monitor.counts
         with self._monitor.arrived:
             before = counts['autopilot/active_target']

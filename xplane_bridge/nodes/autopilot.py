@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from functools import partial
 import math
@@ -28,12 +28,13 @@ from std_srvs.srv import SetBool
 
 from xplane_bridge.autopilot import Autopilot, Gains, Measurement, Target
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import CONTROLS, LATCHED
+from xplane_bridge.nodes.vehicle import CONTROLS_MASK, fill_controls, LATCHED
 
 # Topics of one update of a vehicle, all of which lockstep waits for.
 _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
@@ -41,6 +42,14 @@ _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
 _INCOMPLETE = 8
 # A simulator in lockstep that still says the same after this long has lost the command.
 _REPEAT_AFTER = 1.0
+
+_TARGET_MASK = Mask(AutopilotTarget)
+# What can be meant: an airspeed of 0 is none, and a heading beyond two turns is in degrees.
+_TARGETS = {
+    'altitude': (-1000.0, 30000.0, 'm'),
+    'true_heading': (-4.0 * math.pi, 4.0 * math.pi, 'rad'),
+    'airspeed': (1.0, 1000.0, 'm/s'),
+}
 
 # Altitude and airspeed older than this are not flown by; the bridge's watchdog then acts.
 _OLDEST = 0.5
@@ -57,7 +66,7 @@ class _OwnParameters(BaseParameters):
     altitude: float = parameter(
         math.nan, 'Target at engaging: metres above the WGS-84 ellipsoid, as in fix; NaN holds '
         'what is flown.')
-    heading_deg: float = parameter(
+    true_heading_deg: float = parameter(
         math.nan, 'Target at engaging: degrees clockwise from true north; NaN holds what is '
         'flown.')
     airspeed: float = parameter(
@@ -88,6 +97,10 @@ class AutopilotNode(BridgeNode[Any]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('autopilot_node', AutopilotParameters, **options)
+
+    def check(self, given: Any) -> None:
+        """Refuse targets that cannot be flown."""
+        _check_targets({name: value for name, value in _wanted(given).items() if value == value})
 
     def open(self) -> None:
         """Make topics and the service."""
@@ -170,10 +183,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._airspeed = (speed, time.monotonic())
 
     def _on_controls(self, message: FlightControls) -> None:
-        self._reported = Controls(**{
-            name: None if math.isnan(value := getattr(message, name)) else value
-            for name in CONTROLS
-        })
+        self._reported = Controls(**CONTROLS_MASK.known(message))
 
     def _on_imu(self, message: Imu) -> None:
         measurement = self._measure(message)
@@ -184,10 +194,7 @@ class AutopilotNode(BridgeNode[Any]):
         if not self._engaged and stamp >= self._engage_at:
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
-            given = self.parameters
-            self._engage(measurement, AutopilotTarget(
-                altitude=given.altitude, heading=given.heading_deg * DEGREE,
-                airspeed=given.airspeed))
+            self._engage(measurement, _wanted(self.parameters))
             # Engaged here and now, wherever the update before was.
             last = None
         if not self._engaged:
@@ -195,9 +202,7 @@ class AutopilotNode(BridgeNode[Any]):
         elapsed = 0.0 if last is None else (stamp - last[1]) * 1e-9
         controls = self._law.update(measurement, elapsed)
         self._command.header.stamp = message.header.stamp
-        for name in CONTROLS:
-            value = getattr(controls, name)
-            setattr(self._command, name, math.nan if value is None else value)
+        fill_controls(self._command, controls)
         self._publish_command()
         self._updates += 1
 
@@ -230,20 +235,21 @@ class AutopilotNode(BridgeNode[Any]):
     def _on_target(self, message: AutopilotTarget) -> None:
         if not self._engaged:
             raise ValueError('the autopilot is not engaged; call autopilot/engage first')
-        self._set_target(message)
+        given = _TARGET_MASK.given(message)
+        _check_targets(given)
+        self._set_target(given)
 
-    def _set_target(self, message: AutopilotTarget) -> None:
+    def _set_target(self, given: Mapping[str, float]) -> None:
+        """Hold what is given from now on; what is not given, or is NaN, stays."""
         old = self._law.target
-        given = (message.altitude, message.heading, message.airspeed)
-        if any(map(math.isinf, given)):
-            raise ValueError(f'a target must be finite, or NaN to leave it: {given}')
-        altitude, heading, airspeed = (
-            before if math.isnan(new) else new
-            for new, before in zip(
-                given, (old.altitude, old.heading, old.airspeed), strict=True))
-        self._law.target = Target(altitude, heading, airspeed)
-        self._target_publisher.publish(AutopilotTarget(
-            altitude=altitude, heading=heading, airspeed=airspeed))
+        target = {
+            'altitude': old.altitude, 'true_heading': old.heading, 'airspeed': old.airspeed}
+        target.update({name: value for name, value in given.items() if value == value})
+        self._law.target = Target(
+            target['altitude'], target['true_heading'], target['airspeed'])
+        message = AutopilotTarget()
+        _TARGET_MASK.fill(message, target)
+        self._target_publisher.publish(message)
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
         if not request.data:
@@ -258,12 +264,11 @@ class AutopilotNode(BridgeNode[Any]):
         elif self._last is None or time.monotonic() - self._altitude[1] > _OLDEST:
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
         else:
-            self._engage(self._last[0], AutopilotTarget(
-                altitude=math.nan, heading=math.nan, airspeed=math.nan))
+            self._engage(self._last[0], {})
             response.message = 'engaged; holding what is flown'
         response.success = True
 
-    def _engage(self, measurement: Measurement, target: AutopilotTarget) -> None:
+    def _engage(self, measurement: Measurement, target: Mapping[str, float]) -> None:
         self._law.engage(measurement, self._reported)
         self._engaged = True
         self._set_target(target)
@@ -282,10 +287,24 @@ class AutopilotNode(BridgeNode[Any]):
             (
                 ('updates', str(self._updates)),
                 ('target altitude, m', f'{target.altitude:.1f}'),
-                ('target heading, deg', f'{target.heading / DEGREE:.1f}'),
+                ('target true heading, deg', f'{target.heading / DEGREE:.1f}'),
                 ('target airspeed, m/s', f'{target.airspeed:.1f}'),
             ),
         ),)
+
+
+def _wanted(given: Any) -> dict[str, float]:
+    """Return the targets that the parameters ask for, NaN for none."""
+    return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
+            'airspeed': given.airspeed}
+
+
+def _check_targets(targets: Mapping[str, float]) -> None:
+    """Raise ValueError for a target that cannot be meant."""
+    for name, value in targets.items():
+        low, high, unit = _TARGETS[name]
+        if not low <= value <= high:
+            raise ValueError(f'{name} {value:g} {unit} is not in {low:g} .. {high:g} {unit}')
 
 
 def _nanoseconds(message: Any) -> int:

@@ -361,7 +361,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         message.longitude = reply.longitude
         message.altitude = reply.altitude
         message.true_airspeed = reply.airspeed
-        message.heading = reply.heading * DEGREE
+        message.true_heading = reply.heading * DEGREE
         if topic == 'ins':
             message.roll = reply.roll * DEGREE
             message.pitch = reply.pitch * DEGREE

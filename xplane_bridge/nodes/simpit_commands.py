@@ -17,14 +17,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.simpit import axis_to_wire
 from xplane_bridge.links.serial import SerialLoop
 from xplane_bridge.msg import (
@@ -69,6 +69,17 @@ _NEUTRAL: dict[type[simpit.Message], simpit.Message] = {
     simpit.CustomAxes: simpit.CustomAxes(0, 0, 0, 0, 0b1111),
 }
 _ONLY_LATER = (SimpitTimeWarp.TO_BURN, SimpitTimeWarp.BY_DELAY)
+
+AXES_MASK = Mask(SimpitAxes)
+# The axes of each message, by the bits of its mask.
+_AXES: dict[type[simpit.Message], tuple[str, ...]] = {
+    simpit.Translation: ('x', 'y', 'z'),
+    simpit.Wheel: ('wheel_steer', 'wheel_throttle'),
+    simpit.CustomAxes: ('custom_1', 'custom_2', 'custom_3', 'custom_4'),
+}
+# What is available is for a report only.
+_SAS = Mask(SimpitSas, {'MODE': ('mode',)})
+_TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
 
 
 class SimpitCommands:
@@ -121,14 +132,10 @@ class SimpitCommands:
         self.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
 
     def _axes(self, message: SimpitAxes) -> None:
+        given = AXES_MASK.given(message)
         asked = [
-            command for kind, names, values in (
-                (simpit.Translation, ('x', 'y', 'z'), (message.x, message.y, message.z)),
-                (simpit.Wheel, ('wheel_steer', 'wheel_throttle'),
-                 (message.wheel_steer, message.wheel_throttle)),
-                (simpit.CustomAxes, tuple(f'custom[{number}]' for number in range(4)),
-                 tuple(map(float, message.custom))),
-            ) if (command := _axis_message(kind, names, values)) is not None]
+            command for kind, names in _AXES.items()
+            if (command := _axis_message(kind, names, given)) is not None]
         self.send(*asked)
         self._held |= {type(command): _NEUTRAL[type(command)] for command in asked}
         self.watchdog.feed()
@@ -146,21 +153,27 @@ class SimpitCommands:
         self._held.clear()
 
     def _sas(self, message: SimpitSas) -> None:
-        self.send(simpit.SasMode(message.mode))
+        self.send(simpit.SasMode(_SAS.given(message)['mode']))
 
     def _time_warp(self, message: SimpitTimeWarp) -> None:
-        instant = _INSTANTS.get(message.command)
+        given = _TIME_WARP.given(message)
+        command, delay = given['command'], given.get('delay')
+        if command == SimpitTimeWarp.BY_DELAY and delay is None:
+            raise ValueError('BY_DELAY needs DELAY')
+        instant = _INSTANTS.get(command)
         profile = self._session.profile
         later = profile is not None and profile.name == 'cobs'
-        if instant is not None and (later or message.command in _ONLY_LATER or message.delay):
+        if instant is not None and (later or command in _ONLY_LATER or delay):
             # Refused by the session where the plugin has it not.
-            self.send(simpit.TimeWarpTo(instant, message.delay))
-        elif message.delay:
-            raise ValueError(f'command {message.command} takes no delay')
+            self.send(simpit.TimeWarpTo(instant, delay or 0.0))
+        elif delay:
+            raise ValueError(f'command {command} takes no delay')
         else:
-            self.send(simpit.TimeWarp(message.command))
+            self.send(simpit.TimeWarp(command))
 
     def _text(self, message: String) -> None:
+        if not message.data:
+            raise ValueError('there is no text')
         self.send(simpit.Log(simpit.LogFlags.SCREEN, message.data))
 
     def _packet(self, message: SimpitPacket) -> None:
@@ -202,15 +215,14 @@ def _verb(message: SimpitActionCommand) -> Verb:
 
 
 def _axis_message(
-    kind: type[Any], names: Sequence[str], values: Sequence[float]
+    kind: type[Any], names: Sequence[str], given: Mapping[str, float]
 ) -> simpit.Message | None:
-    """Return a message of these axes, without those that are NaN; None if all are."""
-    mask = sum(1 << bit for bit, value in enumerate(values) if not math.isnan(value))
+    """Return a message of those of these axes that are given; None if none is."""
+    mask = sum(1 << bit for bit, name in enumerate(names) if name in given)
     if not mask:
         return None
     message: simpit.Message = kind(*(
-        0 if math.isnan(value) else axis_to_wire(name, value)
-        for name, value in zip(names, values, strict=True)), mask=mask)
+        axis_to_wire(name, given[name]) if name in given else 0 for name in names), mask=mask)
     return message
 
 

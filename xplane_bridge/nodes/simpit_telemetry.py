@@ -50,7 +50,8 @@ from xplane_bridge.msg import (
     SimpitVelocities,
 )
 from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.simpit_commands import AXES_MASK
+from xplane_bridge.nodes.vehicle import CONTROLS_MASK, LATCHED
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message, Profile
 from xplane_bridge.sessions.simpit import ActionSilence, registrable, Telemetry
@@ -123,9 +124,9 @@ def _orbit(message: simpit.Orbit, out: SimpitOrbit) -> None:
 def _target(message: simpit.Target, out: SimpitTarget) -> None:
     out.distance = message.distance_m
     out.speed = message.speed_mps
-    out.heading = _degrees(message.heading_deg)
+    out.true_heading = _degrees(message.heading_deg)
     out.pitch = _degrees(message.pitch_deg)
-    out.velocity_heading = _degrees(message.velocity_heading_deg)
+    out.velocity_true_heading = _degrees(message.velocity_heading_deg)
     out.velocity_pitch = _degrees(message.velocity_pitch_deg)
 
 
@@ -134,7 +135,7 @@ def _manoeuvre(message: simpit.Manoeuvre, out: SimpitManoeuvre) -> None:
     out.delta_v = message.dv_next_mps
     out.duration = message.duration_next_s
     out.total = message.dv_total_mps
-    out.heading = _degrees(message.heading_deg)
+    out.true_heading = _degrees(message.heading_deg)
     out.pitch = _degrees(message.pitch_deg)
 
 
@@ -190,6 +191,7 @@ def _advanced_status(message: simpit.AdvancedActionStatus, out: SimpitActionStat
 
 
 def _sas(message: simpit.SasInfo, out: SimpitSas) -> None:
+    out.fields = SimpitSas.MODE | SimpitSas.AVAILABLE
     out.mode = message.mode
     out.available = array('B', conversions.groups_in(message.available))
 
@@ -243,10 +245,10 @@ def _atmosphere(message: simpit.Atmosphere, out: SimpitAtmosphere) -> None:
 
 
 def _attitude(message: simpit.Attitude, out: SimpitAttitude) -> None:
-    out.heading, out.pitch, out.roll = conversions.attitude(message)
-    out.orbital_heading = message.orbital_vel_heading * DEGREE
+    out.true_heading, out.pitch, out.roll = conversions.attitude(message)
+    out.orbital_true_heading = message.orbital_vel_heading * DEGREE
     out.orbital_pitch = message.orbital_vel_pitch * DEGREE
-    out.surface_heading = message.surface_vel_heading * DEGREE
+    out.surface_true_heading = message.surface_vel_heading * DEGREE
     out.surface_pitch = message.surface_vel_pitch * DEGREE
 
 
@@ -455,13 +457,9 @@ class SimpitTelemetry:
             return
         publisher, out = self._outputs[topic.name]
         if topic is _CONTROLS:
-            values = self._controls
-            out.flaps = out.gear = out.speedbrake = math.nan
+            CONTROLS_MASK.fill(out, self._controls)
         else:
-            values = self._axes
-            out.custom = (math.nan,) * 4
-        for name, axis in values.items():
-            setattr(out, name, axis)
+            AXES_MASK.fill(out, self._axes)
         _stamp(out, stamp_ns)
         publisher.publish(out)
 

@@ -30,8 +30,9 @@ from std_msgs.msg import Header
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
+from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.msg import AircraftPose, AirData, FlightControls
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
@@ -50,6 +51,8 @@ ALL_BUT_FIX = TOPICS[1:]
 UNKNOWN_VARIANCE = 1e6
 
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+CONTROLS_MASK = Mask(FlightControls)
+POSE_MASK = Mask(AircraftPose)
 _LIMITS = {
     'elevator': (-1.0, 1.0),
     'aileron': (-1.0, 1.0),
@@ -277,9 +280,7 @@ class VehiclePublisher:
             'controls' in topics and state.controls is not None
             and _is_heard(self._controls_publisher)
         ):
-            for name in CONTROLS:
-                value = getattr(state.controls, name)
-                setattr(self._controls, name, math.nan if value is None else value)
+            fill_controls(self._controls, state.controls)
             self._controls_publisher.publish(self._controls)
 
     def _publish_imu(self, state: VehicleState) -> None:
@@ -417,21 +418,30 @@ def make_undulation(parameters: VehicleParameters) -> Undulation:
 
 def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:
     """
-    Return a command as values, None where it says NaN.
+    Return a command as values, None where none is set.
 
-    Raises ValueError for a value out of its range, or clamps it.
+    Raises ValueError for a value out of its range, or clamps it, and for a mask that is none.
     """
-    values: dict[str, float | None] = {}
-    for name in CONTROLS:
-        value = getattr(message, name)
-        low, high = _LIMITS[name]
-        if math.isnan(value):
-            values[name] = None
-        elif clamp or low <= value <= high:
+    values = CONTROLS_MASK.given(message)
+    for name, value in values.items():
+        if clamp:
+            low, high = _LIMITS[name]
             values[name] = min(max(value, low), high)
         else:
-            raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
+            check_control(name, value)
     return Controls(**values)
+
+
+def check_control(name: str, value: float) -> None:
+    """Raise ValueError for a control that is out of its range."""
+    low, high = _LIMITS[name]
+    if not low <= value <= high:
+        raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
+
+
+def fill_controls(message: FlightControls, controls: Controls) -> None:
+    """Put controls into a message, those that are not None."""
+    CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
 
 
 class CommandGate:

@@ -25,6 +25,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.conversions import frames, xplane
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
+from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.links.loop import SessionLoop
@@ -38,6 +39,7 @@ from xplane_bridge.msg import (
 )
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Reads
+from xplane_bridge.nodes.vehicle import POSE_MASK
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import ReadDone, XpcSession
 from xplane_bridge.srv import (
@@ -54,7 +56,13 @@ _DEPTH = 10
 # What a value may lose on its way there and back as a float32.
 _READ_BACK_TOLERANCE = 1e-5
 
-_ANGLES = ('roll', 'pitch', 'heading')
+_ANGLES = ('roll', 'pitch', 'true_heading')
+
+_TEXT = Mask(ScreenText, {'TEXT': ('text',), 'POSITION': ('x', 'y')}, needs='TEXT')
+_VIEW = Mask(CameraView, needs='VIEW')
+_PLACE = Mask(GetTerrain.Request, {'POSITION': ('latitude', 'longitude', 'altitude')})
+# The plugin's own place for a text.
+_DEFAULT_PLACE = -1
 
 _ACTIONS = {
     RunCommand.Request.ONCE: xpc.Command,
@@ -135,6 +143,8 @@ class XpcCommands:
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
+        if not count:
+            raise ValueError('no row is named')
         if len(message.values) != 8 * count:
             raise ValueError(
                 f'{count} rows need {8 * count} values, got {len(message.values)}')
@@ -145,15 +155,18 @@ class XpcCommands:
         )))
 
     def _text(self, message: ScreenText) -> None:
-        self._send(xpc.Text(message.x, message.y, message.text))
+        given = _TEXT.given(message)
+        self._send(xpc.Text(
+            given.get('x', _DEFAULT_PLACE), given.get('y', _DEFAULT_PLACE), given['text']))
 
     def _view(self, message: CameraView) -> None:
+        given = _VIEW.given(message)
+        view = given.pop('view')
         # The plugin presses other keys too, X-Plane's pause among them.
-        if not xpc.View.FORWARD <= message.view <= xpc.View.FULL_SCREEN:
+        if not xpc.View.FORWARD <= view <= xpc.View.FULL_SCREEN:
             raise ValueError(
-                f'view {message.view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
-        camera = _camera(message) if message.place_camera else None
-        self._send(xpc.SetView(message.view, camera))
+                f'view {view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
+        self._send(xpc.SetView(view, _camera(view, **given) if given else None))
 
     def _waypoints(self, message: Waypoints) -> None:
         columns = (message.latitude, message.longitude, message.altitude)
@@ -211,12 +224,14 @@ class XpcCommands:
     async def _get_terrain(
         self, request: GetTerrain.Request, response: GetTerrain.Response
     ) -> None:
-        place = (request.latitude, request.longitude, request.altitude)
-        if any(map(math.isnan, place)):
-            wanted = xpc.GetTerrain(request.aircraft)
-        else:
+        # A read changes nothing, so that nothing is set means something here.
+        if request.fields:
+            latitude, longitude, altitude = _PLACE.given(request).values()
             wanted = xpc.GetTerrain(
-                request.aircraft, request.latitude, request.longitude, self._to_msl(*place))
+                request.aircraft, latitude, longitude,
+                self._to_msl(latitude, longitude, altitude))
+        else:
+            wanted = xpc.GetTerrain(request.aircraft)
         self._fill_terrain(response, await self._probe(wanted))
 
     async def _place_and_probe(
@@ -237,28 +252,30 @@ class XpcCommands:
     # Conversions.
 
     def _position(self, kind: type[Any], number: int, pose: AircraftPose) -> Any:
-        """Return a POSI or POST of a pose; the gear's NaN and all others leave the value."""
-        given = {
-            name: None if math.isnan(value := getattr(pose, name)) else value
-            for name in ('latitude', 'longitude', 'altitude', *_ANGLES, 'gear')
-        }
-        latitude, longitude, altitude = (
-            given[name] for name in ('latitude', 'longitude', 'altitude'))
+        """Return a POSI or POST of a pose; what is not set is left as it is."""
+        given = POSE_MASK.given(pose)
+        latitude, longitude, altitude = map(given.get, ('latitude', 'longitude', 'altitude'))
         state = self._last_state(number)
         place = None
         if latitude is not None and longitude is not None:
             place = latitude, longitude
         elif state is not None:
-            place = state.latitude_deg, state.longitude_deg
-        angles = [given[name] for name in _ANGLES]
+            place = (
+                state.latitude_deg if latitude is None else latitude,
+                state.longitude_deg if longitude is None else longitude)
+        angles: Sequence[float | None] = [given.get(name) for name in _ANGLES]
         if place is not None:
             angles = self._to_local(angles, place, state)
-            if altitude is not None:
-                altitude = self._to_msl(*place, altitude)
+        if altitude is not None:
+            if place is None:
+                raise ValueError(
+                    'altitude: how high sea level is there is not known before telemetry of this '
+                    'aircraft has come; set LATITUDE and LONGITUDE too')
+            altitude = self._to_msl(*place, altitude)
         roll, pitch, heading = (None if angle is None else angle / DEGREE for angle in angles)
         return kind(
             aircraft=number, lat=latitude, lon=longitude, alt=altitude, roll=roll, pitch=pitch,
-            heading=heading, gear=given['gear'])
+            heading=heading, gear=given.get('gear'))
 
     def _to_local(
         self, angles: Sequence[float | None], place: tuple[float, float],
@@ -311,20 +328,22 @@ class XpcCommands:
         response.is_wet = bool(terrain.is_wet)
 
 
-def _camera(message: CameraView) -> xpc.Camera:
+def _camera(
+    view: int, location: Sequence[float] | None = None, direction: Sequence[float] | None = None,
+    zoom: float = 1.0,
+) -> xpc.Camera:
     """Return the camera of a view; ValueError if the plugin would place it otherwise."""
-    if message.view not in (xpc.View.RUNWAY, xpc.View.CHASE):
-        raise ValueError(f'view {message.view}: only RUNWAY and CHASE place a camera')
-    if message.zoom <= 0.0:
-        raise ValueError(f'zoom {message.zoom:g} is not above 0; 1 is none')
-    x, y, z = map(float, message.location)
-    roll, pitch, heading = (
-        None if math.isnan(angle) else angle / DEGREE for angle in map(float, message.direction))
-    if message.view == xpc.View.RUNWAY and roll is not None and None in (pitch, heading):
-        raise ValueError(
-            'direction: with RUNWAY a NaN in the first place looks at the aircraft, in another '
-            'one it says nothing')
-    return xpc.Camera((x, y, z), (roll, pitch, heading), message.zoom)
+    if view not in (xpc.View.RUNWAY, xpc.View.CHASE):
+        raise ValueError(f'view {view}: only RUNWAY and CHASE place a camera')
+    if location is None:
+        raise ValueError('DIRECTION and ZOOM need LOCATION, for a camera is placed as a whole')
+    if zoom <= 0.0:
+        raise ValueError(f'zoom {zoom:g} is not above 0; 1 is none')
+    x, y, z = map(float, location)
+    if direction is None:
+        return xpc.Camera((x, y, z), (None, None, None), zoom)
+    roll, pitch, heading = (angle / DEGREE for angle in map(float, direction))
+    return xpc.Camera((x, y, z), (roll, pitch, heading), zoom)
 
 
 def _items(

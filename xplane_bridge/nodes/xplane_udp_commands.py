@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import math
 
 from rclpy.parameter import Parameter
@@ -31,6 +31,7 @@ from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Reads
+from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
 from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
@@ -41,6 +42,8 @@ _DEPTH = 10
 
 # What a value may lose on its way there and back as a float32.
 _READ_BACK_TOLERANCE = 1e-5
+
+_ANGLES = ('roll', 'pitch', 'true_heading')
 
 _FIRST_WITH_VEHS = 12
 _BY_POSITION = 6
@@ -92,6 +95,8 @@ class XplaneUdpCommands:
         self._write(_items(message.names, message.sizes, message.values))
 
     def _write(self, items: Sequence[tuple[str, Sequence[float]]]) -> None:
+        if not items:
+            raise ValueError('no dataref is named')
         messages = [xplane_udp.Dref(value, name)
                     for item in items for name, value in _elements(*item)]
         # All or none: what cannot be sent is found before anything is.
@@ -102,11 +107,11 @@ class XplaneUdpCommands:
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
+        if not count:
+            raise ValueError('no row is named')
         if len(message.values) != VALUES_PER_ROW * count:
             raise ValueError(
                 f'{count} rows need {VALUES_PER_ROW * count} values, got {len(message.values)}')
-        if not count:
-            return
         values = [None if math.isnan(value) else value for value in message.values]
         integers = INTEGER_INPUTS.get(self._session.version or 0, {})
         self._send(xplane_udp.Data(tuple(
@@ -116,14 +121,27 @@ class XplaneUdpCommands:
             for place, row in enumerate(message.rows))))
 
     def _pose(self, message: AircraftPose) -> None:
+        given = POSE_MASK.given(message)
+        gear = given.pop('gear', None)
+        if gear is not None:
+            check_control('gear', gear)
+        if given:
+            self._place(given)
+        if gear is not None:
+            self._link.call(self._session.set_controls, {'gear': gear})
+
+    def _place(self, given: Mapping[str, float]) -> None:
         kind = self._node.parameters.pose_message
         version = self._session.version
         if kind == 'auto':
             kind = 'vehs' if version is not None and version >= _FIRST_WITH_VEHS else 'prel'
         if kind == 'vehs' and version is not None and version < _FIRST_WITH_VEHS:
             raise ValueError(f'X-Plane {version} does not know VEHS; take vehx or prel')
-        lat, lon, altitude = self._place(message)
-        roll, pitch, heading = self._attitude(message)
+        if kind == 'prel' and not given.keys().isdisjoint(('roll', 'pitch')):
+            raise ValueError(
+                'PREL starts a flight level, without ROLL or PITCH; pose_message: vehx has them')
+        lat, lon, altitude = self._position(given)
+        roll, pitch, heading = self._attitude(given)
         if kind == 'prel':
             self._send(xplane_udp.Prel(
                 _BY_POSITION, lat=lat, lon=lon, ele_m=altitude, psi_true=heading,
@@ -131,8 +149,6 @@ class XplaneUdpCommands:
         else:
             place = xplane_udp.Vehs if kind == 'vehs' else xplane_udp.Vehx
             self._send(place(0, lat, lon, altitude, heading, pitch, roll))
-        if not math.isnan(message.gear):
-            self._link.call(self._session.set_controls, {'gear': message.gear})
 
     # Services.
 
@@ -175,6 +191,10 @@ class XplaneUdpCommands:
     def _select_rows(
         self, request: SelectRows.Request, response: SelectRows.Response
     ) -> None:
+        if request.none == bool(request.rows):
+            raise ValueError(
+                'rows are named, and none of them' if request.none else
+                'no row is named; none: true selects no row any more')
         # The parameter is the one place that says which rows are chosen.
         result, = self._node.set_parameters([Parameter(
             'data_rows', Parameter.Type.INTEGER_ARRAY, list(request.rows))])
@@ -186,33 +206,28 @@ class XplaneUdpCommands:
         response.success = True
         response.message = _SENT
 
-    # Where to place: a NaN stays what it is.
+    # Where to place: the wire wants a whole pose, so what is not set is what is flown.
 
-    def _place(self, message: AircraftPose) -> tuple[float, float, float]:
+    def _position(self, given: Mapping[str, float]) -> tuple[float, float, float]:
         """Return latitude and longitude in degrees and the altitude above mean sea level."""
+        flown: dict[str, float] = {}
         state = self._last_state()
-        if state is None:
-            if any(map(math.isnan, (message.latitude, message.longitude, message.altitude))):
-                raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
-            lat, lon = message.latitude, message.longitude
-        else:
-            lat = _given(message.latitude, state.latitude_deg)
-            lon = _given(message.longitude, state.longitude_deg)
-            if math.isnan(message.altitude):
-                return lat, lon, state.altitude_msl
-        return lat, lon, ellipsoid_to_msl(message.altitude, self._undulation.height_m(lat, lon))
+        if state is not None:
+            flown = {'latitude': state.latitude_deg, 'longitude': state.longitude_deg}
+        lat, lon = _complete(('latitude', 'longitude'), given, flown)
+        if 'altitude' not in given and state is not None:
+            return lat, lon, state.altitude_msl
+        altitude, = _complete(('altitude',), given, {})
+        return lat, lon, ellipsoid_to_msl(altitude, self._undulation.height_m(lat, lon))
 
-    def _attitude(self, message: AircraftPose) -> tuple[float, float, float]:
+    def _attitude(self, given: Mapping[str, float]) -> tuple[float, float, float]:
         """Return roll, pitch and heading in degrees."""
-        asked = (message.roll, message.pitch, message.heading)
+        flown: dict[str, float] = {}
         state = self._last_state()
-        if state is None or state.orientation is None:
-            if any(map(math.isnan, asked)):
-                raise ValueError('a NaN keeps what is flown, and no telemetry has come yet')
-            roll, pitch, heading = asked
-        else:
-            now = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
-            roll, pitch, heading = map(_given, asked, now)
+        if state is not None and state.orientation is not None:
+            flown = dict(zip(_ANGLES, frames.quaternion_to_euler(
+                frames.enu_flu_to_ned_frd(state.orientation)), strict=True))
+        roll, pitch, heading = _complete(_ANGLES, given, flown)
         return roll / DEGREE, pitch / DEGREE, heading / DEGREE % 360.0
 
     def _speed(self) -> float:
@@ -222,8 +237,15 @@ class XplaneUdpCommands:
         return 0.0 if speed is None else max(speed, 0.0)
 
 
-def _given(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value
+def _complete(
+    names: Sequence[str], given: Mapping[str, float], flown: Mapping[str, float]
+) -> list[float]:
+    """Return the values of these names, as given or as flown."""
+    if missing := [name for name in names if name not in given and name not in flown]:
+        raise ValueError(
+            f'{", ".join(name.upper() for name in missing)} not set, so it stays as it is flown, '
+            'but no telemetry has come yet')
+    return [given[name] if name in given else flown[name] for name in names]
 
 
 def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:

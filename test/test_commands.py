@@ -1,0 +1,301 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Every command of every node, as a careless user writes it and as the documentation does.
+
+A message that nobody filled in is refused, by the real node on its real topic, and counted; each
+line that a definition or a page gives to copy is taken.
+"""
+
+import array
+from collections import Counter
+from contextlib import ExitStack
+import math
+from pathlib import Path
+import re
+import socket
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from masked import masked
+import numpy as np
+from sensor_msgs.msg import Imu, NavSatFix
+from simpit_peer import Plugin
+import std_msgs.msg
+import yaml
+
+from xplane_bridge import msg, srv
+from xplane_bridge.nodes.autopilot import AutopilotNode
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.fdmdata import FdmdataNode
+from xplane_bridge.nodes.simpit import SimpitNode
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.protocols import simpit
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+
+ROOT = Path(__file__).parents[1]
+
+# Node -> what it takes beside the services of std_srvs, which have no more than one bool.
+COMMANDS = {
+    'xpc_node': {
+        'command/controls', 'command/pose', 'command/datarefs', 'command/data', 'command/text',
+        'command/view', 'command/waypoints', 'get_datarefs', 'set_datarefs', 'run_command',
+        'get_terrain', 'place_and_probe'},
+    'xplane_udp_node': {
+        'command/controls', 'command/pose', 'command/datarefs', 'command/data', 'get_datarefs',
+        'set_datarefs', 'run_command', 'select_rows'},
+    'fdmdata_node': {'command/controls'},
+    'simpit_node': {
+        'command/controls', 'command/action_groups', 'command/custom_action_groups',
+        'command/axes', 'command/sas', 'command/time_warp', 'command/text', 'command/packets',
+        'ping'},
+    'autopilot_node': {'autopilot/target'},
+}
+TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data'}
+# A read that changes nothing may mean something without being filled in.
+MAY_BE_EMPTY = {'get_terrain'}
+PAGE_OF = {
+    'xpc_node': 'xpc.md', 'xplane_udp_node': 'xplane_udp.md', 'fdmdata_node': 'fdmdata.md',
+    'simpit_node': 'simpit.md'}
+
+MODULES = {'xplane_bridge': {'msg': msg, 'srv': srv}, 'std_msgs': {'msg': std_msgs.msg}}
+_LINE = re.compile(
+    r'ros2 (?:topic pub|service call)(?: -\S+| [0-9.]+)* /(\S+) (\w+/(?:msg|srv)/\w+) '
+    r"""(['"])(.*?)\3""")
+
+
+def lines():
+    """Return (file, topic or service, type, YAML) of each line to copy that needs a value."""
+    found = []
+    for path in (*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv'), *ROOT.glob('docs/*.md'),
+                 ROOT / 'README.md', ROOT / 'CHANGELOG.rst'):
+        found += [(path.name, *match.group(1, 2, 4)) for match in _LINE.finditer(path.read_text())]
+    return [line for line in found if line[2].split('/')[0] in MODULES]
+
+
+LINES = lines()
+
+
+def filled(kind, text):
+    """Return a message as `ros2 topic pub` fills it: what is not said stays 0."""
+    message = kind()
+    fill(message, yaml.safe_load(text))
+    return message
+
+
+def fill(message, values):
+    for name, value in values.items():
+        old = getattr(message, name)
+        if isinstance(value, dict):
+            fill(old, value)
+        elif isinstance(old, array.array):
+            setattr(message, name, array.array(old.typecode, value))
+        elif isinstance(old, np.ndarray):
+            setattr(message, name, np.array(value, dtype=old.dtype))
+        else:
+            setattr(message, name, type(old)(value))
+
+
+def kind_of(name):
+    """Return the class of a type's name, the request's for a service."""
+    package, folder, kind = name.split('/')
+    return getattr(MODULES[package][folder], kind)
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """Return topic -> kind of what a node takes; and how often each was taken."""
+    taken = Counter()
+    topics, services = {}, {}
+    make_command, make_service = BridgeNode.make_command, BridgeNode.make_service
+
+    def noting_command(node, kind, topic, handler, depth=1):
+        def noting(message):
+            handler(message)
+            taken[topic] += 1
+
+        if topic not in TELEMETRY or not isinstance(node, AutopilotNode):
+            topics[topic] = kind
+        make_command(node, kind, topic, noting, depth)
+
+    def noting_service(node, kind, name, handler):
+        if not kind.__module__.startswith('std_srvs'):
+            services[name] = kind
+        make_service(node, kind, name, handler)
+
+    monkeypatch.setattr(BridgeNode, 'make_command', noting_command)
+    monkeypatch.setattr(BridgeNode, 'make_service', noting_service)
+    commands.topics, commands.services, commands.taken = topics, services, taken
+    return commands
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def start_xpc_node(ros, stack, x_plane, tmp_path):
+    return ros.start(XpcNode, port=x_plane().port)
+
+
+def start_xplane_udp_node(ros, stack, x_plane, tmp_path):
+    face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
+    stack.enter_context(running(face))
+    return ros.start(XplaneUdpNode, version='12', port=face.endpoint.address[1],
+                     data_port=free_port())
+
+
+def start_fdmdata_node(ros, stack, x_plane, tmp_path):
+    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
+    stack.enter_context(running(face))
+    return ros.start(FdmdataNode, data_port=face.data.address[1],
+                     controls_port=face.controls.address[1], rpc_port=face.rpc_address[1])
+
+
+def start_simpit_node(ros, stack, x_plane, tmp_path):
+    plugin = Plugin(tmp_path / 'ksp', 'cobs')
+    stack.callback(plugin.close)
+    plugin.say(simpit.Altitude(1234.5, 67.25))
+    ros.subscribe(msg.SimpitAltitude, 'altitude')
+    node = ros.start(SimpitNode, port=plugin.path, profile='cobs', channels=['altitude'])
+    ros.next('altitude')
+    return node
+
+
+def start_autopilot_node(ros, stack, x_plane, tmp_path):
+    ros.subscribe(msg.AutopilotTarget, 'autopilot/active_target')
+    node = ros.start(AutopilotNode, engage=True)
+    fix, air, imu = (ros.publisher(kind, topic) for kind, topic in (
+        (NavSatFix, 'fix'), (msg.AirData, 'air_data'), (Imu, 'imu/data')))
+    level = Imu()
+    level.orientation.w = 1.0
+
+    def engaged():
+        fix.publish(NavSatFix(altitude=1000.0))
+        air.publish(msg.AirData(indicated_airspeed=50.0))
+        imu.publish(level)
+        return ros.messages['autopilot/active_target']
+
+    ros.wait_for(engaged, 'the autopilot to engage')
+    return node
+
+
+def telemetry_of(ros, node):
+    """Wait until a node knows where its aircraft is, for what a command leaves as it is."""
+    if isinstance(node, XpcNode):
+        ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    elif isinstance(node, XplaneUdpNode):
+        ros.subscribe(NavSatFix, 'fix')
+        ros.next('fix', 2)
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_nothing_filled_in_is_refused_and_what_is_documented_is_taken(
+        ros, commands, x_plane, tmp_path, name):
+    with ExitStack() as stack:
+        node = globals()[f'start_{name}'](ros, stack, x_plane, tmp_path)
+        telemetry_of(ros, node)
+        assert commands.topics.keys() | commands.services.keys() == COMMANDS[name]
+        publishers = {topic: ros.publisher(kind, topic) for topic, kind in commands.topics.items()}
+        for topic, publisher in publishers.items():
+            publisher.publish(commands.topics[topic]())
+            ros.wait_for(lambda topic=topic: node.refused[topic] == 1, f'the refusal of {topic}')
+        for service, kind in commands.services.items():
+            response = ros.call(kind, service, kind.Request())
+            assert response.success == (service in MAY_BE_EMPTY), service
+            assert response.success or response.message
+        empty = commands.topics.keys() | commands.services.keys() - MAY_BE_EMPTY
+        _, _, values = ros.diagnosed('refused', node=node)
+        assert values == dict.fromkeys(empty, '1')
+        assert commands.taken['command/controls'] == 0
+
+        for file, topic, kind, text in LINES:
+            if file.endswith('.md') and file in PAGE_OF.values() and file != PAGE_OF.get(name):
+                continue
+            kind = kind_of(kind)
+            if commands.topics.get(topic) is kind:
+                count = commands.taken[topic]
+                publishers[topic].publish(filled(kind, text))
+                ros.wait_for(
+                    lambda topic=topic, count=count: commands.taken[topic] == count + 1
+                    or node.refused[topic] > 1, f'{file}: {topic}')
+                assert node.refused[topic] == 1, (file, topic, text)
+            elif commands.services.get(topic) is kind:
+                response = ros.call(kind, topic, filled(kind.Request, text))
+                assert response.success, (file, topic, text, response.message)
+
+
+def test_each_line_to_copy_is_for_a_command_and_each_command_has_one():
+    known = set().union(*COMMANDS.values())
+    named = {topic.removeprefix('uav1/') for _, topic, kind, _ in LINES
+             if kind.startswith('xplane_bridge/')}
+    assert named == known
+    for page in PAGE_OF.values():
+        name = next(name for name, own in PAGE_OF.items() if own == page)
+        lines_of_page = {topic for file, topic, _, _ in LINES if file == page}
+        assert lines_of_page >= {topic for topic in COMMANDS[name] if '/' in topic}, page
+
+
+def test_a_pose_of_an_altitude_changes_the_altitude_only(ros, x_plane):
+    peer = x_plane()
+    peer.pause()
+    before = {name: peer.jsbsim(name) for name in (
+        'position/lat-geod-deg', 'position/long-gc-deg', 'attitude/phi-rad', 'attitude/theta-rad',
+        'attitude/psi-rad', 'gear/gear-cmd-norm', 'fcs/throttle-cmd-norm')}
+    node = ros.start(XpcNode, port=peer.port, undulation=0.0)
+    telemetry_of(ros, node)
+    ros.publisher(msg.AircraftPose, 'command/pose').publish(
+        filled(msg.AircraftPose, '{fields: 4, altitude: 3000}'))
+    ros.wait_for(
+        lambda: math.isclose(peer.jsbsim('position/h-sl-meters'), 3000.0, abs_tol=1e-2),
+        'the altitude')
+    assert {name: peer.jsbsim(name) for name in before} == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize(('target', 'words'), [
+    ({'airspeed': 0.0}, 'airspeed 0 m/s is not in 1 .. 1000 m/s'),
+    ({'airspeed': -20.0}, 'airspeed -20 m/s'),
+    ({'altitude': 1e6}, 'altitude 1e.06 m'),
+    # In degrees, it seems.
+    ({'true_heading': 90.0}, 'true_heading 90 rad'),
+    ({'altitude': 1000.0, 'true_heading': math.nan}, 'true_heading is nan'),
+])
+def test_targets_that_cannot_be_flown_are_refused(ros, tmp_path, target, words):
+    node = start_autopilot_node(ros, None, None, tmp_path)
+    said = []
+    refuse = node.refuse
+    node.refuse = lambda what, error: (said.append(str(error)), refuse(what, error))
+    ros.publisher(msg.AutopilotTarget, 'autopilot/target').publish(
+        masked(msg.AutopilotTarget, **target))
+    ros.wait_for(lambda: node.refused['autopilot/target'], 'the refusal')
+    assert re.search(words, said[0])
+    # None of it, not the part that could be flown either.
+    assert len(ros.messages['autopilot/active_target']) == 1
+
+
+@pytest.mark.parametrize('parameters', [
+    {'airspeed': 0.0}, {'altitude': 1e6}, {'true_heading_deg': 1000.0}, {'altitude': math.inf}])
+def test_parameters_of_targets_that_cannot_be_flown_are_refused(ros, parameters):
+    node = ros.start(AutopilotNode, activate=False, **parameters)
+    assert next(iter(parameters)).removesuffix('_deg') in node.failed
