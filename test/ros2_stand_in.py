@@ -105,7 +105,7 @@ class Ros:
             self.rclpy.spin_once(self.node, timeout_sec=0.1)
         return value
 
-    def call(self, kind, name, **fields):
+    def call(self, kind, name, /, **fields):
         """Call a service; return the response, None if nobody offers it."""
         client = self.node.create_client(kind, name)
         if not client.wait_for_service(DEADLINE):
