@@ -90,6 +90,8 @@ class Ros:
         rclpy.init()
         self.rclpy = rclpy
         self.node = rclpy.create_node(f'_ros2_stand_in_{os.getpid()}')
+        # Made at the first spin, it would be half made when Ctrl-C comes in between.
+        rclpy.get_global_executor()
         return self
 
     def __exit__(self, *_):
