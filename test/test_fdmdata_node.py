@@ -473,6 +473,15 @@ def test_what_the_wire_has_not_is_left_out_and_counted(ros, scripted):
         values['with flaps, gear or speedbrake, left out'] == '1'))
 
 
+def test_a_command_of_which_the_wire_has_nothing_is_refused(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(FlightControls, 'command/controls')
+    publisher.publish(controls(flaps=0.5, gear=1.0))
+    ros.wait_for(lambda: node.refused['command/controls'] == 1, 'the refusal')
+    publisher.publish(controls(throttle=0.5))
+    assert scripted.taken() == (0.0, 0.0, 0.0, 0.5)
+
+
 def test_first_command_without_throttle_is_refused(ros, scripted):
     started(ros, scripted.parameters, 'fix', command_timeout=0.0)
     publisher = ros.publisher(FlightControls, 'command/controls')

@@ -325,6 +325,8 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer):
     sent_nothing(ros, node, publisher, [
         Waypoints(),
         Waypoints(operation=4),
+        Waypoints(operation=1),
+        Waypoints(operation=2),
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
         Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),

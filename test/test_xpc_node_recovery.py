@@ -110,6 +110,18 @@ def test_the_next_command_arms_the_watchdog_again(ros, x_plane):
     assert node.gates[0].commands == 2
 
 
+def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
+    peer = x_plane()
+    # By the user's own joystick.
+    peer.server.call(lambda world: world.aircraft.set_controls(aileron=0.25))
+    node = ros.start(XpcNode, port=peer.port, command_timeout=0.1)
+    ros.publisher(FlightControls, '/command/controls').publish(controls(flaps=0.5))
+    ros.wait_for(lambda: peer.jsbsim('fcs/flap-cmd-norm') == 0.5, 'the flaps')
+    ros.wait_for(lambda: node.gates[0].watchdog.expired, 'the watchdog')
+    peer.pause()
+    assert peer.jsbsim('fcs/aileron-cmd-norm') == 0.25
+
+
 def test_the_timeout_may_change_in_flight(ros, x_plane):
     peer = x_plane()
     node = ros.start(XpcNode, port=peer.port, command_timeout=1000.0)

@@ -419,6 +419,7 @@ def test_rows_as_a_command(ros):
 @pytest.mark.parametrize(('topic', 'message'), [
     ('command/data', DataRows(rows=[1], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a'], sizes=[2], values=[1.0])),
+    ('command/datarefs', Datarefs(names=['a'], sizes=[0])),
     ('command/datarefs', Datarefs(names=['a b'], sizes=[1], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a'], sizes=[1], values=[math.inf])),
     ('command/pose', masked(AircraftPose, latitude=NAN)),
@@ -468,6 +469,41 @@ def test_placing(ros, version, message):
         wait_for_value(ros, server, 'position/h-sl-ft', 1000.0 / FOOT, 1.0)
         node.trigger_deactivate()
         ros.wait_for(lambda: not server.call(lambda world: world.frozen(0)), 'the flight model')
+
+
+def test_a_pose_of_the_gear_moves_nothing_else(ros):
+    with flying(11) as server:
+        hold(server)
+        ros.start(XplaneUdpNode, version='11', **server.parameters)
+        # PREL, which 11 takes, would begin a new flight: this needs no telemetry.
+        before = [value(server, name) for name in (
+            'position/lat-geod-deg', 'attitude/phi-rad', 'attitude/theta-rad')]
+        ros.publisher(AircraftPose, 'command/pose').publish(pose(gear=0.0))
+        wait_for_value(ros, server, 'gear/gear-cmd-norm', 0.0)
+        assert [value(server, name) for name in (
+            'position/lat-geod-deg', 'attitude/phi-rad', 'attitude/theta-rad')] == before
+
+
+def test_a_pose_is_not_filled_in_with_what_was_flown_long_ago(ros):
+    with flying(12) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version='12', **server.parameters)
+        ros.next('fix')
+        server.freeze()
+        ros.wait_for(lambda: node._flown() is None, 'telemetry to be old')
+        ros.publisher(AircraftPose, 'command/pose').publish(pose(altitude=3000.0))
+        ros.wait_for(lambda: node.refused['command/pose'] == 1, 'the refusal')
+        server.resume()
+
+
+@pytest.mark.parametrize('values', [{'roll': 0.5}, {'altitude': 3000.0, 'pitch': 0.1}])
+def test_an_attitude_that_prel_cannot_carry_is_refused(ros, values):
+    with flying(11) as server:
+        ros.subscribe(NavSatFix, 'fix')
+        node = ros.start(XplaneUdpNode, version='11', **server.parameters)
+        ros.next('fix')
+        ros.publisher(AircraftPose, 'command/pose').publish(pose(**values))
+        ros.wait_for(lambda: node.refused['command/pose'] == 1, 'the refusal')
 
 
 def test_vehs_is_refused_by_11(ros):

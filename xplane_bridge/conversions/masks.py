@@ -21,7 +21,7 @@ equator. So a command says which of its fields it means, and one that says nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 import math
 from typing import Any
 
@@ -80,6 +80,10 @@ class Mask:
                     f'{name} is {value}, but fields says that it is set; leave its bit out to '
                     'leave it as it is')
         return values
+
+    def sum_of(self, names: Container[str]) -> int:
+        """Return the mask of these fields."""
+        return sum(bit for name, bit in self._single if name in names)
 
     def known(self, message: Any) -> dict[str, Any]:
         """Return the fields of a report that are known, by name."""

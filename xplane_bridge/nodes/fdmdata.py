@@ -70,6 +70,9 @@ _HINTS = {
     PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
 }
 
+# What the wire has of controls.
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+
 # Why Huginn says that a call failed.
 _WHY = {
     'reset': ', that is to trim the aircraft at its initial conditions: resume it if it is held, '
@@ -185,7 +188,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self.link = self._replay() if given.capture_file else self._open_link(host)
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._make_topics(given, undulation)
-        self.gate = CommandGate(self, self._send, lambda: None, clamp=True)
+        self.gate = CommandGate(
+            self, self._send, lambda: None, clamp=True, takes=_CONTROLS)
         self.make_service(SetBool, 'pause', self._pause)
         self.make_service(Trigger, 'reset', self._reset)
         self._paused_here = False

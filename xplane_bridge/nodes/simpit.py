@@ -47,6 +47,8 @@ from xplane_bridge.sessions.simpit import (
 _AUTO = 'auto'
 _EVERYTHING = '*'
 _FRESH = 1.0
+# Vessels have no flaps or speedbrake.
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'gear')
 # A byte with its start and stop bit.
 _BITS = 10.0
 
@@ -126,7 +128,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
             name='simpit link')
         self._telemetry = SimpitTelemetry(self, given.frame_prefix + given.base_frame)
         self._telemetry.offer(wishes(given), _profiles(given))
-        self.gate = CommandGate(self, self._send_controls, self.release)
+        self.gate = CommandGate(self, self._send_controls, self.release, takes=_CONTROLS)
         self._commands = SimpitCommands(self, self.session, self.link)
         self._gear: bool | None = None
         self._state = self.session.peer_state

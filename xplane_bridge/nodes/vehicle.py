@@ -53,6 +53,7 @@ UNKNOWN_VARIANCE = 1e6
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
+_SURFACE_BITS = CONTROLS_MASK.sum_of(('elevator', 'aileron', 'rudder'))
 _LIMITS = {
     'elevator': (-1.0, 1.0),
     'aileron': (-1.0, 1.0),
@@ -449,25 +450,34 @@ class CommandGate:
     The way of command/controls to a simulator: checked, watched, and stopped when it falters.
 
     ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
-    ``clamp``: values out of range are clamped, not refused, as this simulator does it.
+    ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
+    are the controls that it has: what sets others alone is refused.
     """
 
     def __init__(
         self, node: BridgeNode, send: Callable[[Controls], None], release: Callable[[], None],
-        prefix: str = '', *, clamp: bool = False,
+        prefix: str = '', *, clamp: bool = False, takes: Collection[str] = CONTROLS,
     ) -> None:
         self._node = node
         self._clamp = clamp
         self._send = send
         self._release = release
         self._topic = prefix + 'command/controls'
+        self._takes = takes
+        self._taken_bits = CONTROLS_MASK.sum_of(takes)
+        self._moved = False
         self.commands = 0
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(FlightControls, self._topic, self._take)
 
     def _take(self, message: FlightControls) -> None:
         controls = checked_controls(message, clamp=self._clamp)
+        if not message.fields & self._taken_bits:
+            raise ValueError(
+                f'this simulator takes {", ".join(self._takes)}; nothing else is set')
         self._send(controls)
+        if message.fields & _SURFACE_BITS:
+            self._moved = True
         self.commands += 1
         self.watchdog.feed()
 
@@ -475,9 +485,12 @@ class CommandGate:
         what = self._node.parameters.on_command_timeout
         self._node.get_logger().warning(
             f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
+        # Who sets only the flaps has left the surfaces to whom they belong.
+        moved, self._moved = self._moved, False
         try:
             if what == 'neutral':
-                self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
+                if moved:
+                    self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
             elif what == 'release':
                 self._release()
         except ValueError as error:

@@ -174,8 +174,10 @@ class XpcCommands:
             raise ValueError(
                 'latitude, longitude and altitude must have one value a point, got '
                 + ', '.join(str(len(column)) for column in columns))
-        self._send(xpc.Waypoints(
-            message.operation, tuple(zip(*columns, strict=True))))
+        points = tuple(zip(*columns, strict=True))
+        if not points and message.operation in (Waypoints.ADD, Waypoints.REMOVE):
+            raise ValueError('no point is given')
+        self._send(xpc.Waypoints(message.operation, points))
 
     # Services.
 

@@ -64,6 +64,8 @@ from xplane_bridge.sessions.xplane_udp import (
 )
 
 _FIRST_WITH_DATAREFS = 10
+# Telemetry older than this tells nothing about now, in seconds.
+_FRESH = 1.0
 
 # These have Macs with the other byte order, and no byte in what is sent that names the order.
 _WITHOUT_PLATFORM = (7, 8, 9)
@@ -217,7 +219,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._rows_publisher = self.make_publisher(DataRows, 'data_rows')
         self._commands = XplaneUdpCommands(
-            self, self.session, self.link, undulation, lambda: self._last_state)
+            self, self.session, self.link, undulation, self._flown)
         self._places = _places(given.number or VERSIONS[-1])
         self._last_state: VehicleState | None = None
         self._last_update = 0.0
@@ -333,6 +335,11 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     self.warn('route', f'no way to {peer}: {error.strerror}')
                 address = probe.getsockname()[0]
         return resolve(address), given.data_port
+
+    def _flown(self) -> VehicleState | None:
+        """Return the state of the aircraft, None if it is not known any more."""
+        fresh = time.monotonic() - self._last_update < _FRESH
+        return self._last_state if fresh else None
 
     def _send_controls(self, controls: Controls) -> None:
         self.link.call(self.session.set_controls, {
@@ -504,7 +511,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             level, sentence = OK, state.value
         else:
             level, sentence = WARN, f'{state.value}; {self._hint(state)}'
-        fresh = age is not None and age < 1.0
+        fresh = age is not None and age < _FRESH
         return (
             link_status(
                 counters, malformed, statistics.last_error,

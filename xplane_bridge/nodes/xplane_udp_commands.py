@@ -54,7 +54,7 @@ class XplaneUdpCommands:
     """
     Subscriptions and services of one xplane_udp_node; each checks, converts and sends.
 
-    ``last_state`` tells what is flown, for the values that a pose leaves out.
+    ``last_state`` tells what is flown just now, for the values that a pose leaves out.
     """
 
     def __init__(
@@ -244,12 +244,14 @@ def _complete(
     if missing := [name for name in names if name not in given and name not in flown]:
         raise ValueError(
             f'{", ".join(name.upper() for name in missing)} not set, so it stays as it is flown, '
-            'but no telemetry has come yet')
+            'but no telemetry comes')
     return [given[name] if name in given else flown[name] for name in names]
 
 
 def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:
     """Return what to write one by one: a list is the first elements of an array."""
+    if not values:
+        raise ValueError(f'{name}: no value is given')
     if len(values) == 1:
         return [(name, values[0])]
     return [(f'{name}[{number}]', value) for number, value in enumerate(values)]
