@@ -209,6 +209,19 @@ def test_a_reset_waits_for_a_new_command():
     assert run.simulation.world.aircraft.state.lon_deg == start
 
 
+def test_an_aircraft_that_is_put_elsewhere_waits_for_a_new_command():
+    run = Run()
+    run.send(GETP)
+    run.simulation.change(lambda world: world.trim_at(47.4, 8.5, 2000.0, 0.0, 50.0))
+    run.send()
+    assert run.frames == 0
+    # What the trim did to the controls is no command either.
+    run.send(GETP)
+    assert run.frames == 0
+    run.send(ctrl())
+    assert run.frames == 1
+
+
 @pytest.mark.parametrize('speed', [0.0, -1.0, float('inf'), float('nan')])
 def test_bad_speeds_are_refused(speed):
     with pytest.raises(ValueError, match='speed'):

@@ -24,6 +24,7 @@ To its wheels the ground is level, at the terrain's elevation below the centre o
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 import math
@@ -37,6 +38,7 @@ from xplane_bridge.simulators.aircraft_state import (
     AircraftState,
     ELEVATOR_SIGN,
     FOOT,
+    KNOT,
     POUND,
     RUDDER_SIGN,
     StateReader,
@@ -289,6 +291,11 @@ class Aircraft:
 
     # Weather
 
+    @property
+    def wind(self) -> tuple[float, float, float]:
+        """Return the steady wind, without turbulence: north, east, down in m/s."""
+        return self._wind
+
     def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
         """Set the steady wind: the velocity of the air in m/s, each within +-100."""
         _check_finite(north=north, east=east, down=down)
@@ -368,6 +375,41 @@ class Aircraft:
         self._fdm.run()
         self._fdm.resume_integration()
 
+    def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
+                speed: float) -> None:
+        """
+        Put the aircraft elsewhere in steady level flight through the air.
+
+        heading_deg is true, speed the true airspeed in m/s. Bank, pitch, throttle and trims
+        become what holds that, with the yoke and pedals centred; flaps, gear, fuel, mixture and
+        weather stay. Raises ValueError, and changes nothing, where that cannot be.
+        """
+        _check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
+                      heading=heading_deg, speed=speed)
+        now = self.state
+        if not all(engine.running for engine in now.engines):
+            raise ValueError(f'{self.model} does not trim while an engine stands still')
+        # One that is like this aircraft tries it, because a failed trim leaves a mess.
+        trial = copy(self)
+        trial.commanded = set()
+        trial._build()
+        for tank, mass in enumerate(now.fuel):
+            trial.set_fuel(tank, mass)
+        trial.set_controls(flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
+                           mixture=self._mixture)
+        trial.set_gear_position(now.gear_position)
+        for engine in range(trial.engine_count):
+            trial._start(engine)
+        for aircraft in (trial, self):
+            aircraft._calm()
+            aircraft._trim_level(lat_deg, lon_deg, altitude_msl, heading_deg, 'ic/vt-kts',
+                                 speed / KNOT)
+        trimmed = self.state
+        north, east, down = self._wind
+        self.teleport(
+            pitch_deg=math.degrees(trimmed.theta), roll_deg=math.degrees(trimmed.phi),
+            velocity_ned=(trimmed.v_north + north, trimmed.v_east + east, trimmed.v_down + down))
+
     # Inside
 
     def _build(self) -> None:
@@ -401,29 +443,44 @@ class Aircraft:
 
     def _trim(self) -> None:
         start = self.initial
-        ground = terrain.elevation_m(start.lat_deg, start.lon_deg)
-        if not ground + self._rest_height < start.altitude_msl <= MAX_ALTITUDE:
-            raise ValueError(f'altitude is {start.altitude_msl} m, must be above the ground '
+        self._trim_level(start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg,
+                         'ic/vc-kts', start.airspeed_kt, start=True)
+
+    def _trim_level(self, lat_deg: float, lon_deg: float, altitude_msl: float,
+                    heading_deg: float, airspeed: str, airspeed_kt: float,
+                    start: bool = False) -> None:
+        """Trim in still air; ``airspeed`` is the property that airspeed_kt is written to."""
+        ground = terrain.elevation_m(lat_deg, lon_deg)
+        if not ground + self._rest_height < altitude_msl <= MAX_ALTITUDE:
+            raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
                              f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')
-        self._set_initial_conditions(start.lat_deg, start.lon_deg, ground, start.altitude_msl,
-                                     start.heading_deg)
-        self._set('ic/vc-kts', start.airspeed_kt)
+        self._set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
+        self._set(airspeed, airspeed_kt)
         self._fdm.run_ic()
-        for n in range(self.engine_count):
-            self._start(n)
-        self.set_controls(mixture=1.0, gear=1.0)
+        if start:
+            for n in range(self.engine_count):
+                self._start(n)
+            self.set_controls(mixture=1.0, gear=1.0)
         try:
             self._fdm.do_trim(_TRIM_FULL)
         except self._jsbsim.TrimFailureError:
             raise ValueError(
-                f'{self.model} does not trim at {start.airspeed_kt} kt and '
-                f'{start.altitude_msl} m: choose a speed and altitude that it can hold') from None
+                f'{self.model} does not trim at {round(airspeed_kt, 1)} kt and {altitude_msl} m: '
+                'choose a speed and altitude that it can hold') from None
+        self._state = None
         # The trim goes to the trim wheels, so that centred controls hold the aircraft level.
         now = self.state
         self.set_controls(elevator=0.0, aileron=0.0, rudder=0.0,
                           elevator_trim=now.elevator + now.elevator_trim,
                           aileron_trim=now.aileron + now.aileron_trim,
                           rudder_trim=now.rudder + now.rudder_trim)
+
+    def _calm(self) -> None:
+        """Take the turbulence away until the weather is applied again; run_ic takes the wind."""
+        self._set('atmosphere/turbulence/milspec/windspeed_at_20ft_AGL-fps', 0.0)
+        self._set('atmosphere/turbulence/milspec/severity', 0)
+        for name in 'pqr':
+            self._set(f'ic/{name}-rad_sec', 0.0)
 
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:

@@ -162,7 +162,11 @@ class Simulation:
 
     def reset_flight(self) -> None:
         """Start the flight anew; the simulated time goes on."""
-        self.world.reset_flight()
+        self.change(World.reset_flight)
+
+    def change(self, function: Callable[[World], None]) -> None:
+        """Put the world into another state, which in lockstep is one to be sent and answered."""
+        function(self.world)
         self._await_command()
 
     def _look_whether_on(self, now: float) -> bool:
@@ -292,8 +296,10 @@ class Server:
             self.simulation.pause_at = seconds
 
     def step(self) -> None:
-        """Let one frame pass although paused. Raises ValueError if it is not."""
+        """Let one frame pass although paused. Raises ValueError if it is not, or has ended."""
         with self._lock:
+            if self.error is not None:
+                raise ValueError(f'it has ended: {self.error}')
             self.simulation.step(time.monotonic())
 
     def switch_off(self) -> None:

@@ -81,6 +81,18 @@ class OtherAircraft:
         return (across * math.cos(self.psi), across * math.sin(self.psi),
                 -self.speed * math.sin(self.theta))
 
+    @property
+    def euler_rates(self) -> tuple[float, float, float]:
+        """Return how fast roll, pitch and heading change, in rad/s."""
+        return ((_clamp(self.yoke_roll) * _MAX_BANK - self.phi) / _ATTITUDE_TIME,
+                (_clamp(self.yoke_pitch) * _MAX_CLIMB - self.theta) / _ATTITUDE_TIME,
+                self._turn())
+
+    @property
+    def speed_rate(self) -> float:
+        """Return how fast the speed changes, in m/s2."""
+        return (self._target_speed() - self.speed) / _SPEED_TIME
+
     def advance(self, seconds: float) -> None:
         """Fly on for some seconds (one frame)."""
         if seconds <= 0.0:
@@ -88,13 +100,9 @@ class OtherAircraft:
         quick = 1.0 - math.exp(-seconds / _ATTITUDE_TIME)
         self.phi += (_clamp(self.yoke_roll) * _MAX_BANK - self.phi) * quick
         self.theta += (_clamp(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
-        target = SLOWEST + (FASTEST - SLOWEST) * min(max(self.throttle[0], 0.0), 1.0)
-        self.speed += (target - self.speed) * (1.0 - math.exp(-seconds / _SPEED_TIME))
-        # A teleport may leave any bank; beyond the vertical a coordinated turn has no meaning.
-        bank = min(max(self.phi, -_MAX_BANK), _MAX_BANK)
-        turn = (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
-                + _clamp(self.yoke_yaw) * _YAW_RATE)
-        self.psi = (self.psi + turn * seconds) % math.tau
+        self.speed += (self._target_speed() - self.speed) * (
+            1.0 - math.exp(-seconds / _SPEED_TIME))
+        self.psi = (self.psi + self._turn() * seconds) % math.tau
         north, east, down = self.velocity_ned
         meridian, across = radii_of_curvature(self.lat_deg)
         self.place(
@@ -102,6 +110,12 @@ class OtherAircraft:
             self.lon_deg + math.degrees(east * seconds / (
                 (across + self.altitude_msl) * math.cos(math.radians(self.lat_deg)))),
             self.altitude_msl - down * seconds)
+
+    def hold(self) -> None:
+        """Fly on straight and level at this speed (as far as 20..80 m/s), controls centred."""
+        self.phi = self.theta = 0.0
+        self.yoke_pitch = self.yoke_roll = self.yoke_yaw = 0.0
+        self.throttle = [(self.speed - SLOWEST) / (FASTEST - SLOWEST)] * len(self.throttle)
 
     def place(self, lat_deg: float | None = None, lon_deg: float | None = None,
               altitude_msl: float | None = None, pitch_deg: float | None = None,
@@ -134,6 +148,15 @@ class OtherAircraft:
             self.psi = math.radians(heading_deg % 360.0)
         if speed is not None:
             self.speed = min(max(speed, 0.0), FASTEST)
+
+    def _target_speed(self) -> float:
+        return SLOWEST + (FASTEST - SLOWEST) * min(max(self.throttle[0], 0.0), 1.0)
+
+    def _turn(self) -> float:
+        # A teleport may leave any bank; beyond the vertical a coordinated turn has no meaning.
+        bank = min(max(self.phi, -_MAX_BANK), _MAX_BANK)
+        return (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
+                + _clamp(self.yoke_yaw) * _YAW_RATE)
 
 
 def _clamp(value: float) -> float:

@@ -176,15 +176,32 @@ class World:
 
     def teleport(self, n: int, lat_deg: float | None = None, lon_deg: float | None = None,
                  altitude_msl: float | None = None, pitch_deg: float | None = None,
-                 roll_deg: float | None = None, heading_deg: float | None = None) -> None:
+                 roll_deg: float | None = None, heading_deg: float | None = None,
+                 velocity_ned: Vector | None = None, rates: Vector = (0.0, 0.0, 0.0)) -> None:
         """
         Put aircraft n (0..19) elsewhere, frozen or not; None keeps a figure.
 
         Pitch, roll and heading are the true ones, against the earth below the aircraft.
+        velocity_ned and rates are the user's aircraft's, others have none of their own.
         See Aircraft.teleport for what it keeps and clamps. Raises ValueError for NaN, infinities.
         """
-        place = self.aircraft.teleport if n == 0 else self.others[n - 1].place
-        place(lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
+        given = (lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
+        if n == 0:
+            self.aircraft.teleport(*given, velocity_ned=velocity_ned, rates=rates)
+        else:
+            self.others[n - 1].place(*given)
+        self._move_origin()
+
+    def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
+                speed: float) -> None:
+        """
+        Put the user's aircraft elsewhere in steady level flight, as Aircraft.trim_at does.
+
+        Raises ValueError, and changes nothing, where that cannot be.
+        """
+        if self._throttles_forced:
+            raise ValueError('throttles are overridden, so no trim can set them')
+        self.aircraft.trim_at(lat_deg, lon_deg, altitude_msl, heading_deg, speed)
         self._move_origin()
 
     def turn_locally(self, n: int, phi_deg: float, theta_deg: float, psi_deg: float) -> None:
