@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 import re
 import sys
@@ -29,6 +29,7 @@ from typing import Any, Generic, TypeVar
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 import rclpy
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
@@ -86,6 +87,10 @@ class Status:
     values: tuple[tuple[str, str], ...] = ()
 
 
+class NotActiveError(ValueError):
+    """The node is not active; the text says so."""
+
+
 Parameters = TypeVar('Parameters', bound=BaseParameters)
 
 
@@ -105,6 +110,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self.parameters: Parameters = table()
         self.refused: Counter[str] = Counter()
         self.failed = ''
+        # Ends the process, where it is this node's own.
+        self.quit: Callable[[], None] | None = None
         self._opened = False
         self._begun = False
         self._warned: dict[str, float] = {}
@@ -176,12 +183,16 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         )
         self._entities.append((self.destroy_subscription, subscription))
 
-    def make_service(self, kind: type, name: str, handler: Callable[[Any, Any], Any]) -> None:
+    def make_service(
+        self, kind: type, name: str, handler: Callable[[Any, Any], Any],
+        refused: Callable[[Any, ValueError], None] | None = None, while_inactive: bool = False,
+    ) -> None:
         """
-        Offer a service whose response has ``success`` and ``message``.
+        Offer a service.
 
-        ``handler(request, response)`` may be a coroutine, and the rest goes on while it waits; a
-        ValueError of it, and an inactive node, become ``success: false`` with the sentence.
+        ``handler(request, response)`` may be a coroutine, and the rest goes on while it waits. A
+        ValueError of it, and an inactive node (NotActiveError), go to ``refused(response,
+        error)``; without it they become ``success: false`` and the sentence as ``message``.
         """
         waiting = 0
         retired = False
@@ -190,14 +201,13 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             nonlocal waiting
             waiting += 1
             try:
-                if not self._begun:
-                    raise ValueError(f'{self.get_name()} is not active')
+                if not (self._begun or while_inactive):
+                    raise NotActiveError(f'{self.get_name()} is not active')
                 result = handler(request, response)
                 if hasattr(result, '__await__'):
                     await result
             except (ValueError, TypeError) as error:
-                response.success = False
-                response.message = str(error)
+                (refused or _say_refused)(response, error)
                 self.refuse(name, error)
             finally:
                 waiting -= 1
@@ -217,6 +227,60 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         service = self.create_service(
             kind, name, guarded, callback_group=ReentrantCallbackGroup())
         self._entities.append((retire, service))
+
+    def make_action(
+        self, kind: Any, name: str, handler: Callable[[Any, Any], Awaitable[None]],
+        refused: Callable[[Any, ValueError], None],
+    ) -> None:
+        """
+        Offer an action whose goals may be cancelled.
+
+        ``handler(goal, result)`` is a coroutine that returns when the goal is reached. A
+        ValueError of it, and an inactive node (NotActiveError), abort the goal, or end it as
+        cancelled if that was asked for; ``refused(result, error)`` tells the client why, which
+        rejecting it could not.
+        """
+        running = 0
+        retired = False
+
+        async def guarded(goal: Any) -> Any:
+            nonlocal running
+            running += 1
+            result = kind.Result()
+            try:
+                if not self._begun:
+                    raise NotActiveError(f'{self.get_name()} is not active')
+                await handler(goal, result)
+                goal.succeed()
+            except ValueError as error:
+                refused(result, error)
+                if goal.is_cancel_requested:
+                    goal.canceled()
+                else:
+                    self.refuse(name, error)
+                    goal.abort()
+            finally:
+                running -= 1
+            if retired and not running:
+                self.executor.create_task(destroy_later)
+            return result
+
+        def destroy_later() -> None:
+            # The result is sent by a task that is made once this goal has returned; so it is
+            # older than the one made here.
+            self.executor.create_task(server.destroy)
+
+        def retire(server: ActionServer) -> None:
+            nonlocal retired
+            retired = True
+            # A result by a server that is gone would end the executor.
+            if not running:
+                server.destroy()
+
+        server = ActionServer(
+            self, kind, name, guarded, cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=ReentrantCallbackGroup())
+        self._entities.append((retire, server))
 
     def refuse(self, what: str, error: Exception) -> None:
         """Count and log a command that was not sent."""
@@ -354,6 +418,11 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._diagnostics.publish(message)
 
 
+def _say_refused(response: Any, error: ValueError) -> None:
+    response.success = False
+    response.message = str(error)
+
+
 def run(
     make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
     args: Sequence[str] | None = None,
@@ -380,6 +449,7 @@ def run(
         stop = Future(executor=executor)
         # The node says good-bye to its peer before ROS goes down.
         call_on_signal(lambda: stop.set_result(None))
+        node.quit = lambda: stop.set_result(None)
         if node.get_parameter('autostart').value:
             if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
                 return 1

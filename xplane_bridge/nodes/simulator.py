@@ -22,6 +22,7 @@ import math
 import time
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
@@ -112,6 +113,16 @@ class SimulatorParameters(BaseParameters):
         0.0, 'Most seconds that it takes in addition; changes the order.', minimum=0.0,
         maximum=60.0)
 
+    world_frame: str = parameter(
+        'world', 'Frame that the standard simulator interface has entities in: east, north, up '
+        'at the datum.')
+    datum: tuple[float, ...] = parameter(
+        (), 'Origin of world_frame: latitude and longitude in degrees, height above mean sea '
+        'level in metres. Empty: sea level where the flight begins.')
+    trim_entities: bool = parameter(
+        False, 'SetEntityState puts an aircraft into steady level flight, with the heading and '
+        'the airspeed given, instead of exactly the attitude and velocity given.', live=True)
+
     pause_at: float = parameter(
         math.nan, 'Simulated time at which it pauses; NaN is never. A later one lets it go on.',
         live=True)
@@ -138,6 +149,8 @@ class SimulatorParameters(BaseParameters):
             raise ValueError(
                 f'parameter turbulence: severity {severity} is no whole number in '
                 f'0..{MAX_SEVERITY}')
+        if self.datum:
+            _check_datum(self.datum)
         if self.lockstep and self.face == 'fdmdata':
             raise ValueError(
                 'parameter lockstep: FDMData has no time on the wire, so a controller cannot tell '
@@ -153,6 +166,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('simulator_node', SimulatorParameters, **options)
+        self._standard: Any = None
+        self._standard_is_missing = False
 
     # Lifecycle.
 
@@ -181,6 +196,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.make_service(Trigger, 'simulator/reset', self._reset)
         self.get_logger().info(
             f'{face.name} of a {given.model} on {face.address}, {given.frame_rate:g} frames/s')
+        self._offer_standard_interface(given)
 
     def begin(self) -> None:
         """Let time pass."""
@@ -188,6 +204,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def end(self) -> None:
         """Hang, as a program that is stopped: no frames, what comes waits."""
+        if self._standard is not None:
+            self._standard.end_stepping('the node was deactivated')
         self.server.freeze()
 
     def close(self) -> None:
@@ -205,6 +223,21 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.call(lambda world: _fail(world, given))
         if (given.wind, given.turbulence) != (old.wind, old.turbulence):
             self.server.call(lambda world: _set_weather(world, given))
+
+    def _offer_standard_interface(self, given: SimulatorParameters) -> None:
+        self._standard = None
+        try:
+            from xplane_bridge.nodes.simulator_interface import StandardInterface
+        except ModuleNotFoundError as error:
+            if (error.name or '').partition('.')[0] != 'simulation_interfaces':
+                raise
+            if not self._standard_is_missing:
+                self._standard_is_missing = True
+                self.get_logger().info(
+                    'simulation_interfaces is not installed, so the standard simulator interface '
+                    'is not offered; simulator/pause, step and reset are')
+            return
+        self._standard = StandardInterface(self, given)
 
     def _make_face(self, given: SimulatorParameters) -> Face:
         faults = Faults(
@@ -242,32 +275,44 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         for endpoint in self._endpoints:
             endpoint.cut = on
 
-    # In the simulation's thread.
+    def simulated_stamp(self) -> Time:
+        """Return the simulated time, between two frames."""
+        seconds, nanoseconds = divmod(
+            round(self.server.simulation.world.total_running_time * 1e9), 1_000_000_000)
+        return Time(sec=seconds, nanosec=nanoseconds)
+
+    # In the simulation's thread, or the executor's if that steps.
 
     def _on_frame(self, _: float, __: AircraftState) -> None:
         if self._clock_publisher is not None:
-            stamp = self._message.clock
-            stamp.sec, stamp.nanosec = divmod(
-                round(self.server.simulation.world.total_running_time * 1e9), 1_000_000_000)
+            self._message.clock = self.simulated_stamp()
             self._clock_publisher.publish(self._message)
 
     # Services.
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        if self._standard is not None:
+            self._standard.end_stepping('simulator/pause was called')
         self.server.pause(request.data)
         self._say_time(response)
 
     def _step(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        if self._standard is not None and self._standard.stepping:
+            raise ValueError('other steps are passing')
         self.server.step()
         self._say_time(response)
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self.reset()
+        self._say_time(response)
+
+    def reset(self) -> None:
+        """Begin the flight anew, disturbed as the parameters say."""
         def reset(world: World) -> None:
             self.server.simulation.reset_flight()
             _disturb(world, self.parameters)
 
         self.server.call(reset)
-        self._say_time(response)
 
     def _say_time(self, response: Any) -> None:
         response.success = True
@@ -325,6 +370,13 @@ def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...
             isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise ValueError(f'parameter {name}: expected {count} numbers, got {list(values)}')
     return tuple(map(float, values))
+
+
+def _check_datum(datum: tuple[Any, ...]) -> None:
+    latitude, longitude, _ = _numbers('datum', datum, 3)
+    if abs(latitude) > 89.9 or abs(longitude) > 180.0:
+        raise ValueError(f'parameter datum: {latitude}, {longitude} is no place between 89.9 '
+                         'degrees north and south')
 
 
 def _pause_at(given: SimulatorParameters) -> float:
