@@ -1,0 +1,97 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""docs/troubleshooting.md has every sentence of diagnostics that says that something is wrong."""
+
+import ast
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+import re
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())
+NODES = sorted(path for path in (ROOT / 'xplane_bridge' / 'nodes').glob('*.py')
+               if 'Status(' in path.read_text())
+# Where the text of a status is put together before it is given.
+NAMES = {'text', 'message', 'sentence'}
+BAD = {'WARN', 'ERROR', 'STALE'}
+# The other branch of a condition: all is well.
+FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture'}
+# States of a peer in which all is well.
+WELL = {'answering', 'telemetry comes', 'sending'}
+SESSIONS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
+
+
+def names(tree):
+    """Return the names within an expression."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def texts(tree):
+    """Return the fixed parts of the texts within an expression, long enough to be looked for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for part in re.split(r'[;:]', node.value):
+                if len(part.strip(' .,;:')) > 5:
+                    yield part.strip(' .,;:')
+
+
+def sentences(path):
+    """Return what the statuses of a module say when something is wrong."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) \
+                and node.func.id == 'Status' and len(node.args) > 2:
+            # With a condition the level has one of several names.
+            if names(node.args[1]) & BAD:
+                yield from texts(node.args[2])
+        elif isinstance(node, (ast.Assign, ast.AugAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                if names(target) & NAMES and names(node.value.elts[0]) & BAD:
+                    yield from texts(node.value.elts[1])
+            elif isinstance(target, ast.Name) and target.id in NAMES:
+                yield from texts(node.value)
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) \
+                and len(node.value.elts) == 2 \
+                and names(node.value.elts[0]) & BAD:
+            yield from texts(node.value.elts[1])
+
+
+def states(name):
+    """Return what a session calls the states of its peer in which something is wrong."""
+    module = import_module(f'xplane_bridge.sessions.{name}')
+    for found in vars(module).values():
+        if isinstance(found, type) and issubclass(found, Enum) and found.__name__ in (
+                'PeerState', 'PublisherState'):
+            for state in found:
+                if state.value not in WELL:
+                    yield state.value
+
+
+@pytest.mark.parametrize('path', NODES, ids=lambda path: path.stem)
+def test_each_sentence_of_a_node_is_there(path):
+    absent = {text for text in sentences(path)
+              if text not in FINE and re.sub(r'\s+', ' ', text) not in PAGE}
+    assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
+
+
+@pytest.mark.parametrize('name', SESSIONS)
+def test_each_state_of_a_peer_is_there(name):
+    found = list(states(name))
+    assert found
+    absent = {text for text in found if text not in PAGE}
+    assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
