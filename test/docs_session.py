@@ -300,17 +300,17 @@ def foreground(line, folder, expected, code, observer):
             child.interrupt()
             raise Failure(f'does not end: {line}')
         wrong = missing(expected, child.text)
-        if child.process.returncode == code and not wrong:
+        refused = line.startswith('ros2 service call') and re.search(
+            r'success[=:] ?false', child.text, re.IGNORECASE)
+        if child.process.returncode == code and not wrong and not refused:
             check_end(child, code, (code,))
-            if line.startswith('ros2 service call') and re.search(
-                    r'success[=:] ?false', child.text, re.IGNORECASE):
-                raise Failure(f'not successful: {line}')
             return
         # The other side may not be up yet; a reader would try again.
         check_end(child, code, (code,))
         if not line.startswith('ros2 ') or time.monotonic() > deadline:
             raise Failure(f'exit code {child.process.returncode}: {line}'
                           if child.process.returncode != code
+                          else f'not successful: {line}' if refused
                           else f'did not say {wrong!r}: {line}')
 
 

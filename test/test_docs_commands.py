@@ -132,7 +132,15 @@ class Runner:
         self.environment = self._environment()
         self.pool = ThreadPoolExecutor(WORKERS if self.private else 1)
         self.children = []
-        self.results = {name: self.pool.submit(self._run, SESSIONS[name]) for name in chosen}
+        # What stands in two places is run once.
+        once = {}
+        self.results = {}
+        for name in chosen:
+            session = SESSIONS[name]
+            key = json.dumps([session.commands, session.options, session.files, session.output])
+            if key not in once:
+                once[key] = self.pool.submit(self._run, session)
+            self.results[name] = once[key]
 
     def _environment(self):
         """Put ros2 on the PATH if it is not: the real one if it can be imported."""
