@@ -19,6 +19,7 @@ import importlib.util
 import json
 import os
 from pathlib import Path
+import re
 import shutil
 import signal
 import subprocess
@@ -59,11 +60,19 @@ XPC = ('ros2 run xplane_bridge xpc_node &',
        'ros2 topic echo --once /autopilot/active_target')
 SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p profile:=v2 &',
           'ros2 topic echo --once /altitude')
+PEERS = ('simulator all "xpc --host 0.0.0.0" "xplane --host 0.0.0.0" "fdmdata --host 0.0.0.0" '
+         '"ulyssix --port 5000"')
 XPLANE = ('ros2 run xplane_bridge xplane_udp_node &',)
 
 
-def interface_sessions():
-    """Return the commands in the comments of interfaces, by the node that they go to."""
+def gist(command):
+    """Return a command without what a page may say in another way: how often, and quotes."""
+    return re.sub(r'(--once|-r \d+) ', '', command.replace('"', "'"))
+
+
+def interface_sessions(pages):
+    """Return the commands in the comments of interfaces that are in no page, by their node."""
+    said = {gist(command) for session in pages for command in session.commands}
     groups = {
         'simulator xpc': Session('interfaces of xpc_node and autopilot_node', commands=[*XPC]),
         'simulator simpit --profile v2 --port pty:ksp': Session(
@@ -75,7 +84,8 @@ def interface_sessions():
     for path in sorted([*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv')]):
         group = (simpit if path.name.startswith('Simpit')
                  else xplane if path.stem == 'SelectRows' else xpc)
-        group.commands += [command for _, command in commented(path, '#')]
+        group.commands += [
+            command for _, command in commented(path, '#') if gist(command) not in said]
     for peer, session in groups.items():
         session.options['peer'] = peer
     return [session for session in groups.values()
@@ -83,28 +93,25 @@ def interface_sessions():
 
 
 def launch_sessions():
-    """Return the commands in the docstrings of launch files and the heads of parameter files."""
-    peers = {
-        'xpc': 'simulator xpc --host 0.0.0.0', 'xplane_udp': 'simulator xplane --host 0.0.0.0',
-        'fdmdata': 'simulator fdmdata --host 0.0.0.0',
-        'ulyssix': 'simulator ulyssix --port 5000',
-    }
+    """Return the commands in the docstrings of launch files; those that need a peer together."""
+    together = Session('launch files of bridges', {'peer': PEERS})
+    alone = []
     for path in sorted(ROOT.glob('launch/*.launch.py')):
         name = path.name.removesuffix('.launch.py')
         for number, command in commented(path, ''):
-            session = Session(place(path, number), commands=[command])
-            if name == 'simpit':
-                session.options['needs'] = 'ksp'
-            elif name in peers:
-                session.options['peer'] = peers[name]
-            yield session
+            if name in ('xpc', 'xplane_udp', 'fdmdata', 'ulyssix'):
+                together.commands.append(command)
+            else:
+                alone.append(Session(
+                    place(path, number), {'needs': 'ksp'} if name == 'simpit'
+                    else {'peer': PEERS} if 'host:=' in command else {}, [command]))
+    return [together, *alone]
 
 
 def all_sessions():
     """Return all sessions."""
-    return [
-        *(session for page in PAGES for session in sessions_of_page(page)),
-        *interface_sessions(), *launch_sessions()]
+    pages = [session for page in PAGES for session in sessions_of_page(page) if session.commands]
+    return [*pages, *interface_sessions(pages), *launch_sessions()]
 
 
 SESSIONS = {session.place: session for session in all_sessions()}
