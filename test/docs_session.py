@@ -19,6 +19,7 @@ It is run in a network of its own where that is allowed, so usual ports are free
 the text is one of this computer. What was said is printed; the exit code is 0 if all went well.
 """
 
+from functools import partial
 import json
 import os
 from pathlib import Path
@@ -39,7 +40,8 @@ _NUMBER = r'[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)'
 
 _ENDLESS = re.compile(
     r'^ros2 topic (hz|bw|delay) |^ros2 topic echo (?!.*--once)|^ros2 topic pub (?!.*(--once|-1 ))'
-    r'|^ros2 launch |^ros2 run xplane_bridge (simulator|record|\w+_node)\b'
+    r'|^ros2 launch (?!.*--show-args)'
+    r'|^ros2 run xplane_bridge (simulator|record|\w+_node)\b(?!.*--help)'
     r'|^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
 _NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
@@ -249,10 +251,9 @@ def run(session):
                 foreground(
                     in_repository(line, session['root']), folder, expected,
                     int(options.get('exit', 0)) if last else 0,
-                    (diagnostics, nodes, with_peers))
-            for child in behind:
-                if child.ended():
-                    raise Failure(f'ended: {child.line}')
+                    (diagnostics, nodes, with_peers), partial(gone, behind))
+            if child := gone(behind):
+                raise Failure(f'ended: {child.line}')
         if diagnostics is not None and 'refused' not in options:
             began = time.monotonic()
             running = [node for node in nodes if any(
@@ -266,8 +267,17 @@ def run(session):
         check_end(child, code, _INTERRUPTED)
 
 
-def foreground(line, folder, expected, code, observer):
-    """Run a command until it ends, or, if it never does, until it has said what it should."""
+def gone(behind):
+    """Return the first of these children that has ended although it should run, None if none."""
+    return next((child for child in behind if child.ended()), None)
+
+
+def foreground(line, folder, expected, code, observer, lost=lambda: None):
+    """
+    Run a command until it ends, or, if it never does, until it has said what it should.
+
+    ``lost()`` is a child that has ended too early, if there is one: then it is waited no longer.
+    """
     deadline = time.monotonic() + DEADLINE
     while True:
         child = Child(line, folder)
@@ -296,9 +306,10 @@ def foreground(line, folder, expected, code, observer):
             if not came:
                 raise Failure(f'did not say {missing(expected, child.text)!r}: {line}')
             return
-        if not child.wait_for(child.ended, deadline):
+        if not child.wait_for(
+                lambda child=child: child.ended() or lost(), deadline) or not child.ended():
             child.interrupt()
-            raise Failure(f'does not end: {line}')
+            raise Failure(f'ended: {other.line}' if (other := lost()) else f'does not end: {line}')
         wrong = missing(expected, child.text)
         refused = line.startswith('ros2 service call') and re.search(
             r'success[=:] ?false', child.text, re.IGNORECASE)
@@ -307,7 +318,7 @@ def foreground(line, folder, expected, code, observer):
             return
         # The other side may not be up yet; a reader would try again.
         check_end(child, code, (code,))
-        if not line.startswith('ros2 ') or time.monotonic() > deadline:
+        if not line.startswith('ros2 ') or time.monotonic() > deadline or lost():
             raise Failure(f'exit code {child.process.returncode}: {line}'
                           if child.process.returncode != code
                           else f'not successful: {line}' if refused

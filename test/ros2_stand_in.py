@@ -44,9 +44,11 @@ def run(package, name, *arguments):
     os.execv(path, [path, *arguments])
 
 
-def launch(package, file, *arguments):
+def launch(package, file='', *arguments):
     """Launch one node: launch itself if it is there, else the node with the same parameters."""
     from ament_index_python.packages import get_package_share_directory
+    if package.endswith('.py') or '--show-args' in arguments:
+        return unknown('launch', package, file)
     share = Path(get_package_share_directory(package))
     try:
         import launch_ros  # noqa: F401

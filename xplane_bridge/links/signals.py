@@ -49,9 +49,12 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
         signal.signal(signal.SIGTERM, signal.SIG_IGN if finish else signal.SIG_DFL)
 
     def wait() -> None:
-        # It stays open after the first signal: to a closed one Python complains of the second.
-        if reader.recv(1):
-            callback()
+        with reader:
+            if reader.recv(1):
+                callback()
+                # Further signals are written here as well, and must find a reader.
+                while reader.recv(1):
+                    pass
 
     descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     handlers = {
@@ -65,7 +68,6 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         writer.close()
-        reader.close()
 
 
 def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
