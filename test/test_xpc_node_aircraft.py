@@ -17,7 +17,6 @@
 import math
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
-from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 
@@ -27,6 +26,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from jsbsim_expectations import array, axes_of, body_axes, velocity_enu
 from masked import masked
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 from xpc_peer import paused, turning
