@@ -198,6 +198,7 @@ class XpcPeer:
 
 
 class _RosRole:
+
     def __init__(self) -> None:
         from geometry_msgs.msg import TwistWithCovarianceStamped
         from nav_msgs.msg import Odometry

@@ -33,6 +33,7 @@ DEPTH = 200
 
 
 class _RosRole:
+
     def __init__(self) -> None:
         import rclpy
         rclpy.init()

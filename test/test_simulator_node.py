@@ -232,6 +232,7 @@ def test_turbulence_shakes_from_now_on(flying):
 
 def test_a_failed_engine_is_started_again(flying):
     ros = flying()
+
     def running():
         return ros.simulator.server.state().engines[0].running
 

@@ -93,7 +93,7 @@ def per_parameter(packet):
         columns.append(packet.times.tolist())
     samples = [list(sample) for sample in zip(*columns, strict=True)]
     ends = np.cumsum(packet.counts).tolist()
-    return [samples[end - count : end] for end, count in zip(ends, packet.counts, strict=True)]
+    return [samples[end - count:end] for end, count in zip(ends, packet.counts, strict=True)]
 
 
 def assert_same(packet, expected):
@@ -206,7 +206,7 @@ def at_offsets(length, *parts):
     """Return length bytes with each part at the offset given, which must all be covered once."""
     data, covered = bytearray(length), bytearray(length)
     for offset, part in parts:
-        data[offset : offset + len(part)] = part
+        data[offset:offset + len(part)] = part
         for index in range(offset, offset + len(part)):
             covered[index] += 1
     assert covered == b'\1' * length

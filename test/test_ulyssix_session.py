@@ -60,6 +60,8 @@ VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
 }
+
+
 def session(**options):
     made = UlyssixSession(Timeline(), **options)
     made.start(0.0)

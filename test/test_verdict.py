@@ -156,7 +156,7 @@ def test_figures_of_a_flight():
         {'fix': Arrivals(stamps, stamps + [0.001, 0.002, 0.003, 0.010]),
          'imu/data': Arrivals(stamps, stamps + 0.001)}, 1000.0,
         {'/uav/xpc_node: peer: lost': '3', '/uav/xpc_node: link': 'open',
-                   '/other/xpc_node: peer: lost': '9'},
+         '/other/xpc_node: peer: lost': '9'},
         heading=([0, 0.5, 1, 3], [0, 0, 0, 0]),
         command_elevator=([0, 1, 2], [0.0, 0.1, -0.1]),
         airspeed=([0, 1], [50, 53]), target_airspeed=([0], [51]))

@@ -23,7 +23,6 @@ import threading
 import time
 from types import SimpleNamespace
 
-from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 
@@ -41,6 +40,7 @@ from jsbsim_expectations import (
     specific_force,
     velocity_enu,
 )
+from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -506,6 +506,7 @@ def test_with_tf2_the_transform_is_that_of_odom(ros, x_plane):
 
 def test_the_transform_is_that_of_odom_without_tf2_to_carry_it(monkeypatch):
     class TFMessage:
+
         def __init__(self, transforms):
             self.transforms = transforms
 

@@ -400,6 +400,7 @@ def test_chosen_rows_come_beside_datarefs():
 
 def test_rows_of_two_frames_are_not_mixed():
     run = Run(version=12, by_rows=True).start()
+
     def data(*rows):
         return b'DATA*' + b''.join(
             struct.pack('<i8f', row, *[value] * 8) for row, value in rows)
@@ -462,6 +463,7 @@ def test_beacon_bytes_become_an_event():
 
 
 class Discovering(Run):
+
     def __init__(self, **session):
         super().__init__(**session)
         self.session = XplaneUdpSession(NEEDS, rate=50.0, **session)

@@ -195,5 +195,6 @@ def _text(value: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
+
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -161,7 +161,7 @@ class UdpSocket:
 
     @property
     def local(self) -> tuple[str, int]:
-        """Return the local (address, port)."""
+        """Return the address and port at this end."""
         address, port = self._socket.getsockname()
         return str(address), int(port)
 

@@ -175,7 +175,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         """Refuse what Huginn cannot do."""
         if given.on_command_timeout == 'release':
             raise ValueError(
-                "parameter on_command_timeout: Huginn has nobody to give the controls back to; "
+                'parameter on_command_timeout: Huginn has nobody to give the controls back to; '
                 "choose 'neutral' or 'hold'")
 
     def open(self) -> None:
@@ -285,7 +285,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
     # Commands and services: these run in the executor.
 
     def _send(self, controls: Controls) -> None:
-        if not controls.flaps is controls.gear is controls.speedbrake is None:
+        if not (controls.flaps is controls.gear is controls.speedbrake is None):
             self._not_on_the_wire += 1
         self.link.call(partial(self.session.set_controls, **huginn.to_huginn(controls)))
 

@@ -211,7 +211,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         self.link.call(self.session.release)
 
     def _send_controls(self, controls: Controls) -> None:
-        if not controls.flaps is controls.speedbrake is None:
+        if not (controls.flaps is controls.speedbrake is None):
             self._without_axis += 1
         asked: list[simpit.Message | None] = [
             conversions.to_rotation(controls), conversions.to_throttle(controls)]

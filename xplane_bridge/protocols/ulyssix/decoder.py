@@ -80,7 +80,7 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
     if control & UNUSED_BITS:
         flags += (PacketFlag.RESERVED_BITS,)
     if packet_type != 0:
-        rest = bytes(view[payload + _TYPE_END : end])
+        rest = bytes(view[payload + _TYPE_END:end])
         return SkippedPacket(counter, control, names, packet_type, rest, flags)
 
     start = payload + _PAYLOAD_HEADER.size
@@ -129,7 +129,7 @@ def _read_names(view: memoryview) -> tuple[tuple[str, ...] | None, int]:
         raise ProtocolError(f'names: {len(view) - at} bytes left at offset {at}, need {length}')
     if length == 0:
         return None, at
-    return _split_names(bytes(view[at : at + length])), at + length
+    return _split_names(bytes(view[at:at + length])), at + length
 
 
 @lru_cache(maxsize=16)  # a publisher repeats the same names in each packet

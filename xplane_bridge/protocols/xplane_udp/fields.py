@@ -96,7 +96,7 @@ class WireMessage(Protocol):
 
     @property
     def tag(self) -> str:
-        """The four letters."""
+        """Return the four letters."""
         ...
 
 

@@ -345,4 +345,3 @@ class XpcPlugin:
             shown[:] = [point for n, point in enumerate(shown) if n not in found][:left]
         elif op == xpc.WaypointOp.CLEAR:
             shown.clear()
-
