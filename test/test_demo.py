@@ -83,7 +83,7 @@ def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, install_space):
     ) as demo:
         output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 130
-    assert output == 'interrupted; nothing was flown\n'
+    assert output == 'interrupted before the flight began\n'
 
 
 def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, install_space):

@@ -229,7 +229,7 @@ def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
     ros.observer.create_publisher(Imu, '/experiment/imu/data', 10)
     code, output = fly(tmp_path)
     assert code == 2
-    assert '1 more publish /experiment/imu/data' in output
+    assert '/experiment/imu/data has 1 more publisher, ' in output
 
 
 def test_the_recorder_is_rosbag2_where_all_of_it_is(monkeypatch):

@@ -108,8 +108,8 @@ def fly(
             code = PASSED
         except KeyboardInterrupt:
             flown = run is not None and run.flown > 0.0
-            print('interrupted; this is what was flown until here' if flown else
-                  'interrupted; nothing was flown', flush=True)
+            print('interrupted; the results up to here follow' if flown else
+                  'interrupted before the flight began', flush=True)
             code = INTERRUPTED
         except (ExperimentFailure, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
@@ -124,7 +124,7 @@ def fly(
                 _interruptible(True, by_sigterm=code != INTERRUPTED)
                 code = _report(scenario, settings, files, recording, namespace, title, run, code)
             except KeyboardInterrupt:
-                print('interrupted; the report is not complete', flush=True)
+                print('interrupted; the report is incomplete', flush=True)
                 code = INTERRUPTED
             _interruptible(False)
     return code
@@ -177,7 +177,7 @@ def _start(
             # Where stamps are simulated time the bridge publishes them, and the one clock.
             'publish_clock': False, **scenario.initial}))
     elif scenario.initial:
-        view.say(f'{host} begins where it is: initial is for a simulator of this package')
+        view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
     processes.start(peer.node, peers.ros_arguments(namespace, peers.bridge_parameters(
         peer, host, port, settings.speed, settings.simulated_time, settings.lockstep, data_port)))
     autopilot = processes.start('autopilot_node', peers.ros_arguments(
@@ -253,7 +253,7 @@ def _report(
     for line in _lines(figures, [step for _, step in steps], flight):
         print(f'  {line}')
     if files.recording:
-        print(f'  recorded {_recorded(files, flight)} in {files.recording}')
+        print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.picture:
         _draw(flight, files.picture, title, run.guidance.corners if run.guidance else ())
     if files.figures:
@@ -287,7 +287,7 @@ def _lines(
         unit, factor = verdict.UNITS[name]
         tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
     if tracking:
-        lines.append(f'error from the target, rms: {", ".join(tracking)}')
+        lines.append(f'tracking error, rms: {", ".join(tracking)}')
     if figures['activity']:
         lines.append('command travel: ' + ', '.join(
             f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()))
@@ -304,7 +304,7 @@ def _lines(
                 f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms')
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
-    return lines + ([', '.join(link)] if link else [])
+    return lines + ([f'link: {", ".join(link)}'] if link else [])
 
 
 def _recorded(files: Files, flight: analysis.Flight) -> str:

@@ -146,16 +146,16 @@ class Run:
                 continue
             missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
             raise ExperimentFailure(
-                f'nothing arrived on {missing} within {START_TIMEOUT:.0f} s; {self._why()}')
+                f'no message on {missing} within {START_TIMEOUT:.0f} s; {self._why()}')
         if not self._engage.wait_for_service(START_TIMEOUT):
             raise ExperimentFailure(
-                self._processes.failed() or 'the autopilot does not offer its service')
+                self._processes.failed() or 'the autopilot offers no service autopilot/engage')
         with self._monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
         self._wait_for_recorder(arrived)
         self._wait_for_listeners()
         self._check_alone()
-        self._view.say(f'telemetry arrives on {", ".join(arrived)}')
+        self._view.say(f'receiving telemetry on {", ".join(arrived)}')
 
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
@@ -166,20 +166,21 @@ class Run:
                     for info in self._node.get_subscriptions_info_by_topic(topic)),
                 START_TIMEOUT,
             ):
-                raise ExperimentFailure(f'the recorder does not listen to {topic}; {self._why()}')
+                raise ExperimentFailure(
+                    f'the recorder has not subscribed to {topic}; {self._why()}')
         # That it listens does not mean that it hears yet. Ours says when it does.
         heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
         if self._processes.runs('record') and not self._monitor.wait_for(
             lambda: heard <= set(self._processes.said('record')), START_TIMEOUT
         ):
-            raise ExperimentFailure(f'the recorder does not hear all of {", ".join(arrived)}')
+            raise ExperimentFailure(f'the recorder does not receive all of {", ".join(arrived)}')
 
     def _wait_for_listeners(self) -> None:
         """Wait until who listens to the experiment hears it, and who is asked answers."""
         for publisher in (self._controls, self._targets):
             topic, count = publisher.topic_name, publisher.get_subscription_count
             if not self._monitor.wait_for(count, START_TIMEOUT):
-                raise ExperimentFailure(f'nobody listens to {topic}; {self._why()}')
+                raise ExperimentFailure(f'no subscriber on {topic}; {self._why()}')
             self._monitor.wait_for(
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 _LONGEST_SILENCE)
@@ -194,8 +195,9 @@ class Run:
         others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
         if others > 0:
             raise ExperimentFailure(
-                f'{others} more publish {self._namespace}/imu/data, as another experiment does; '
-                'give this one a --namespace or a ROS_DOMAIN_ID of its own')
+                f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
+                'perhaps of another experiment; give this one its own --namespace or '
+                'ROS_DOMAIN_ID')
 
     def _why(self) -> str:
         """Return what is known about why nothing comes."""
@@ -276,7 +278,7 @@ class Run:
         while not monitor.wait_for(autopilot if self._engaged else vehicle, _REPEAT_AFTER):
             waited += _REPEAT_AFTER
             if waited >= _LONGEST_SILENCE or self._processes.failed():
-                raise ExperimentFailure(f'lockstep stands still; {self._why()}')
+                raise ExperimentFailure(f'lockstep has stalled; {self._why()}')
             # A second command for one state would be taken as one for the next.
             if command is not None and stamps['imu/data'] <= done:
                 self._controls.publish(command)
@@ -396,7 +398,7 @@ class Run:
         if on and not self._monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentFailure('the autopilot does not say its target')
+            raise ExperimentFailure('the autopilot does not report its target')
 
     def _set_target(self, values: dict[str, float]) -> None:
         message = AutopilotTarget()
@@ -410,7 +412,7 @@ class Run:
         if self._lockstep and not self._monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentFailure('the autopilot does not take its target')
+            raise ExperimentFailure('the autopilot does not accept its target')
 
     def _disturb(self, name: str, value: bool | Sequence[float]) -> None:
         """Set a live parameter of simulator_node."""
@@ -445,7 +447,7 @@ class Run:
             futures[-1].add_done_callback(lambda _: answered.set())
             if answered.wait(_ASK_AGAIN_AFTER):
                 return next(future.result() for future in futures if future.done())
-        raise ExperimentFailure(self._processes.failed() or f'{what} does not answer')
+        raise ExperimentFailure(self._processes.failed() or f'{what} does not respond')
 
     def _follow(self, now: float) -> None:
         """Send the heading that the route wants."""
@@ -453,19 +455,19 @@ class Run:
         assert route is not None
         east, north = self._monitor.last('east'), self._monitor.last('north')
         if math.isnan(east):
-            raise ExperimentFailure('the route needs odom, which this simulator does not give')
+            raise ExperimentFailure('the route needs odom, which this simulator does not provide')
         if self.guidance is None:
             self.guidance = Guidance(route, east, north)
         passed = len(self.guidance.passed)
-        self._phase = f'leg {passed + 1} of the route'
+        self._phase = f'route, leg {passed + 1}'
         heading = self.guidance.heading(now - self.begin, east, north)
         if self.guidance.done:
-            self._phase = 'the route is flown'
+            self._phase = 'route complete'
         if len(self.guidance.passed) > passed:
             _, across = self.guidance.passed[-1]
             self._view.say(
-                f'{self.flown:5.1f} s  waypoint {len(self.guidance.passed)}, {across:+.0f} m '
-                'beside the leg')
+                f'{self.flown:5.1f} s  waypoint {len(self.guidance.passed)}, cross-track '
+                f'{across:+.0f} m')
         if not abs(math.remainder(heading - self._heading, math.tau)) < _HEADING_STEP:
             self._heading = heading
             self._set_target({'heading': heading})

@@ -92,8 +92,10 @@ class Event:
             return 'wind of {:.0f} m/s east, {:.0f} m/s north, {:.0f} m/s up'.format(*self.value)
         if self.action == 'turbulence':
             return 'turbulence: {:.0f} m/s at 20 ft, severity {:.0f}'.format(*self.value)
+        if self.action == 'engage':
+            return f'{"engage" if self.value else "disengage"} the autopilot'
         name = self.action.replace('_', ' ')
-        return name if self.value else f'no longer: {name}'
+        return name if self.value else f'{name} ends'
 
 
 @dataclass(frozen=True, slots=True)

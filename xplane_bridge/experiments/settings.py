@@ -92,7 +92,7 @@ def check(settings: Settings, scenario: Scenario) -> None:
             f'{settings.sim} does not report its controls, so scenario {scenario.name} cannot be '
             f'judged by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
     if settings.lockstep and settings.speed != 1.0:
-        raise ScenarioError('lockstep is as fast as it can be: leave out speed')
+        raise ScenarioError('lockstep runs as fast as it can: leave out speed')
     if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):
         raise ScenarioError('in lockstep the simulator waits for what gets lost: leave out '
                             + ', '.join(name for name in _FAULTS if getattr(settings, name)))
@@ -106,7 +106,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default='', help='a real simulator, instead of one of ours')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
     parser.add_argument('--speed', type=float, default=1.0,
-                        help='simulated seconds per second (%(default)s)')
+                        help='real-time factor (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
                         help='a frame passes when its command has come: the same seed gives the '
                         'same flight, as fast as can be')

@@ -97,7 +97,7 @@ class SimulatorParameters(BaseParameters):
         60.0, 'Frames a simulated second: in each it moves, reads and answers.', minimum=20.0,
         maximum=1000.0)
     speed: float = parameter(
-        1.0, 'Simulated seconds a second; more than the machine can do gives as many as it can.',
+        1.0, 'Real-time factor; more than the machine can do gives as much as it can.',
         minimum=0.01, maximum=100.0)
     lockstep: bool = parameter(
         False, 'Let a frame pass only when its state was sent and elevator, aileron, rudder and '
