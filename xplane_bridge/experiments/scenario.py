@@ -93,7 +93,7 @@ class Event:
         if self.action == 'turbulence':
             return 'turbulence: {:.0f} m/s at 20 ft, severity {:.0f}'.format(*self.value)
         if self.action == 'engage':
-            return f'{"engage" if self.value else "disengage"} the autopilot'
+            return 'engage' if self.value else 'disengage'
         name = self.action.replace('_', ' ')
         return name if self.value else f'{name} ends'
 

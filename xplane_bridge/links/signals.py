@@ -45,8 +45,11 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
     def noted(number: int, _: object) -> None:
         nonlocal noticed
         noticed = True
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if finish else signal.SIG_DFL)
+        # With ``finish`` this stays: Python complains of a signal that it has noted but not yet
+        # handled when it is to be ignored.
+        if not finish:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def wait() -> None:
         with reader:
