@@ -30,6 +30,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
 
 from xplane_bridge.experiments.processes import executable_path
 
@@ -49,6 +50,7 @@ class Harness:
         self.changed = threading.Condition()
         self.messages = defaultdict(list)
         self.failures = []
+        self._clock = None
         self._executors = {}
         self._stack = []
 
@@ -64,6 +66,7 @@ class Harness:
         rclpy.shutdown(context=self.context)
         self._stack.clear()
         self._executors.clear()
+        self._clock = None
         del self.observer
         # A managed node's own services live as long as it, and nodes are full of cycles: the
         # next test would find them.
@@ -136,6 +139,20 @@ class Harness:
         publisher = self.observer.create_publisher(kind, topic, qos)
         self.wait_for(lambda: publisher.get_subscription_count() > 0, f'a subscriber of {topic}')
         return publisher
+
+    def tell_time(self, node, seconds):
+        """Publish on /clock until that is the node's ROS time."""
+        if self._clock is None:
+            self._clock = self.observer.create_publisher(Clock, '/clock', 1)
+        told = Clock()
+        told.clock.sec, told.clock.nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
+
+        def there():
+            # It is best effort, and the subscription may just be found.
+            self._clock.publish(told)
+            return node.get_clock().now().nanoseconds == round(seconds * 1e9)
+
+        self.wait_for(there, f'the time {seconds}')
 
     def wait_for(self, predicate, what, timeout=DEADLINE):
         """Wait until ``predicate()`` is true, looked at after each message; return its value."""

@@ -196,6 +196,14 @@ def test_a_node_that_is_not_active_hangs(flying):
     ros.next('/clock', 3)
 
 
+def test_time_goes_on_through_clean_up_and_configuration(flying):
+    ros = flying()
+    before = seconds(ros.next('/clock', 5))
+    for name in ('deactivate', 'cleanup', 'configure', 'activate'):
+        ros.run_in(ros.simulator, getattr(ros.simulator, f'trigger_{name}'))
+    assert seconds(ros.next('/clock', 3)) > before
+
+
 def test_two_clocks_are_told(flying):
     ros = flying(bridge={'stamp': 'simulator'})
     ros.next('/fix')

@@ -48,7 +48,6 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xpc_peer import paused, turning
 
 from xplane_bridge.msg import Datarefs, FlightControls
-from xplane_bridge.nodes.clock import SimulatorClock
 from xplane_bridge.nodes.vehicle import TransformPublisher
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
@@ -421,7 +420,7 @@ def test_the_clock_is_the_simulators_and_stamps_are_its(ros, x_plane):
     ros.subscribe(Clock, '/clock', 1000)
     ros.subscribe(NavSatFix, '/fix', 1000)
     ros.subscribe(Datarefs, '/datarefs', 1000)
-    node = ros.start(
+    ros.start(
         XpcNode, port=peer.port, stamp='simulator', use_sim_time=True,
         datarefs=['sim/time/total_running_time_sec'])
 
@@ -443,31 +442,11 @@ def test_the_clock_is_the_simulators_and_stamps_are_its(ros, x_plane):
     second, simulated_later = standing()
     assert second - first == pytest.approx(simulated_later - simulated, abs=1e-4)
     assert second - first > 0.2
-    # A restart begins at 0 again, and ROS time goes on from where it was.
-    peer.server.switch_off()
-    peer.server.switch_on()
-    ros.next('/clock', 20)
-    assert peer.world('total_running_time') < simulated_later + 5.0
     times = [seconds(message.clock) for message in ros.messages['/clock']]
-    assert times == sorted(times) and times[-1] > second
     assert times[before] == first
-    _, _, values = ros.diagnosed('telemetry', node=node)
-    assert values['clock resets'] == '1'
     for topic in ('/fix', '/datarefs'):
         stamps = {seconds(message.header.stamp) for message in ros.messages[topic]}
         assert len(stamps) > 3 and stamps <= set(times)
-
-
-def test_the_clock_neither_runs_back_nor_leaps_nor_goes_on_in_a_pause():
-    published = []
-    publisher = SimpleNamespace(publish=lambda message: published.append(seconds(message.clock)))
-    clock = SimulatorClock(SimpleNamespace(make_publisher=lambda kind, topic: publisher))
-    for time_s, in_pause in (
-            (100.0, False), (100.5, False), (101.0, True), (103.0, True), (103.5, False),
-            (None, False), (5.0, False), (6.0, False), (3600.0, False), (3600.25, False)):
-        clock.advance(time_s, in_pause)
-    assert published == [0.0, 0.5, 1.0, 1.0, 1.5, 1.5, 1.5, 2.5, 2.5, 2.75]
-    assert clock.resets == 2
 
 
 # Transforms.

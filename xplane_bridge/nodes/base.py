@@ -44,6 +44,7 @@ from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
 from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
+from xplane_bridge.nodes.stamps import Stamps
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -116,6 +117,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._begun = False
         self._warned: dict[str, float] = {}
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        self.stamps = Stamps(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._diagnostics_timer = self.create_timer(
@@ -402,11 +404,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             if total:
                 values = tuple((what, str(count)) for what, count in sorted(self.refused.items()))
                 lines.append(Status('refused', WARN, f'{total} commands refused', values))
+            if self.stamps.simulated:
+                lines.append(self._diagnose_ros_time())
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
         message = DiagnosticArray()
-        message.header.stamp = self.get_clock().now().to_msg()
+        # 0 under use_sim_time before the first /clock, of which the line about ROS time tells.
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(self.stamps.now_ns, 1_000_000_000)
         for line in lines:
             message.status.append(DiagnosticStatus(
                 level=line.level,
@@ -416,6 +422,16 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 values=[KeyValue(key=key, value=value) for key, value in line.values],
             ))
         self._diagnostics.publish(message)
+
+    def _diagnose_ros_time(self) -> Status:
+        now_ns = self.stamps.now_ns
+        return Status(
+            'ROS time', OK if now_ns else WARN,
+            'by /clock' if now_ns else
+            'use_sim_time is set, and no /clock has come: what is stamped by it is not published; '
+            'start what publishes /clock, or set use_sim_time: false',
+            (('ROS time, s', f'{now_ns / 1e9:.3f}'),
+             ('withheld for want of it', str(self.stamps.withheld))))
 
 
 def _say_refused(response: Any, error: ValueError) -> None:

@@ -16,41 +16,154 @@
 
 from __future__ import annotations
 
-from builtin_interfaces.msg import Time
+import time
+from typing import Any
+
 from rosgraph_msgs.msg import Clock
 
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.base import BridgeNode, OK, STALE, Status, WARN
 
-# A jump ahead of more than this is a restart or a reload, not time that was flown.
-_LONGEST_STEP = 10.0
+_SECOND = 1_000_000_000
+
+# What a pose of the same simulator time is later than another one. X-Plane says float32 seconds:
+# after the first eight they are further apart than this, so the next frame's time is never behind.
+_STEP_NS = 1_000
+
+# A step back of less than this is a reply that another one has overtaken, not a restart.
+_LATE_NS = 200_000_000
+
+# builtin_interfaces/Time ends there.
+_LAST_NS = (2**31 - 1) * _SECOND
+
+# How long diagnostics warn of a jump.
+_ANNOUNCED = 60.0
+
+_WITHOUT = 'stamp is simulator, and the simulator has not said its time'
+
+
+class SimulatorTime:
+    """
+    ROS time made of a simulator's own: that and an offset, 0 until the simulator restarts.
+
+    So a bridge that is restarted goes on near where it was, and a gap in the telemetry is as long
+    as what was flown in it. ROS time never goes back while this object lives, which is as long as
+    its node: not by deactivation, nor by clean-up and a new configuration. It stands still in a
+    pause, also if the simulator's time does not. A simulator that steps back has restarted: ROS
+    time goes on from where it was, and ``jumps``, ``jump_s`` (the size of the last one, seconds)
+    and ``jumped_ns`` (the ROS time at which) tell. A new flight is no jump: X-Plane's running time
+    goes on (dataref notes, 3.1 and 3.13).
+
+    Two poses of one vehicle never have the same stamp; one that is the same again may, though what
+    was commanded since then differs: in lockstep the simulator's time waits for that.
+    """
+
+    def __init__(self) -> None:
+        # 0 is: not known yet.
+        self.now_ns = 0
+        self.jumps = 0
+        self.jump_s = 0.0
+        self.jumped_ns = 0
+        self._simulator_ns: int | None = None
+        self._offset_ns = 0
+        self._paused = False
+        self._vehicles: dict[int, tuple[int, Any]] = {}
+
+    def stamp(
+        self, seconds: float | None, paused: bool, pose: Any, vehicle: int = 0
+    ) -> int | None:
+        """
+        Return the ROS time in ns of a vehicle's pose at a simulator's time; None is none yet.
+
+        ``seconds`` is None where this update does not say it; ``pose`` is compared with ==.
+        """
+        last = self._simulator_ns
+        if seconds is not None and 0.0 <= seconds * _SECOND < _LAST_NS:
+            now = round(seconds * _SECOND)
+        elif last is None:
+            return None
+        else:
+            now = last
+        if last is None or now > last:
+            # The first update of a pause ends with what was flown before it.
+            if last is not None and paused and self._paused:
+                self._offset_ns -= now - last
+            self._simulator_ns, self._paused = now, paused
+        elif now < last - _LATE_NS:
+            self.jumps += 1
+            self.jump_s = (now - last) / _SECOND
+            self.jumped_ns = self.now_ns
+            self._offset_ns = self.now_ns + _STEP_NS - now
+            self._simulator_ns, self._paused = now, paused
+        elif now == last:
+            self._paused = paused
+        # A stamp of 0 would mean "the latest" to tf2.
+        stamp = min(max(now + self._offset_ns, _STEP_NS), _LAST_NS)
+        before = self._vehicles.get(vehicle)
+        if before is not None and stamp <= before[0]:
+            stamp = before[0] if before[1] == pose else before[0] + _STEP_NS
+        self._vehicles[vehicle] = stamp, pose
+        self.now_ns = max(self.now_ns, stamp)
+        return stamp
 
 
 class SimulatorClock:
-    """
-    Accumulate the simulator's running time, and publish it on /clock.
+    """Stamp telemetry with the simulator's time, and publish that on /clock."""
 
-    It stands still in a pause, and a step back (a restart, a new flight) counts as nothing, so
-    that ROS time never runs backwards (dataref notes, 3.13).
-    """
-
-    def __init__(self, node: BridgeNode) -> None:
+    def __init__(self, node: BridgeNode[Any], simulated: SimulatorTime) -> None:
+        self._node = node
+        self._simulated = simulated
         self._publisher = node.make_publisher(Clock, '/clock')
-        self._last: float | None = None
-        self._paused = False
-        self.now_ns = 0
-        self.resets = 0
+        self._message = Clock()
+        self._jumps = simulated.jumps
+        self._jumped_at = float('-inf')
+        self._said = False
 
-    def advance(self, time: float | None, paused: bool) -> int:
-        """Take the simulator's time in seconds; publish and return the ROS time in ns."""
-        if time is not None:
-            # The first update of a pause ends with what was flown before it.
-            if self._last is not None and not (paused and self._paused):
-                step = time - self._last
-                if 0.0 <= step < _LONGEST_STEP:
-                    self.now_ns += round(step * 1e9)
-                else:
-                    self.resets += 1
-            self._last, self._paused = time, paused
-        seconds, nanoseconds = divmod(self.now_ns, 1_000_000_000)
-        self._publisher.publish(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
-        return self.now_ns
+    @property
+    def now_ns(self) -> int | None:
+        """Return the newest stamp; None is none yet."""
+        return self._simulated.now_ns or None
+
+    def stamp(
+        self, seconds: float | None, paused: bool, pose: Any, vehicle: int = 0,
+    ) -> int | None:
+        """Return the stamp of a vehicle's pose, after it went out on /clock; None is none yet."""
+        simulated = self._simulated
+        stamp = simulated.stamp(seconds, paused, pose, vehicle)
+        if stamp is None:
+            if not self._said:
+                self._said = True
+                self._node.get_logger().warning(f'{_WITHOUT}: nothing is published until it does')
+            return None
+        if simulated.jumps != self._jumps:
+            self._jumps = simulated.jumps
+            self._jumped_at = time.monotonic()
+            self._node.get_logger().warning(self._jump())
+        clock = self._message.clock
+        clock.sec, clock.nanosec = divmod(simulated.now_ns, _SECOND)
+        self._publisher.publish(self._message)
+        return stamp
+
+    def _jump(self) -> str:
+        simulated = self._simulated
+        return (
+            f"the simulator's time stepped back by {-simulated.jump_s:.3f} s, as after a restart; "
+            f'ROS time goes on from {simulated.jumped_ns / _SECOND:.3f} s')
+
+    def diagnose(self) -> Status:
+        """Return the state of /clock for diagnostics."""
+        simulated = self._simulated
+        if not self._node.active:
+            level, sentence = STALE, 'not active'
+        elif not simulated.now_ns:
+            level, sentence = WARN, f'{_WITHOUT}: nothing is published'
+        elif time.monotonic() - self._jumped_at < _ANNOUNCED:
+            level, sentence = WARN, self._jump()
+        else:
+            level, sentence = OK, "the simulator's time is published"
+        return Status('clock', level, sentence, (
+            ('ROS time, s', f'{simulated.now_ns / _SECOND:.3f}'),
+            ('jumps', str(simulated.jumps)),
+            *((('last jump, s', f'{simulated.jump_s:.3f}'),
+               ('last jump at ROS time, s', f'{simulated.jumped_ns / _SECOND:.3f}'))
+              if simulated.jumps else ()),
+        ))

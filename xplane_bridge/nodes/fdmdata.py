@@ -342,6 +342,11 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         if not huginn.is_sound(sample.replies):
             self._unsound += 1
             return
+        stamp = self.stamps.received(stamp_ns)
+        if stamp is None:
+            self._last_update = time.monotonic()
+            return
+        stamp_ns = stamp
         if sample.name == 'magnetometer':
             self._publish_magnetic_field(sample.replies[Command.MAGNETOMETER], stamp_ns)
             return

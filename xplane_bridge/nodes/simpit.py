@@ -168,7 +168,9 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         if isinstance(event, Telemetry):
             if self.active:
                 profile = self.session.profile
-                self._telemetry.publish(event, profile.name if profile else '', stamp_ns)
+                self._telemetry.publish(
+                    event, profile.name if profile else '', stamp_ns,
+                    self.stamps.received(stamp_ns))
                 self._last_update = time.monotonic()
         elif isinstance(event, EchoDone):
             self._commands.finish(event)

@@ -345,6 +345,7 @@ class SimpitTelemetry:
         self._controls = dict.fromkeys(('elevator', 'aileron', 'rudder', 'throttle'), math.nan)
         self._axes = dict.fromkeys(('x', 'y', 'z', 'wheel_steer', 'wheel_throttle'), math.nan)
         self._silence = ActionSilence()
+        self._held: dict[int, Telemetry] = {}
 
     def offer(self, names: Iterable[str | int], profiles: Iterable[Profile]) -> None:
         """Make the publishers for these channels, as far as these profiles have them."""
@@ -360,13 +361,33 @@ class SimpitTelemetry:
                 if row.message is simpit.AdvancedActionStatus:
                     self._output(_ADVANCED[row.name.startswith('advanced_custom')])
 
-    def publish(self, event: Telemetry, profile: str, stamp_ns: int) -> None:
-        """Publish one packet as what it means, and raw."""
+    def publish(
+        self, event: Telemetry, profile: str, received_ns: int, stamp_ns: int | None
+    ) -> None:
+        """
+        Publish one packet as what it means, and raw.
+
+        While there is no ``stamp_ns`` the last packet of each channel waits for one: much is sent
+        only when it changes.
+        """
+        if stamp_ns is None:
+            self._held[event.packet.channel] = event
+            return
+        if self._held:
+            self._held.pop(event.packet.channel, None)
+            held, self._held = self._held, {}
+            for earlier in held.values():
+                self._publish_packet(earlier, profile, received_ns, stamp_ns)
+        self._publish_packet(event, profile, received_ns, stamp_ns)
+
+    def _publish_packet(
+        self, event: Telemetry, profile: str, received_ns: int, stamp_ns: int
+    ) -> None:
         message = event.message
         if message is not None:
             self._publish_meaning(message, stamp_ns)
         if profile == 'v1':
-            self._listen_for_silence(message, stamp_ns)
+            self._listen_for_silence(message, received_ns, stamp_ns)
         publisher, out = self._packets
         _stamp(out, stamp_ns)
         out.channel = event.packet.channel
@@ -412,8 +433,10 @@ class SimpitTelemetry:
         _stamp(out, stamp_ns)
         publisher.publish(out)
 
-    def _listen_for_silence(self, message: Message | None, stamp_ns: int) -> None:
-        now = stamp_ns * _NS
+    def _listen_for_silence(
+        self, message: Message | None, received_ns: int, stamp_ns: int
+    ) -> None:
+        now = received_ns * _NS
         if isinstance(message, simpit.ActionStatus):
             self._silence.heard_status(now)
         elif self._silence.heard_other(now):

@@ -168,6 +168,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         super().__init__('simulator_node', SimulatorParameters, **options)
         self._standard: Any = None
         self._standard_is_missing = False
+        # Simulated time of earlier configurations: /clock shall not run backwards.
+        self._elapsed = 0.0
 
     # Lifecycle.
 
@@ -210,6 +212,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def close(self) -> None:
         """End the simulation and close its ports."""
+        if self.server.error is None:
+            self._elapsed = self._time()
         self.server.stop()
 
     def changed(self, given: SimulatorParameters) -> None:
@@ -269,6 +273,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             heading_deg=given.heading_deg, airspeed_kt=given.airspeed / KNOT,
             parked=given.parked), seed=given.seed))
         _disturb(world, given)
+        world.total_running_time = self._elapsed
         return world
 
     def _cut(self, on: bool) -> None:

@@ -252,7 +252,11 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
 
     def _on_event(self, event: Event, stamp_ns: int) -> None:
         if isinstance(event, PacketReceived):
-            self._publish(event, self.session.timeline.place(event.packet, stamp_ns))
+            # The publisher's clock is compared with the kernel's, whatever ROS time is.
+            placed = self.session.timeline.place(event.packet, stamp_ns)
+            stamp = self.stamps.received(placed.first_ns)
+            if stamp is not None:
+                self._publish(event, placed, stamp - placed.first_ns)
             self._last_packet = time.monotonic()
         elif isinstance(event, NamesChanged):
             self._unannounced = event.names
@@ -272,10 +276,11 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
 
-    def _publish(self, event: PacketReceived, placed: Placed) -> None:
+    def _publish(self, event: PacketReceived, placed: Placed, shift_ns: int) -> None:
+        """Publish a packet; stamps are ``shift_ns``, which use_sim_time makes, from its times."""
         packet, message = event.packet, self._packet
         stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(placed.first_ns, 1_000_000_000)
+        stamp.sec, stamp.nanosec = divmod(placed.first_ns + shift_ns, 1_000_000_000)
         if self._unannounced:
             announcement = UlyssixParameters(names=list(self._unannounced))
             announcement.header.stamp = stamp
@@ -293,10 +298,11 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             for topic in topics:
                 end = int(ends[topic.index])
                 self._publish_samples(
-                    topic, end - int(packet.counts[topic.index]), end, event, placed)
+                    topic, end - int(packet.counts[topic.index]), end, event, placed, shift_ns)
 
     def _publish_samples(
-        self, topic: _SampleTopic, begin: int, end: int, event: PacketReceived, placed: Placed
+        self, topic: _SampleTopic, begin: int, end: int, event: PacketReceived, placed: Placed,
+        shift_ns: int,
     ) -> None:
         step = self.parameters.decimation
         # The step may have become smaller than what was left of the last one.
@@ -312,7 +318,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             times = placed.times[chosen]
             first_ns, message.times = int(times[0]), _array('q', times)
         stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(first_ns, 1_000_000_000)
+        # Not 0 or less, where samples are older than the beginning of ROS time.
+        stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
         _fill_values(message, event.packet, values)
         topic.publisher.publish(message)
 

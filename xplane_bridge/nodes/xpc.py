@@ -30,7 +30,7 @@ from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
-from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
@@ -129,6 +129,7 @@ class XpcNode(BridgeNode[XpcParameters]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('xpc_node', XpcParameters, **options)
+        self._simulator_time = SimulatorTime()
 
     # Lifecycle.
 
@@ -173,7 +174,8 @@ class XpcNode(BridgeNode[XpcParameters]):
             self.vehicles[number] = VehiclePublisher(
                 self, given, prefix, undulation, TOPICS if number == 0 else _OTHER_TOPICS)
             self.gates[number] = self._make_gate(number, prefix)
-        self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
+        self._simulator_clock = (
+            SimulatorClock(self, self._simulator_time) if given.stamp == 'simulator' else None)
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._commands = XpcCommands(
             self, self.session, self.link, undulation, self.last_state, self.local_origin)
@@ -270,14 +272,13 @@ class XpcNode(BridgeNode[XpcParameters]):
             self._incomplete += 1
             return
         clock = self._simulator_clock
-        if clock is not None:
-            if event.aircraft == self.parameters.aircraft[0]:
-                clock.advance(*xplane.running_time(event.values))
-            stamp_ns = clock.now_ns
+        attitude = (reply.heading, reply.pitch, reply.roll)
+        stamp = self.stamps.received(stamp_ns) if clock is None else clock.stamp(
+            *xplane.running_time(event.values), (position, attitude), event.aircraft)
         vehicle = self.vehicles[event.aircraft]
         # To compute the state takes about as long as to publish: fix, the first, need not wait.
-        vehicle.publish_fix(*position, stamp_ns)
-        attitude = (reply.heading, reply.pitch, reply.roll)
+        if stamp is not None:
+            vehicle.publish_fix(*position, stamp)
         if event.aircraft == 0:
             state = xplane.own_state(
                 position, attitude, event.values,
@@ -285,16 +286,17 @@ class XpcNode(BridgeNode[XpcParameters]):
         else:
             state = xplane.other_state(event.aircraft, position, attitude, event.values)
         self._last[event.aircraft] = state, event
-        vehicle.publish(state, stamp_ns, ALL_BUT_FIX)
+        if stamp is not None:
+            vehicle.publish(state, stamp, ALL_BUT_FIX)
         self._last_update = time.monotonic()
 
     def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
+        clock = self._simulator_clock
+        stamp = self.stamps.received(stamp_ns) if clock is None else clock.now_ns
+        if stamp is None:
+            return
         message = Datarefs()
-        if self._simulator_clock is not None:
-            stamp_ns = self._simulator_clock.now_ns
-        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        message.header.stamp.sec = seconds
-        message.header.stamp.nanosec = nanoseconds
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
         message.names = list(event.names)
         message.sizes = array('I', map(len, event.values))
         message.values = array('f', [value for row in event.values for value in row])
@@ -376,8 +378,6 @@ class XpcNode(BridgeNode[XpcParameters]):
                       for number, rate in rates.items()),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('not finite, dropped', str(self._incomplete)),
-                    *((('clock resets', str(self._simulator_clock.resets)),)
-                      if self._simulator_clock is not None else ()),
                     ('g loads against acceleration, m/s^2',
                      self._force_difference()),
                 ),
@@ -392,6 +392,7 @@ class XpcNode(BridgeNode[XpcParameters]):
                     for number, gate in self.gates.items()
                 ) + (('merged, budget used up', str(statistics.held_back)),),
             ),
+            *(() if self._simulator_clock is None else (self._simulator_clock.diagnose(),)),
         )
 
 

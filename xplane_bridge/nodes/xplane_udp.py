@@ -32,7 +32,7 @@ from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
-from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import (
@@ -69,6 +69,9 @@ _FRESH = 1.0
 
 # These have Macs with the other byte order, and no byte in what is sent that names the order.
 _WITHOUT_PLATFORM = (7, 8, 9)
+
+# Its row of times has no total time.
+_WITHOUT_TIME = 7
 
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
@@ -151,6 +154,9 @@ class XplaneUdpParameters(VehicleParameters):
             if any(self.datarefs):
                 raise ValueError(
                     f'parameter datarefs: X-Plane {self.version} sends rows only; see data_rows')
+            if self.stamp == 'simulator' and self.number == _WITHOUT_TIME:
+                raise ValueError(
+                    f'parameter stamp: X-Plane {self.version} does not say its time; give receive')
 
     @property
     def number(self) -> int | None:
@@ -182,6 +188,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('xplane_udp_node', XplaneUdpParameters, **options)
+        self._simulator_time = SimulatorTime()
 
     # Lifecycle.
 
@@ -215,7 +222,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self.vehicle = VehiclePublisher(self, given, '', undulation)
         self.gate = CommandGate(
             self, self._send_controls, lambda: self.link.call(self.session.release))
-        self._simulator_clock = SimulatorClock(self) if given.stamp == 'simulator' else None
+        self._simulator_clock = (
+            SimulatorClock(self, self._simulator_time) if given.stamp == 'simulator' else None)
         self._datarefs_publisher = self.make_publisher(Datarefs, 'datarefs')
         self._rows_publisher = self.make_publisher(DataRows, 'data_rows')
         self._commands = XplaneUdpCommands(
@@ -439,22 +447,28 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if state is None:
             self._incomplete += 1
             return
-        if self._simulator_clock is not None:
-            stamp_ns = self._simulator_clock.advance(state.time, state.paused)
+        clock = self._simulator_clock
+        stamp = self.stamps.received(stamp_ns) if clock is None else clock.stamp(
+            state.time, state.paused, (
+                state.latitude_deg, state.longitude_deg, state.altitude_msl, state.orientation))
         self._last_state = state
-        self.vehicle.publish(state, stamp_ns)
+        if stamp is not None:
+            self.vehicle.publish(state, stamp)
         self._last_update = time.monotonic()
 
-    def _stamped(self, message: Any, stamp_ns: int) -> Any:
-        if self._simulator_clock is not None:
-            stamp_ns = self._simulator_clock.now_ns
-        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        message.header.stamp.sec = seconds
-        message.header.stamp.nanosec = nanoseconds
-        return message
+    def _stamp(self, message: Any, stamp_ns: int) -> bool:
+        """Stamp what is not telemetry; tell whether there is a time."""
+        clock = self._simulator_clock
+        stamp = self.stamps.received(stamp_ns) if clock is None else clock.now_ns
+        if stamp is None:
+            return False
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        return True
 
     def _publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
-        message = self._stamped(Datarefs(), stamp_ns)
+        message = Datarefs()
+        if not self._stamp(message, stamp_ns):
+            return
         message.names = list(event.names)
         if None in event.values:
             message.sizes = array('I', [value is not None for value in event.values])
@@ -465,7 +479,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._datarefs_publisher.publish(message)
 
     def _publish_rows(self, segments: Sequence[Segment], stamp_ns: int) -> None:
-        message = self._stamped(DataRows(), stamp_ns)
+        message = DataRows()
+        if not self._stamp(message, stamp_ns):
+            return
         values = array('f')
         for segment in segments:
             if None in segment.values:
@@ -549,6 +565,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('merged, faster than pacing', str(statistics.held_back)),
                 ),
             ),
+            *(() if self._simulator_clock is None else (self._simulator_clock.diagnose(),)),
         )
 
 

@@ -1,0 +1,69 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a message is stamped with: the time of reception, in wall time or in ROS time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.clock import JumpThreshold
+
+
+class Stamps:
+    """
+    The times of reception of one node, as its messages say them.
+
+    Without ``use_sim_time`` that is the kernel's, in wall time. With it, it is the node's ROS
+    time when the datagram is handled; until the first /clock there is none, and then nothing is
+    published: 0 would be a time that tf2 believes, and wall time is 57 years away.
+
+    Any thread may ask. rclpy's clock is a number that only /clock writes, in the executor; whether
+    it is followed is noted when that changes, for to ask costs as much as a whole message.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._clock = node.get_clock()
+        self._logger = node.get_logger()
+        self._said = False
+        self.withheld = 0
+        # Whether the node follows /clock, which may change at any time.
+        self.simulated = bool(self._clock.ros_time_is_active)
+        self._jumps = self._clock.create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=None, on_clock_change=True),
+            post_callback=self._changed)
+
+    def _changed(self, _: Any) -> None:
+        self.simulated = bool(self._clock.ros_time_is_active)
+
+    @property
+    def now_ns(self) -> int:
+        """Return the node's ROS time; 0 is none yet."""
+        return int(self._clock.now().nanoseconds)
+
+    def received(self, kernel_ns: int) -> int | None:
+        """Return the stamp of what the kernel received at that time; None is none yet."""
+        if not self.simulated:
+            return kernel_ns
+        now_ns = self.now_ns
+        # The parameter may have changed in between: then this would be wall time.
+        if now_ns and self.simulated:
+            self._said = False
+            return now_ns
+        self.withheld += 1
+        if not self._said:
+            self._said = True
+            self._logger.warning(
+                'use_sim_time is set, and no /clock has come: nothing is published until it does')
+        return None
