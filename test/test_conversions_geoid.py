@@ -12,12 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Undulation: a constant, a grid file written by hand, or nothing, each of them said."""
+"""Undulation: a constant, a grid file written by hand, or the own grid, each of them said."""
 
-from math import isnan, nan
+from math import inf, isnan, nan
+from pathlib import Path
 import struct
+import subprocess
 import sys
 
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
 import pytest
 
 from xplane_bridge.conversions import geoid
@@ -54,7 +59,6 @@ def test_ellipsoid_is_msl_plus_undulation():
 
 def test_constant_is_the_same_everywhere_and_says_so():
     undulation = geoid.undulation_source(constant=-32.5)
-    assert undulation.known
     assert undulation.height_m(37.0, -122.0) == -32.5
     assert undulation.height_m(-80.0, 12.0) == -32.5
     assert '-32.5 m' in undulation.description
@@ -70,12 +74,18 @@ def test_impossible_constant_is_refused(constant):
         geoid.undulation_source(constant=constant)
 
 
-def test_without_pyproj_altitude_stays_msl_and_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, 'pyproj', None)
-    undulation = geoid.undulation_source()
-    assert not undulation.known
+def test_who_wants_sea_level_gives_0(monkeypatch):
+    undulation = geoid.undulation_source(constant=0.0)
     assert undulation.height_m(47.0, 8.0) == 0.0
     assert 'above mean sea level' in undulation.description
+
+
+def test_without_pyproj_the_own_grid_is_used_and_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pyproj', None)
+    undulation = geoid.undulation_source()
+    # Zurich, by the full grid.
+    assert undulation.height_m(47.4, 8.5) == pytest.approx(47.40, abs=0.8)
+    assert 'EGM96 grid of this package' in undulation.description
 
 
 def test_named_grid_without_pyproj_is_refused(monkeypatch):
@@ -84,17 +94,16 @@ def test_named_grid_without_pyproj_is_refused(monkeypatch):
         geoid.undulation_source(grid='egm96_15.gtx')
 
 
-def test_without_an_installed_grid_altitude_stays_msl_and_says_so(monkeypatch):
+def test_without_an_installed_grid_the_own_is_used_and_said(monkeypatch):
     pytest.importorskip('pyproj')
     monkeypatch.setattr(geoid, '_INSTALLED_GRIDS', ('not_installed_anywhere.gtx',))
-    assert not geoid.undulation_source().known
+    assert 'of this package' in geoid.undulation_source().description
 
 
 def test_installed_grid_is_found(monkeypatch, grid):
     pytest.importorskip('pyproj')
     monkeypatch.setattr(geoid, '_INSTALLED_GRIDS', ('not_installed_anywhere.gtx', grid))
     undulation = geoid.undulation_source()
-    assert undulation.known
     assert undulation.height_m(40.0, 12.0) == pytest.approx(41.0)
     assert grid in undulation.description
 
@@ -149,3 +158,79 @@ def test_grid_is_asked_again_only_after_moving():
     assert undulation.height_m(47.001, 8.0) == 47.001          # 100 m on
     assert undulation.height_m(47.001, 8.001) == 47.001
     assert asked == [(47.0, 8.0), (47.001, 8.0), (47.001, 8.001)]
+
+
+# The grid of the package.
+
+FULL = Path('/usr/share/proj/egm96_15.gtx')
+
+
+# The six points, and what it should say there, that NGA gives with its program for EGM96; and the
+# lowest and the highest place of the geoid, and the poles.
+@pytest.mark.parametrize(('latitude', 'longitude', 'undulation'), [
+    (38.6281550, 269.7791550, -31.628),
+    (-14.6212170, 305.0211140, -2.969),
+    (46.8743190, 102.4487290, -43.575),
+    (-23.6174460, 133.8747120, 15.871),
+    (38.6254730, 359.9995000, 50.066),
+    (-0.4667440, 0.0023000, 17.329),
+    (4.75, 78.75, -106.99),
+    (-8.25, 147.25, 85.39),
+    (90.0, 0.0, 13.61),
+    (-90.0, 0.0, -29.53),
+])
+def test_the_packaged_grid_says_what_is_known_of_egm96(latitude, longitude, undulation):
+    grid = geoid.packaged_grid()
+    assert grid.height_m(latitude, longitude) == pytest.approx(undulation, abs=0.15)
+    for turn in (-360.0, 360.0):
+        assert grid.height_m(latitude, longitude + turn) == pytest.approx(
+            grid.height_m(latitude, longitude), abs=1e-6)
+
+
+def test_the_packaged_grid_is_within_its_greatest_error_of_the_full_one():
+    if not FULL.exists():
+        pytest.skip(f'{FULL} is not there (Debian: proj-data)')
+    full = geoid.read_gtx(FULL)
+    grid = geoid.packaged_grid()
+    greatest, rms = geoid.errors(grid, full)
+    assert greatest < 0.725
+    assert rms < 0.046
+    # What is looked up is what was compared.
+    samples = grid.samples(2)
+    for row, column in ((0, 0), (1, 1439), (361, 719), (517, 3), (720, 700)):
+        assert grid.height_m(-90.0 + row / 4, -180.0 + column / 4) == pytest.approx(
+            samples[row, column], abs=1e-9)
+
+
+def test_the_packaged_grid_is_smooth_over_the_poles_and_the_date_line():
+    grid = geoid.packaged_grid()
+    for latitude in (-90.0, 90.0):
+        around = [grid.height_m(latitude, longitude) for longitude in range(0, 360, 7)]
+        assert np.ptp(around) < 1e-9
+        # Over the pole and down the other side: 100 m, in which it rises by a few millimetres.
+        near = latitude * (1.0 - 5e-6)
+        assert grid.height_m(near, 30.0) == pytest.approx(grid.height_m(near, -150.0), abs=0.01)
+    for latitude in (-60.3, 0.0, 47.1):
+        assert grid.height_m(latitude, 179.99999) == pytest.approx(
+            grid.height_m(latitude, -179.99999), abs=1e-3)
+    # And from cell to cell.
+    assert grid.height_m(47.0 - 1e-9, 8.5 - 1e-9) == pytest.approx(
+        grid.height_m(47.0, 8.5), abs=1e-6)
+
+
+@given(st.floats(-90.0, 90.0), st.floats(-720.0, 720.0))
+def test_the_packaged_grid_has_a_value_everywhere_on_earth(latitude, longitude):
+    assert -107.5 < geoid.packaged_grid().height_m(latitude, longitude) < 86.0
+
+
+@pytest.mark.parametrize('place', [(nan, 0.0), (0.0, nan), (0.0, inf), (90.1, 0.0), (-inf, 0.0)])
+def test_there_is_no_geoid_beyond_the_earth(place):
+    assert isnan(geoid.packaged_grid().height_m(*place))
+
+
+def test_a_plain_checkout_has_the_grid():
+    found = subprocess.run(
+        [sys.executable, '-c', 'from xplane_bridge.conversions import geoid; '
+         'print(geoid.packaged_grid().height_m(47.4, 8.5))'],
+        cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    assert float(found.stdout) == pytest.approx(47.4, abs=0.8)

@@ -31,7 +31,7 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool
 
 from harness import process
-from xplane_bridge.experiments import analysis, experiment
+from xplane_bridge.experiments import analysis, experiment, peers
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import parse
@@ -249,6 +249,15 @@ def test_a_recording_that_is_none_is_said(tmp_path):
     (tmp_path / 'bad.mcap').write_bytes(b'nothing')
     with pytest.raises(ValueError, match='not read as a recording'):
         analysis.load(tmp_path / 'bad.mcap')
+
+
+def test_altitudes_of_a_scenario_are_those_of_fix_from_the_beginning():
+    # 47.40 m is the undulation at the home airfield, 17.33 m that at the other place, by EGM96.
+    assert peers.simulated_start({'altitude': 1500.0})['altitude'] == pytest.approx(
+        1500.0 - 47.40, abs=0.8)
+    given = {'altitude': 100.0, 'latitude_deg': -0.466744, 'longitude_deg': 0.0023}
+    assert peers.simulated_start(given) == given | {'altitude': pytest.approx(82.67, abs=0.8)}
+    assert peers.simulated_start({'parked': True}) == {'parked': True}
 
 
 def test_parameters_of_the_bridge():

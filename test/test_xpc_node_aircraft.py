@@ -68,7 +68,8 @@ def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
              'odom': Odometry, 'controls': FlightControls}
     for topic, kind in kinds.items():
         ros.subscribe(kind, f'/aircraft_1/{topic}')
-    ros.start(XpcNode, port=peer.port, aircraft=[0, 1, 7], velocity_stddev=0.5)
+    ros.start(
+        XpcNode, port=peer.port, aircraft=[0, 1, 7], velocity_stddev=0.5, undulation=0.0)
     said = {topic: ros.next(f'/aircraft_1/{topic}') for topic in kinds}
     fix = said['fix']
     assert (fix.latitude, fix.longitude, fix.altitude) == pytest.approx((47.3, 8.9, 2000.0))

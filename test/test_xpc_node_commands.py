@@ -23,6 +23,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from masked import masked
+from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.msg import (
@@ -141,6 +142,22 @@ def test_the_joystick_is_overridden_from_the_first_command_if_asked(ros, peer):
 
 
 # Pose.
+
+def test_altitudes_are_above_the_ellipsoid_without_further_settings(ros, peer):
+    ros.subscribe(NavSatFix, '/fix')
+    node = ros.start(XpcNode, port=peer.port)
+    answering(ros, node)
+    ros.publisher(AircraftPose, '/command/pose').publish(
+        pose(latitude=47.4, longitude=8.5, altitude=2000.0))
+    near(ros, lambda: peer.jsbsim('position/lat-geod-deg'), 47.4, 'latitude', abs=1e-7)
+    peer.pause()
+    fix = ros.next('/fix', 5)
+    # The geoid at Zurich by EGM96's full grid, and how far from that the packaged one may be.
+    above_sea = fix.altitude - peer.jsbsim('position/h-sl-meters')
+    assert above_sea == pytest.approx(47.40, abs=0.8)
+    # Altitude in is altitude out: what was flown until the pause is less than a few metres.
+    assert fix.altitude == pytest.approx(2000.0, abs=20.0)
+
 
 def test_a_pose_is_taken_with_all_its_values(ros, peer):
     node = ros.start(XpcNode, port=peer.port, undulation=47.0)
@@ -443,7 +460,7 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
 
 
 def test_place_and_probe_does_both(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = ros.start(XpcNode, port=peer.port, undulation=0.0)
     answering(ros, node)
     response = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
         pose=pose(latitude=47.75, longitude=8.75, altitude=3000.0, true_heading=1.0)))

@@ -373,7 +373,7 @@ def test_the_parts_of_an_update_are_of_one_frame_and_no_frame_comes_twice(ros, x
     peer = x_plane(Numbered)
     ros.subscribe(NavSatFix, '/fix', 1000)
     ros.subscribe(FlightControls, '/controls', 1000)
-    ros.start(XpcNode, port=peer.port, rate=rate)
+    ros.start(XpcNode, port=peer.port, rate=rate, undulation=0.0)
     ros.next('/controls', 60 if rate == 0.0 else 30)
     altitudes = {stamp_of(m): m.altitude for m in ros.messages['/fix']}
     rudders = {stamp_of(m): m.rudder for m in ros.messages['/controls']}

@@ -59,7 +59,8 @@ def test_a_capture_gives_the_positions_that_were_flown(ros, tmp_path):
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*loop.datagrams))
     ros.subscribe(NavSatFix, '/fix', 500)
-    node = ros.start(XpcNode, activate=False, capture_file=str(path), capture_speed=0.0)
+    node = ros.start(
+        XpcNode, activate=False, capture_file=str(path), capture_speed=0.0, undulation=0.0)
     # The graph knows of the subscriber before the publisher does.
     (fix,) = (publisher for publisher in node.publishers if publisher.topic_name == '/fix')
     ros.wait_for(lambda: fix.get_subscription_count() == 1, 'the subscriber')

@@ -175,7 +175,7 @@ def _start(
             'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
             'delay': settings.delay, 'jitter': settings.jitter,
             # Where stamps are simulated time the bridge publishes them, and the one clock.
-            'publish_clock': False, **scenario.initial}))
+            'publish_clock': False, **peers.simulated_start(scenario.initial)}))
     elif scenario.initial:
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
     processes.start(peer.node, peers.ros_arguments(namespace, peers.bridge_parameters(

@@ -22,6 +22,9 @@ import json
 import socket
 from typing import Any
 
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.simulators import terrain
+
 # Updates a simulated second.
 RATE = 50.0
 _BUDGET = 240.0
@@ -85,6 +88,22 @@ def bridge_parameters(
         given['max_datagrams_per_second'] = 100000.0 if lockstep else max(_BUDGET, _BUDGET * speed)
     else:
         given |= {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
+    return given
+
+
+
+def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return where a flight begins as simulator_node takes it: its altitude is above mean sea level.
+
+    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may be that of
+    the beginning.
+    """
+    given = dict(initial)
+    if 'altitude' in given:
+        given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
+            given.get('latitude_deg', terrain.HOME_LAT_DEG),
+            given.get('longitude_deg', terrain.HOME_LON_DEG)))
     return given
 
 

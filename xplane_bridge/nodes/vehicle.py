@@ -104,7 +104,8 @@ class VehicleParameters(CommandParameters, CaptureParameters):
         'ellipsoid in metres. Empty: the first fix.')
     undulation: float = parameter(
         math.nan, 'Height of mean sea level above the WGS-84 ellipsoid in metres, added to the '
-        'altitude in fix. NaN: from geoid_grid, an installed grid, or else 0, which is said.')
+        'altitude in fix. NaN: from geoid_grid, a grid that pyproj finds, or else the own EGM96 '
+        'grid. 0: altitudes are above mean sea level.')
     geoid_grid: str = parameter('', 'File of a geoid grid that pyproj reads, for the undulation.')
     position_stddev: float = parameter(
         0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown. Of this and '
