@@ -159,8 +159,8 @@ class Recorder:
             f'{sum(topic.messages for topic in topics)} messages of {len(topics)} topics, '
             f'{sum(topic.lost for topic in topics)} lost, '
             f'{sum(topic.numbers.before for topic in topics)} published before discovery')
-        unknown = sum(not topic.numbers.known for topic in topics)
-        return text + (f' (not known of {unknown} topics)' if unknown else '')
+        unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
+        return text + (f' (not known for {", ".join(unknown)})' if unknown else '')
 
     def _wants(self, topic: str) -> bool:
         if self._wanted:
