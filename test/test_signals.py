@@ -45,7 +45,7 @@ def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, a
             time.sleep(milliseconds * 1e-3)
             output = None
             while output is None:
-                # Python swallows one that comes in the millisecond before it opens its script.
+                # Where env cannot keep it back, Python may swallow it just before its script runs.
                 child.send_signal(signal.SIGINT)
                 with suppress(subprocess.TimeoutExpired):
                     output, _ = child.communicate(timeout=1.0)
