@@ -335,13 +335,17 @@ def _write(path: str, figures: dict[str, Any]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
-    parser = argparse.ArgumentParser(prog='experiment', description=__doc__)
-    parser.add_argument('--scenario', default='steps', help='name or file (%(default)s)')
+    parser = argparse.ArgumentParser(
+        prog='experiment', description='Fly a scenario on a simulator, record it, and judge it.')
+    parser.add_argument('--scenario', default='steps',
+                        help='name or file of the scenario (%(default)s)')
     settings_module.add_options(parser)
     parser.add_argument('--output', default='', metavar='PREFIX',
-                        help='of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
-    parser.add_argument('--no-record', action='store_true', help='do not keep the recording')
-    parser.add_argument('--namespace', default='/experiment', help='(%(default)s)')
+                        help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
+    parser.add_argument('--no-record', action='store_true',
+                        help='delete the recording after the report')
+    parser.add_argument('--namespace', default='/experiment',
+                        help='namespace of the vehicle (%(default)s)')
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     namespace = f'/{arguments.namespace.strip("/")}'

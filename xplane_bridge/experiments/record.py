@@ -286,10 +286,11 @@ class Recorder:
 def main(argv: Sequence[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM; return the process's exit code."""
     parser = argparse.ArgumentParser(
-        prog='record', description='Record ROS topics to an MCAP file.')
+        prog='record', description='Record topics to an MCAP file that ros2 bag can play.')
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
-    parser.add_argument('topics', nargs='*', help='topics to record; all of the namespace if none')
+    parser.add_argument('topics', nargs='*',
+                        help='topics to record; by default all of the namespace')
     argv = sys.argv[1:] if argv is None else argv
     arguments = parser.parse_args(without_ros_arguments(argv))
     rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)

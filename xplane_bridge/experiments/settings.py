@@ -103,20 +103,22 @@ def add_options(parser: ArgumentParser) -> None:
     default = Settings()
     parser.add_argument('--sim', default=default.sim, metavar='SIM',
                         help=f'{", ".join(PEERS)} (%(default)s)')
-    parser.add_argument('--host', default='', help='a real simulator, instead of one of ours')
+    parser.add_argument('--host', default='',
+                        help='address of a real simulator, in place of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
     parser.add_argument('--speed', type=float, default=1.0,
                         help='real-time factor (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
-                        help='a frame passes when its command has come: the same seed gives the '
-                        'same flight, as fast as can be')
-    parser.add_argument('--seed', type=int, default=0, help='of turbulence and of faults')
+                        help='each frame waits for its command: the same seed gives the same '
+                        'flight, as fast as possible')
+    parser.add_argument('--seed', type=int, default=0,
+                        help='random seed of turbulence and link faults')
     parser.add_argument('--loss', type=float, default=0.0, metavar='P',
-                        help='probability to lose a datagram, each way')
+                        help='probability of losing a datagram, each way')
     parser.add_argument('--delay', type=float, default=0.0, metavar='S',
-                        help='seconds that a datagram takes, each way')
+                        help='delay of a datagram, each way, in seconds')
     parser.add_argument('--jitter', type=float, default=0.0, metavar='S',
-                        help='most seconds that it takes in addition')
+                        help='largest additional delay, in seconds')
 
 
 def from_options(arguments: Namespace) -> Settings:
