@@ -27,6 +27,7 @@ from masked import masked
 
 from xplane_bridge import msg, srv
 from xplane_bridge.conversions.masks import known_or_nan, Mask
+from xplane_bridge.experiments.quantities import EXTRACT
 
 ROOT = Path(__file__).parents[1]
 CONTROLS = Mask(msg.FlightControls)
@@ -80,8 +81,15 @@ def test_a_report_says_what_is_known():
     assert math.isnan(known_or_nan(message, 'gear'))
     # What nobody fills in is not known: no control stands at 0 because of that.
     assert CONTROLS.known(msg.FlightControls()) == {}
-    # Before 0.2 there was no mask.
+
+
+def test_recordings_from_before_the_mask_are_read():
     assert known_or_nan(SimpleNamespace(elevator=0.5), 'elevator') == 0.5
+    target = SimpleNamespace(altitude=1500.0, heading=1.0, airspeed=50.0)
+    assert EXTRACT['autopilot/active_target'](target) == {
+        'target_altitude': 1500.0, 'target_heading': 1.0, 'target_airspeed': 50.0}
+    now = masked(msg.AutopilotTarget, altitude=1500.0, true_heading=1.0, airspeed=50.0)
+    assert EXTRACT['autopilot/active_target'](now) == EXTRACT['autopilot/active_target'](target)
 
 
 DEFINITIONS = sorted((*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv')))

@@ -61,6 +61,7 @@ _ANGLES = ('roll', 'pitch', 'true_heading')
 _TEXT = Mask(ScreenText, {'TEXT': ('text',), 'POSITION': ('x', 'y')}, needs='TEXT')
 _VIEW = Mask(CameraView, needs='VIEW')
 _PLACE = Mask(GetTerrain.Request, {'POSITION': ('latitude', 'longitude', 'altitude')})
+_OPERATIONS = (Waypoints.ADD, Waypoints.REMOVE, Waypoints.CLEAR)
 # The plugin's own place for a text.
 _DEFAULT_PLACE = -1
 
@@ -169,13 +170,15 @@ class XpcCommands:
         self._send(xpc.SetView(view, _camera(view, **given) if given else None))
 
     def _waypoints(self, message: Waypoints) -> None:
+        if message.operation not in _OPERATIONS:
+            raise ValueError(f'operation {message.operation} is none of ADD, REMOVE, CLEAR')
         columns = (message.latitude, message.longitude, message.altitude)
         if len({len(column) for column in columns}) != 1:
             raise ValueError(
                 'latitude, longitude and altitude must have one value a point, got '
                 + ', '.join(str(len(column)) for column in columns))
         points = tuple(zip(*columns, strict=True))
-        if not points and message.operation in (Waypoints.ADD, Waypoints.REMOVE):
+        if not points and message.operation != Waypoints.CLEAR:
             raise ValueError('no point is given')
         self._send(xpc.Waypoints(message.operation, points))
 
@@ -351,7 +354,9 @@ def _camera(
 def _items(
     names: Sequence[str], sizes: Sequence[int], values: Sequence[float]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Return names with their values; ValueError if the numbers do not add up."""
+    """Return names with their values; ValueError for none, or if the numbers do not add up."""
+    if not names:
+        raise ValueError('no dataref is named')
     if len(names) != len(sizes) or sum(sizes) != len(values):
         raise ValueError(
             f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
