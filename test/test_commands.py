@@ -51,6 +51,7 @@ from xplane_bridge.protocols import simpit
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFace
 from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xpc import XpcFace
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
 
 ROOT = Path(__file__).parents[1]
@@ -155,25 +156,37 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_xpc_node(ros, stack, x_plane, tmp_path):
-    return ros.start(XpcNode, port=x_plane().port)
-
-
-def start_xplane_udp_node(ros, stack, x_plane, tmp_path):
+def x_plane_12(stack):
     face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
-    stack.enter_context(running(face))
-    return ros.start(XplaneUdpNode, version='12', port=face.endpoint.address[1],
-                     data_port=free_port())
+    server = stack.enter_context(running(face))
+    return server, XplaneUdpNode, {
+        'version': '12', 'port': face.endpoint.address[1], 'data_port': free_port()}
 
 
-def start_fdmdata_node(ros, stack, x_plane, tmp_path):
+def x_plane_with_the_plugin(stack):
+    face = XpcFace(UdpEndpoint())
+    server = stack.enter_context(running(face))
+    return server, XpcNode, {'port': face.endpoint.address[1]}
+
+
+def start_xpc_node(ros, stack, tmp_path):
+    _, kind, parameters = x_plane_with_the_plugin(stack)
+    return ros.start(kind, **parameters)
+
+
+def start_xplane_udp_node(ros, stack, tmp_path):
+    _, kind, parameters = x_plane_12(stack)
+    return ros.start(kind, **parameters)
+
+
+def start_fdmdata_node(ros, stack, tmp_path):
     face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
     stack.enter_context(running(face))
     return ros.start(FdmdataNode, data_port=face.data.address[1],
                      controls_port=face.controls.address[1], rpc_port=face.rpc_address[1])
 
 
-def start_simpit_node(ros, stack, x_plane, tmp_path):
+def start_simpit_node(ros, stack, tmp_path):
     plugin = Plugin(tmp_path / 'ksp', 'cobs')
     stack.callback(plugin.close)
     plugin.say(simpit.Altitude(1234.5, 67.25))
@@ -183,7 +196,7 @@ def start_simpit_node(ros, stack, x_plane, tmp_path):
     return node
 
 
-def start_autopilot_node(ros, stack, x_plane, tmp_path):
+def start_autopilot_node(ros, stack, tmp_path):
     ros.subscribe(msg.AutopilotTarget, 'autopilot/active_target')
     node = ros.start(AutopilotNode, engage=True)
     fix, air, imu = (ros.publisher(kind, topic) for kind, topic in (
@@ -212,9 +225,9 @@ def telemetry_of(ros, node):
 
 @pytest.mark.parametrize('name', COMMANDS)
 def test_nothing_filled_in_is_refused_and_what_is_documented_is_taken(
-        ros, commands, x_plane, tmp_path, name):
+        ros, commands, tmp_path, name):
     with ExitStack() as stack:
-        node = globals()[f'start_{name}'](ros, stack, x_plane, tmp_path)
+        node = globals()[f'start_{name}'](ros, stack, tmp_path)
         telemetry_of(ros, node)
         assert commands.topics.keys() | commands.services.keys() == COMMANDS[name]
         publishers = {topic: ros.publisher(kind, topic) for topic, kind in commands.topics.items()}
@@ -257,20 +270,30 @@ def test_each_line_to_copy_is_for_a_command_and_each_command_has_one():
         assert lines_of_page >= {topic for topic in COMMANDS[name] if '/' in topic}, page
 
 
-def test_a_pose_of_an_altitude_changes_the_altitude_only(ros, x_plane):
-    peer = x_plane()
-    peer.pause()
-    before = {name: peer.jsbsim(name) for name in (
-        'position/lat-geod-deg', 'position/long-gc-deg', 'attitude/phi-rad', 'attitude/theta-rad',
-        'attitude/psi-rad', 'gear/gear-cmd-norm', 'fcs/throttle-cmd-norm')}
-    node = ros.start(XpcNode, port=peer.port, undulation=0.0)
-    telemetry_of(ros, node)
-    ros.publisher(msg.AircraftPose, 'command/pose').publish(
-        filled(msg.AircraftPose, '{fields: 4, altitude: 3000}'))
-    ros.wait_for(
-        lambda: math.isclose(peer.jsbsim('position/h-sl-meters'), 3000.0, abs_tol=1e-2),
-        'the altitude')
-    assert {name: peer.jsbsim(name) for name in before} == pytest.approx(before, abs=1e-6)
+@pytest.mark.parametrize('simulator', [x_plane_with_the_plugin, x_plane_12])
+def test_a_pose_of_an_altitude_changes_the_altitude_only(ros, simulator):
+    names = ('position/lat-geod-deg', 'position/long-gc-deg', 'attitude/phi-rad',
+             'attitude/theta-rad', 'attitude/psi-rad', 'gear/gear-cmd-norm',
+             'fcs/throttle-cmd-norm', 'position/h-sl-meters')
+    with ExitStack() as stack:
+        server, kind, parameters = simulator(stack)
+
+        def hold(world):
+            world.aircraft.teleport(47.25, 8.5, 1500.0, 10.0, 30.0, 120.0, speed=60.0)
+            world.paused = True
+
+        def values():
+            return dict(zip(names, server.call(lambda world: [
+                world.aircraft.property_value(name) for name in names]), strict=True))
+
+        server.call(hold)
+        before = values()
+        node = ros.start(kind, undulation=0.0, **parameters)
+        telemetry_of(ros, node)
+        ros.publisher(msg.AircraftPose, 'command/pose').publish(
+            filled(msg.AircraftPose, '{fields: 4, altitude: 3000}'))
+        ros.wait_for(lambda: abs(values()['position/h-sl-meters'] - 3000.0) < 0.01, 'the altitude')
+        assert values() == pytest.approx(before | {'position/h-sl-meters': 3000.0}, abs=1e-5)
 
 
 @pytest.mark.parametrize(('target', 'words'), [
@@ -282,7 +305,7 @@ def test_a_pose_of_an_altitude_changes_the_altitude_only(ros, x_plane):
     ({'altitude': 1000.0, 'true_heading': math.nan}, 'true_heading is nan'),
 ])
 def test_targets_that_cannot_be_flown_are_refused(ros, tmp_path, target, words):
-    node = start_autopilot_node(ros, None, None, tmp_path)
+    node = start_autopilot_node(ros, None, tmp_path)
     said = []
     refuse = node.refuse
     node.refuse = lambda what, error: (said.append(str(error)), refuse(what, error))

@@ -401,10 +401,14 @@ class Run:
             raise ExperimentFailure('the autopilot does not report its target')
 
     def _set_target(self, values: dict[str, float]) -> None:
+        given = dict(values)
+        if 'heading' in given:
+            # Change by change it may have gone round more often than a target may.
+            heading = given.pop('heading')
+            given['true_heading'] = (
+                math.remainder(heading, math.tau) if abs(heading) > math.tau else heading)
         message = AutopilotTarget()
-        _TARGET_MASK.fill(message, {
-            'true_heading' if name == 'heading' else name: value
-            for name, value in values.items()})
+        _TARGET_MASK.fill(message, given)
         counts = self._monitor.counts
         with self._monitor.arrived:
             before = counts['autopilot/active_target']
