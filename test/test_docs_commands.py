@@ -49,6 +49,8 @@ HERE = Path(__file__).resolve().parent
 OWN_NETWORK = ['unshare', '--user', '--map-root-user', '--net', '--pid', '--fork',
                '--kill-child']
 TIME_LIMIT = 100.0
+# On a busy machine each command takes seconds to start.
+TIME_A_COMMAND = 15.0
 # How the stand-in for ros2 says that it does not know a command.
 UNKNOWN = 'the stand-in does not know'
 # Sessions wait for each other more than they work.
@@ -191,7 +193,7 @@ class Runner:
                 'folder': str(folder), 'files': session.files, 'commands': session.commands,
                 'output': session.output, 'options': options, 'private': self.private,
                 'executables': executables, 'root': str(ROOT),
-            }), TIME_LIMIT)
+            }), TIME_LIMIT + TIME_A_COMMAND * len(session.commands))
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             said, _ = child.communicate()
