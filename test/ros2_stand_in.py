@@ -29,7 +29,7 @@ import time
 import yaml
 
 UNKNOWN = 64
-DEADLINE = 20.0
+DEADLINE = 30.0
 
 
 def executable(package, name):

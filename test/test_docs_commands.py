@@ -45,6 +45,9 @@ from docs_blocks import (
     WORDS,
 )
 
+# A session waits for those before it.
+pytestmark = pytest.mark.timeout(600)
+
 HERE = Path(__file__).resolve().parent
 OWN_NETWORK = ['unshare', '--user', '--map-root-user', '--net', '--pid', '--fork',
                '--kill-child']

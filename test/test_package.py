@@ -67,6 +67,27 @@ def test_what_is_to_be_filled_in_before_a_release_is_listed():
         assert f'`package.xml`, `{tag}`' in guide
 
 
+def anchors(page):
+    """Return the anchors of a page's headings, as GitHub and Sphinx name them."""
+    return {
+        re.sub(r'[^\w\- ]', '', heading.strip().lower()).replace(' ', '-')
+        for heading in re.findall(r'^#+ (.*)$', page.read_text(), re.MULTILINE)}
+
+
+def test_every_link_leads_somewhere_and_the_index_to_every_page():
+    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').glob('*.md')]
+    for page in pages:
+        for link in re.findall(r'\]\(([^)\s]+)\)', page.read_text()):
+            if '://' not in link:
+                name, _, anchor = link.partition('#')
+                target = (page.parent / name).resolve() if name else page
+                assert target.exists(), f'{page.name}: {link}'
+                assert not anchor or anchor in anchors(target), f'{page.name}: {link}'
+    index = (ROOT / 'docs' / 'index.md').read_text()
+    for page in pages[2:]:
+        assert page.name == 'index.md' or f']({page.name})' in index, page.name
+
+
 def test_rosdoc2_finds_its_configuration_and_the_pages():
     attic, settings = yaml.safe_load_all(
         (ROOT / PACKAGE.findtext('export/rosdoc2')).read_text())

@@ -30,7 +30,8 @@ NODES = sorted(path for path in (ROOT / 'xplane_bridge' / 'nodes').glob('*.py')
 NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
 # The other branch of a condition: all is well.
-FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture'}
+FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture',
+        'by /clock'}
 # States of a peer in which all is well.
 WELL = {'answering', 'telemetry comes', 'sending'}
 SESSIONS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
@@ -41,10 +42,12 @@ def names(tree):
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def texts(tree):
+def texts(tree, constants):
     """Return the fixed parts of the texts within an expression, long enough to be looked for."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if isinstance(node, ast.Name) and node.id in constants:
+            yield from texts(constants[node.id], {})
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             for part in re.split(r'[;:]', node.value):
                 if len(part.strip(' .,;:')) > 5:
                     yield part.strip(' .,;:')
@@ -52,23 +55,28 @@ def texts(tree):
 
 def sentences(path):
     """Return what the statuses of a module say when something is wrong."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    module = ast.parse(path.read_text())
+    constants = {
+        node.targets[0].id: node.value for node in module.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)}
+    for node in ast.walk(module):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) \
                 and node.func.id == 'Status' and len(node.args) > 2:
             # With a condition the level has one of several names.
             if names(node.args[1]) & BAD:
-                yield from texts(node.args[2])
+                yield from texts(node.args[2], constants)
         elif isinstance(node, (ast.Assign, ast.AugAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 if names(target) & NAMES and names(node.value.elts[0]) & BAD:
-                    yield from texts(node.value.elts[1])
+                    yield from texts(node.value.elts[1], constants)
             elif isinstance(target, ast.Name) and target.id in NAMES:
-                yield from texts(node.value)
+                yield from texts(node.value, constants)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) \
                 and len(node.value.elts) == 2 \
                 and names(node.value.elts[0]) & BAD:
-            yield from texts(node.value.elts[1])
+            yield from texts(node.value.elts[1], constants)
 
 
 def states(name):
