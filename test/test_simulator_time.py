@@ -101,6 +101,20 @@ def test_a_reply_that_was_overtaken_is_no_restart():
     assert simulated.jumps == 0
 
 
+def test_old_replies_about_another_aircraft_are_no_restart_and_a_restart_is_one_jump():
+    simulated = SimulatorTime()
+    simulated.stamp(10.0, False, 'own', 0)
+    simulated.stamp(9.4, False, 'other', 1)
+    simulated.stamp(10.02, False, 'own on', 0)
+    simulated.stamp(9.5, False, 'other on', 1)
+    assert (simulated.jumps, simulated.now_ns) == (0, 10_020_000_000)
+    # Both are heard of after it.
+    assert simulated.stamp(0.5, False, 'other anew', 1) == 10_020_000_000 + MICROSECOND
+    assert simulated.stamp(0.5, False, 'own anew', 0) == 10_020_000_000 + MICROSECOND
+    assert simulated.stamp(1.5, False, 'own later', 0) == 11_020_000_000 + MICROSECOND
+    assert simulated.jumps == 1
+
+
 @pytest.mark.parametrize('bad', [None, math.nan, math.inf, -1.0, 1e30])
 def test_a_time_that_is_none_is_not_believed(bad):
     simulated = SimulatorTime()

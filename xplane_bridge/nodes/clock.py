@@ -66,7 +66,8 @@ class SimulatorTime:
         self._simulator_ns: int | None = None
         self._offset_ns = 0
         self._paused = False
-        self._vehicles: dict[int, tuple[int, Any]] = {}
+        # Of each vehicle: last stamp, pose and simulator's time, and the jumps until then.
+        self._vehicles: dict[int, tuple[int, Any, int, int]] = {}
 
     def stamp(
         self, seconds: float | None, paused: bool, pose: Any, vehicle: int = 0
@@ -83,12 +84,14 @@ class SimulatorTime:
             return None
         else:
             now = last
+        before = self._vehicles.get(vehicle)
         if last is None or now > last:
             # The first update of a pause ends with what was flown before it.
             if last is not None and paused and self._paused:
                 self._offset_ns -= now - last
             self._simulator_ns, self._paused = now, paused
-        elif now < last - _LATE_NS:
+        elif before is not None and before[3] == self.jumps and now < before[2] - _LATE_NS:
+            # By its own time: the reply about another aircraft may be older.
             self.jumps += 1
             self.jump_s = (now - last) / _SECOND
             self.jumped_ns = self.now_ns
@@ -98,10 +101,9 @@ class SimulatorTime:
             self._paused = paused
         # A stamp of 0 would mean "the latest" to tf2.
         stamp = min(max(now + self._offset_ns, _STEP_NS), _LAST_NS)
-        before = self._vehicles.get(vehicle)
         if before is not None and stamp <= before[0]:
             stamp = before[0] if before[1] == pose else before[0] + _STEP_NS
-        self._vehicles[vehicle] = stamp, pose
+        self._vehicles[vehicle] = stamp, pose, now, self.jumps
         self.now_ns = max(self.now_ns, stamp)
         return stamp
 
