@@ -49,8 +49,8 @@ def make(given):
     return [Node(
         # No terminal: launch puts a name before each line, and a live view would be torn.
         package='xplane_bridge', executable='demo', output='screen', arguments=arguments,
-        # After Ctrl-C it draws what was flown.
-        sigkill_timeout='60', on_exit=Shutdown(reason='the demo ended'))]
+        # After Ctrl-C it draws what was flown, which takes longer than launch waits by itself.
+        sigterm_timeout='30', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
 
 
 def generate_launch_description():

@@ -74,8 +74,8 @@ def make(given):
     return [Node(
         # No terminal: launch puts a name before each line, and a live view would be torn.
         package='xplane_bridge', executable='experiment', output='screen',
-        # After Ctrl-C it draws what was flown.
-        arguments=arguments, sigkill_timeout='60',
+        # After Ctrl-C it draws what was flown, which takes longer than launch waits by itself.
+        arguments=arguments, sigterm_timeout='30', sigkill_timeout='30',
         on_exit=Shutdown(reason='the experiment ended'))]
 
 

@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
@@ -28,10 +29,6 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.nodes.parameters import BadParameterError, describe, parse
 from xplane_bridge.nodes.registry import NODES, parameter_table
-
-EXPLAINED = {
-    'simulator': 'Fly a simulated aircraft', 'demo': 'fly the scenario steps',
-    'experiment': 'fly a scenario', 'record': 'Record ROS topics', 'dissect': 'datagrams'}
 
 
 def entry_points():
@@ -61,8 +58,9 @@ def test_it_explains_itself_and_ends(executable, capsys):
         assert '--params-file' in out
         for one in describe(parameter_table(name)):
             assert f'  {one.name} ({one.default}' in out
-    elif name in EXPLAINED:
-        assert EXPLAINED[name] in out
+    else:
+        # What it is for, between its usage and its options.
+        assert len(out.split('\n\n')) > 2
 
 
 def test_it_refuses_what_is_no_argument(executable, capsys):
@@ -132,3 +130,29 @@ def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, e
     with pytest.raises(BadParameterError) as raised:
         parse(parameter_table('xpc_node'), {name: text})
     assert str(raised.value).startswith(f'parameter {name}: {expected}')
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults(name):
+    folder = Path(__file__).parent.parent / 'config'
+    text = (folder / f'{name.removesuffix("_node")}.yaml').read_text()
+    given = flattened(yaml.safe_load(text)['/**']['ros__parameters'])
+    described = {one.name: one.default for one in describe(parameter_table(name))}
+    # An empty list has no type in a parameter file, and a port that is required has no default.
+    absent = {one for one in described if one not in given}
+    assert absent - {'port'} <= {one for one in described if described[one] == '[]'}
+    assert all(f'# {one}:' in text for one in absent)
+    assert set(given) <= set(described)
+    for one, value in given.items():
+        assert str(value) == str(yaml.safe_load(described[one])), one
+
+
+def flattened(values, prefix=''):
+    """Return parameters with the names that ROS gives to nested ones."""
+    found = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found |= flattened(value, f'{prefix}{name}.')
+        else:
+            found[f'{prefix}{name}'] = value
+    return found

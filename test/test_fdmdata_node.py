@@ -758,21 +758,3 @@ def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
     assert other.density == pytest.approx(air.density, rel=1e-5)
     # By the calibrated airspeed there, by qbar here: equal at low speed.
     assert other.dynamic_pressure == pytest.approx(air.dynamic_pressure, rel=0.01)
-
-
-def test_parameter_file_has_all_parameters_with_their_defaults():
-    from dataclasses import fields
-    from pathlib import Path
-
-    import yaml
-
-    from xplane_bridge.nodes.fdmdata import FdmdataParameters
-    text = (Path(__file__).parents[1] / 'config' / 'fdmdata.yaml').read_text()
-    given = yaml.safe_load(text)['/**']['ros__parameters']
-    defaults = {item.name: item.default for item in fields(FdmdataParameters)}
-    # An empty list has no type in a parameter file.
-    assert defaults.pop('datum') == () and '# datum:' in text
-    assert given.keys() == defaults.keys()
-    for name, default in defaults.items():
-        assert type(given[name]) is type(default), name
-        assert given[name] == pytest.approx(default, nan_ok=True), name

@@ -15,9 +15,7 @@
 """simulator_node: time, disturbances and lockstep, through real bridges and real sockets."""
 
 from contextlib import ExitStack
-from dataclasses import fields
 import math
-from pathlib import Path
 import socket
 
 import pytest
@@ -33,13 +31,12 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool, Trigger
-import yaml
 
 from harness import Harness, process
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
-from xplane_bridge.nodes.simulator import SimulatorNode, SimulatorParameters
+from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 
@@ -303,17 +300,6 @@ def test_as_a_process_it_ends_when_told():
         assert 'X-Plane Connect (rc6) of a c172p' in child.stdout.readline()
         child.terminate()
         assert child.wait(10) == 0
-
-
-def test_parameter_file_has_all_parameters_with_their_defaults():
-    text = (Path(__file__).parents[1] / 'config' / 'simulator.yaml').read_text()
-    given = yaml.safe_load(text)['/**']['ros__parameters']
-    defaults = {item.name: item.default for item in fields(SimulatorParameters)}
-    assert given.keys() == defaults.keys()
-    for name, default in defaults.items():
-        value = tuple(given[name]) if isinstance(default, tuple) else given[name]
-        assert type(value) is type(default), name
-        assert value == pytest.approx(default, nan_ok=True), name
 
 
 # Lockstep
