@@ -179,6 +179,7 @@ class StandardInterface:
         response.state = self._call(lambda: self._state(request.entity))
 
     def _set_entity_state(self, request: Any, _: Any) -> None:
+        self._control.check_running()
         # Before 2.1 there is no choice: pose and twist are meant.
         with_pose = getattr(request, 'set_pose', True)
         with_twist = getattr(request, 'set_twist', True)

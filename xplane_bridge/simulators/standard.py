@@ -167,7 +167,9 @@ class StandardControl:
 
     @property
     def state(self) -> State:
-        """Return the state. While frames pass, asked for or not, it plays."""
+        """Return the state: while frames pass it plays. Raises RefusedError if it has ended."""
+        self.check_running()
+
         def look(world: World) -> State:
             if self.stepping is not None or not (self._server.simulation.held or world.paused):
                 return State.PLAYING
@@ -180,7 +182,7 @@ class StandardControl:
 
     def set_state(self, target: int) -> None:
         """Go to a state. Raises RefusedError."""
-        self._check_running()
+        self.check_running()
         if target not in [state.value for state in State]:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
                           f'state {target} cannot be set: there are '
@@ -210,7 +212,7 @@ class StandardControl:
 
     def reset(self, scope: int) -> None:
         """Reset what the bits of scope say. Raises RefusedError unless that is the state only."""
-        self._check_running()
+        self.check_running()
         if scope != SCOPE_STATE:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
                           'the simulated time goes on over a reset, and nothing is spawned: '
@@ -221,7 +223,7 @@ class StandardControl:
 
     def begin_steps(self, count: int) -> Stepping:
         """Begin to step; advance() does it. Raises RefusedError unless paused."""
-        self._check_running()
+        self.check_running()
         if self.stepping is not None:
             raise RefusedError(Result.OPERATION_FAILED, 'other steps are passing')
         state = self.state
@@ -272,6 +274,7 @@ class StandardControl:
         world.paused = False
         return self._server.simulation.held
 
-    def _check_running(self) -> None:
+    def check_running(self) -> None:
+        """Raise RefusedError if the simulation has ended by itself."""
         if self._server.error is not None:
             raise RefusedError(Result.OPERATION_FAILED, f'it has ended: {self._server.error}')
