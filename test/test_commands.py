@@ -296,6 +296,18 @@ def test_a_pose_of_an_altitude_changes_the_altitude_only(ros, simulator):
         assert values() == pytest.approx(before | {'position/h-sl-meters': 3000.0}, abs=1e-5)
 
 
+@pytest.mark.parametrize('simulator', [x_plane_with_the_plugin, x_plane_12])
+def test_a_report_says_which_controls_are_known(ros, simulator):
+    with ExitStack() as stack:
+        _, kind, parameters = simulator(stack)
+        ros.subscribe(msg.FlightControls, 'controls')
+        ros.start(kind, **parameters)
+        report = ros.next('controls')
+        assert report.fields == 127
+        assert not any(math.isnan(getattr(report, name)) for name in (
+            'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake'))
+
+
 @pytest.mark.parametrize(('target', 'words'), [
     ({'airspeed': 0.0}, 'airspeed 0 m/s is not in 1 .. 1000 m/s'),
     ({'airspeed': -20.0}, 'airspeed -20 m/s'),
