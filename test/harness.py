@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 import gc
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -218,6 +219,21 @@ class Harness:
                     return (status.level, status.message,
                             {item.key: item.value for item in status.values})
         return None
+
+
+def free_port():
+    """Return a UDP port that is free, and so is the one after it."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            one.bind(('127.0.0.1', 0))
+            port = one.getsockname()[1]
+            if port < 65535:
+                try:
+                    other.bind(('127.0.0.1', port + 1))
+                except OSError:
+                    continue
+                return port
 
 
 @contextmanager

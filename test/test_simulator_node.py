@@ -16,7 +16,6 @@
 
 from contextlib import ExitStack
 import math
-import socket
 
 import pytest
 
@@ -32,7 +31,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool, Trigger
 
-from harness import Harness, process
+from harness import free_port, Harness, process
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
@@ -41,21 +40,6 @@ from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 
 FRAME = 1.0 / 60.0
-
-
-def free_port():
-    """Return a UDP port that is free, and so is the one after it."""
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, \
-                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-            one.bind(('127.0.0.1', 0))
-            port = one.getsockname()[1]
-            if port < 65535:
-                try:
-                    other.bind(('127.0.0.1', port + 1))
-                except OSError:
-                    continue
-                return port
 
 
 def seconds(message):
