@@ -30,7 +30,7 @@ except ImportError:
 hypothesis.settings.register_profile('xplane_bridge', deadline=None)
 hypothesis.settings.load_profile('xplane_bridge')
 # For a test that hangs. Not in setup.cfg: without pytest-timeout that would be a warning.
-os.environ.setdefault('PYTEST_TIMEOUT', '120')
+os.environ.setdefault('PYTEST_TIMEOUT', '300')
 
 _LOCKS = []
 

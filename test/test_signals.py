@@ -31,6 +31,9 @@ from harness import DEADLINE
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.links.signals import calling_on_signal
 
+NEEDS = {'simulator': ['jsbsim'], 'record': ['mcap'],
+         'experiment': ['jsbsim', 'mcap', 'rosbags', 'matplotlib']}
+
 
 @pytest.mark.parametrize('name, arguments', [
     ('xpc_node', ()), ('simulator', ('xpc', '--port', '0', '--no-beacon')), ('dissect', ('xpc',)),
@@ -62,6 +65,8 @@ def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, a
 ])
 def test_one_that_is_interrupted_twice_ends_as_if_once(
         tmp_path, monkeypatch, name, arguments, says, codes):
+    for package in NEEDS[name]:
+        pytest.importorskip(package, reason=f'{name} needs {package}')
     monkeypatch.chdir(tmp_path)
     child = subprocess.Popen(
         [executable_path(name), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -16,7 +16,6 @@
 
 import math
 
-from geometry_msgs.msg import TwistWithCovarianceStamped
 import numpy as np
 import pytest
 
@@ -24,6 +23,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from jsbsim_expectations import array, axes_of, body_axes, velocity_enu
 from masked import masked
 from nav_msgs.msg import Odometry
