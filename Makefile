@@ -1,10 +1,10 @@
 # xplane_bridge: build, test and fly on any Linux machine.
 #
 # Where a ROS 2 is sourced (ROS_DISTRO is set) it is used. Elsewhere real ROS 2 is installed from
-# wheels into build/<distro>/venv: DISTRO=kilted (the default) or DISTRO=jazzy.
+# wheels into build/<distro>/venv: DISTRO=jazzy (the default) or DISTRO=kilted.
 # The build type is ament_cmake, so plain `colcon build` in a workspace works as well.
 
-DISTRO ?= kilted
+DISTRO ?= jazzy
 ifdef ROS_DISTRO
 ROOT := build/system-$(ROS_DISTRO)
 WHEELS := system
@@ -18,12 +18,15 @@ RUN := tools/in_ros.sh $(ROOT)
 EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
+# With a ROS 2 sourced, its own Python is the one to test with.
+SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
 # With a symbolic-link install only these need a build; edited Python files are live at once.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test demo experiment experiment-table topic-table bench lint shell clean
+.PHONY: build test test-here test-sourced test-python demo experiment experiment-table topic-table \
+	bench lint shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -32,6 +35,12 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
 	@echo 'Installing what is needed into $(ROOT)/venv (once) ...'
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
+	@touch $@
+
+$(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
+	@mkdir -p $(ROOT)/sourced && touch build/COLCON_IGNORE
+	@echo 'Installing what package.xml asks for into $(ROOT)/sourced/venv (once) ...'
+	@tools/make_venv.sh $(ROOT)/sourced/venv $(WHEELS) declared
 	@touch $@
 
 # A new or a deleted Python file changes this list, and with it the links to install.
@@ -49,8 +58,34 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
 	@touch $@
 
-test: $(BUILT)
-	@$(RUN) python3 -P -m pytest test $(PYTEST_ARGS)
+# Most tests wait for a simulator that flies in real time, so a few run beside each other; each
+# worker has a ROS domain of its own.
+WORKERS ?= 3
+PARALLEL := -n $(WORKERS) --dist loadgroup
+
+# What starts installed executables or launch files is tested as a ROS user has it.
+STARTING := $(shell grep -lE 'import .*\bprocess\b|needs_launch|get_package_prefix' test/test_*.py)
+
+# Each test once, in one of the two ways of running; with PYTEST_ARGS (a file, -k ...) only those.
+ifdef PYTEST_ARGS
+test: test-here
+else
+test: ARGUMENTS := $(PARALLEL) $(addprefix --ignore=,$(STARTING))
+test: test-here test-sourced
+endif
+
+# In the Makefile's own environment, with all optional packages.
+test-here: $(BUILT)
+	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(ARGUMENTS),$(PARALLEL))
+
+# As a ROS user has it: tools/test_sourced.sh says what that is.
+test-sourced: $(BUILT) $(SOURCED)
+	@tools/test_sourced.sh $(ROOT) $(PARALLEL) $(STARTING)
+
+# The tests that need no ROS, under another Python: make test-python PYTHON=python3.14
+PYTHON ?= python3
+test-python:
+	@tools/test_python.sh $(PYTHON) $(PARALLEL)
 
 demo: $(BUILT)
 	@$(RUN) $(EXECUTABLES)/demo $(DEMO_ARGS)

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Make (or repair) the virtual environment of one ROS distribution: make_venv.sh VENV DISTRO
+# Make (or repair) the virtual environment of one ROS distribution: make_venv.sh VENV DISTRO [declared]
 #
-# DISTRO is kilted or jazzy: real ROS 2 from wheels. DISTRO is "system": a ROS 2 is sourced, so
-# only what demos and tests add to it is installed.
+# DISTRO is jazzy or kilted: real ROS 2 from wheels. DISTRO is "system": a ROS 2 is sourced, so
+# only what demos and tests add to it is installed. With "declared", nothing is added to ROS but
+# what package.xml declares to be needed at run time, and pytest.
 set -eu
 venv=$1
 distro=$2
+packages=${3:-optional}
 here=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
 
@@ -20,9 +22,14 @@ options=''
 [ -x "$venv/bin/pip" ] || "$python" -m venv $options "$venv"
 
 set -- -r "$here/requirements/extras.txt"
-if [ "$distro" = system ]; then
+if [ "$packages" = declared ]; then
+    # The plug-ins of pytest that colcon's wheels ask for need a newer pytest than Ubuntu has; no
+    # Ubuntu package of colcon asks for them.
+    grep -v '^pytest-' "$here/requirements/$distro.txt" > "$venv/ros.txt"
+    set -- --no-deps -r "$venv/ros.txt" -r "$here/requirements/noble.txt"
+elif [ "$distro" = system ]; then
     # The distribution's own packages stay as they are: only what is missing or too old.
-    set -- -r "$here/requirements/optional.txt" hypothesis pytest-timeout
+    set -- -r "$here/requirements/optional.txt" hypothesis pytest-timeout pytest-xdist
 else
     set -- -r "$here/requirements/$distro.txt" "$@"
 fi

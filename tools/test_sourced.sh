@@ -1,0 +1,54 @@
+#!/bin/bash
+# Build and test as a ROS user has it: test_sourced.sh ROOT [PYTEST ARGUMENT...]
+#
+# A clean copy of the sources is built by plain colcon, without symbolic links, and its install
+# space is sourced. The executables are in lib/xplane_bridge only; PATH is left alone. ROOT is
+# build/<distro>, as the Makefile lays it out.
+#
+# Two runs. First `colcon test` with what package.xml declares to be needed at run time, pytest and
+# not one package more: what needs another skips and says so. Then, with the optional packages (as in
+# a virtual environment with --system-site-packages on a machine with ROS 2), the tests that are
+# asked for: those that start our executables.
+set -euo pipefail
+root=$(cd "$1" && pwd)
+shift
+sourced=$root/sourced
+cd "$(dirname "$0")/.."
+in_ros=$PWD/tools/in_ros.sh
+
+# What git would commit now; of a plain copy of the sources, all but the build.
+rm -rf "$sourced/src" "$sourced/install"
+mkdir -p "$sourced/src/xplane_bridge"
+if git rev-parse --git-dir >/dev/null 2>&1; then
+    git ls-files -z --cached --others --exclude-standard |
+        while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
+        tar --create --null --files-from=-
+else
+    tar --create --exclude=./build --exclude=__pycache__ .
+fi | tar --extract --directory "$sourced/src/xplane_bridge"
+
+colcon_in() {
+    "$in_ros" "$sourced" colcon --log-base "$sourced/log" "$@"
+}
+
+colcon_in build --base-paths "$sourced/src" --build-base "$sourced/colcon" \
+    --install-base "$sourced/install" --event-handlers console_start_end-
+if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
+    echo 'the build printed warnings:' >&2
+    cat "$sourced/log/latest_build/xplane_bridge/stderr.log" >&2
+    exit 1
+fi
+
+echo 'colcon test, with what package.xml declares:'
+rm -rf "$sourced/colcon/xplane_bridge/test_results"
+colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
+    --install-base "$sourced/install" --event-handlers console_start_end- console_cohesion+ \
+    --return-code-on-test-failure
+
+echo 'The installed executables and launch files, with the optional packages:'
+optional=$root/sourced-optional
+mkdir -p "$optional"
+ln -sfn ../venv "$optional/venv"
+ln -sfn ../sourced/install "$optional/install"
+cd "$sourced/src/xplane_bridge"
+exec "$in_ros" "$optional" python3 -P -m pytest "$@"
