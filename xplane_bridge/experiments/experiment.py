@@ -117,7 +117,9 @@ def fly(
             _interruptible(False)
             executor.shutdown()
             spinner.join(5.0)
-            node.destroy_node()
+            # What an interrupt left half made rclpy cannot destroy.
+            with suppress(ValueError):
+                node.destroy_node()
             rclpy.try_shutdown()
         if run is not None and run.flown > 0.0:
             try:
