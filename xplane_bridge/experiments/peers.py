@@ -91,7 +91,6 @@ def bridge_parameters(
     return given
 
 
-
 def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     """
     Return where a flight begins as simulator_node takes it: its altitude is above mean sea level.

@@ -185,12 +185,12 @@ class StandardControl:
         self.check_running()
         if target not in [state.value for state in State]:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                          f'state {target} cannot be set: there are '
-                          f'{", ".join(f"{s.value} ({s.name.lower()})" for s in State)}')
+                               f'state {target} cannot be set: there are '
+                               f'{", ".join(f"{s.value} ({s.name.lower()})" for s in State)}')
         if target == State.QUITTING:
             if self._quit is None:
                 raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                              'the node shares its process with others, so it does not quit')
+                                   'the node shares its process with others, so it does not quit')
             self.end_stepping('the simulator quits')
             self._server.pause(True)
             self._quit()
@@ -208,15 +208,15 @@ class StandardControl:
             self._stopped = True
         elif target == State.PLAYING and self._server.call(self._is_held):
             raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                          'the parameter pause_at holds it: set a later time, or .nan')
+                               'the parameter pause_at holds it: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
         """Reset what the bits of scope say. Raises RefusedError unless that is the state only."""
         self.check_running()
         if scope != SCOPE_STATE:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                          'the simulated time goes on over a reset, and nothing is spawned: '
-                          f'scope {SCOPE_STATE} (SCOPE_STATE) is what can be reset')
+                               'the simulated time goes on over a reset, and nothing is spawned: '
+                               f'scope {SCOPE_STATE} (SCOPE_STATE) is what can be reset')
         stopped = self.state == State.STOPPED
         self._reset()
         self._stopped = stopped
@@ -229,11 +229,11 @@ class StandardControl:
         state = self.state
         if state != State.PAUSED:
             raise RefusedError(Result.OPERATION_FAILED,
-                          f'it is {state.name.lower()}; steps are for a paused simulation')
+                               f'it is {state.name.lower()}; steps are for a paused simulation')
         if self._server.call(lambda world: world.paused):
             raise RefusedError(Result.OPERATION_FAILED,
-                          'it was paused by its own protocol, so no step moves it; set the state '
-                          'to playing and to paused')
+                               'it was paused by its own protocol, so no step moves it; set the '
+                               'state to playing and to paused')
         self.stepping = Stepping(count)
         return self.stepping
 
