@@ -97,6 +97,7 @@ def test_a_bad_parameter_ends_the_launch_with_the_reason(ros, tmp_path):
 
 
 def test_a_bring_up_flies_on_simulated_time(ros):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from rosgraph_msgs.msg import Clock
 
     from xplane_bridge.msg import FlightControls
@@ -183,6 +184,7 @@ def test_xplane_udp_node_flies(ros, simulator):
 
 
 def test_simulator_node_runs_at_its_speed(ros):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from rosgraph_msgs.msg import Clock
     (port,) = free_ports(1)
     ros.subscribe(Clock, '/clock')
@@ -206,6 +208,8 @@ def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
     ({'sim': 'xpc', 'seed': 4, 'lockstep': True}, False),
 ])
 def test_an_experiment_is_flown_with_its_arguments(tmp_path, given, record):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('mcap', reason='recordings need mcap')
     scenario = tmp_path / 'short.yaml'
     scenario.write_text(
         'duration: 2.0\nevents: [{at: 0.2, engage: true}]\n'
@@ -224,6 +228,8 @@ def test_an_experiment_is_flown_with_its_arguments(tmp_path, given, record):
 
 
 def test_an_experiment_joins_a_simulator_elsewhere(tmp_path, simulator):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('mcap', reason='recordings need mcap')
     port = simulator('xpc')
     scenario = tmp_path / 'short.yaml'
     scenario.write_text(
@@ -237,6 +243,8 @@ def test_an_experiment_joins_a_simulator_elsewhere(tmp_path, simulator):
 
 
 def test_an_interrupted_demo_leaves_its_files(tmp_path):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('mcap', reason='recordings need mcap')
     bag, picture = tmp_path / 'mine.mcap', tmp_path / 'mine.png'
     with launched('demo', f'bag:={bag}', f'picture:={picture}', cwd=tmp_path) as launch:
         for line in launch.stdout:
