@@ -14,6 +14,8 @@ WHEELS := $(DISTRO)
 endif
 
 RUN := tools/in_ros.sh $(ROOT)
+# colcon's own -l makes a build crawl on a machine that is busy with something else.
+JOBS := MAKEFLAGS=-j$(shell nproc)
 # As in any install space the executables are on no PATH; `ros2 run`, which looks here, has no wheel.
 EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
@@ -52,7 +54,7 @@ FORCE:
 # Built through a link beside the venv: CMake refuses include folders below the source folder.
 $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@ln -sfn ../.. $(ROOT)/xplane_bridge
-	@$(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
+	@$(JOBS) $(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
 		--build-base $(ROOT)/colcon --install-base $(ROOT)/install \
 		--event-handlers console_start_end- \
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF

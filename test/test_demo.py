@@ -45,7 +45,7 @@ def test_an_interrupted_demo_leaves_recording_and_picture(tmp_path, number):
     with process('demo', '--bag', str(bag), '--picture', str(picture), '--log', str(log)) as demo:
         lines = read_until(demo, 'pitched the aircraft by')
         demo.send_signal(number)
-        output, _ = demo.communicate(timeout=90)
+        output, _ = demo.communicate(timeout=180)
         assert demo.returncode == 130
     assert float(lines[-1].split('pitched the aircraft by')[1].split()[0]) > 1.0
     assert 'interrupted' in output
@@ -91,6 +91,6 @@ def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, install_space):
         sys.executable, '-P', '-m', 'xplane_bridge.experiments.demo',
         '--log', str(tmp_path / 'demo.log'),
     ) as demo:
-        output, _ = demo.communicate(timeout=90)
+        output, _ = demo.communicate(timeout=180)
     assert demo.returncode == 2
     assert f'simulator_node is not found in {install_space}' in output

@@ -52,7 +52,7 @@ criteria:
 """
 
 
-def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeout=100):
+def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeout=200):
     file = tmp_path / f'{name}.yaml'
     file.write_text(scenario.format(duration=duration))
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / name),
@@ -145,7 +145,7 @@ def test_faster_than_real_time(tmp_path):
 ])
 def test_what_cannot_be_flown_is_refused(arguments, sentence, tmp_path):
     with process('experiment', *arguments, '--output', str(tmp_path / 'none')) as child:
-        output, _ = child.communicate(timeout=30)
+        output, _ = child.communicate(timeout=90)
     assert child.returncode == 2
     assert sentence in output
     assert not list(tmp_path.iterdir())
@@ -197,7 +197,7 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
             if 'heading by' in line:
                 break
         simulator.children[0].kill()
-        output, _ = child.communicate(timeout=40)
+        output, _ = child.communicate(timeout=90)
     assert child.returncode == 2
     assert 'telemetry stopped; ' in output
     assert not json.loads((tmp_path / 'flight.json').read_text())['complete']
@@ -281,7 +281,7 @@ def test_compare_runs_says_how_far_two_flights_are_apart(tmp_path):
     script = Path(__file__).parent.parent / 'examples' / 'compare_runs.py'
     with process(sys.executable, '-P', str(script), bag, bag, '--tolerance', '0', '--picture',
                  str(picture)) as child:
-        output, _ = child.communicate(timeout=60)
+        output, _ = child.communicate(timeout=90)
     assert child.returncode == 0, output
     assert output.splitlines()[1].split() == ['altitude', '0', '0']
     assert picture.read_bytes().startswith(b'\x89PNG')

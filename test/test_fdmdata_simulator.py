@@ -373,7 +373,7 @@ def test_command_serves_it():
             assert xmlrpc.client.ServerProxy(f'http://127.0.0.1:{server}/').resume() is True
             assert changes(connection)
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()

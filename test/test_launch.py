@@ -30,12 +30,9 @@ from ament_index_python.packages import get_package_share_directory
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
-from harness import process
+from harness import DEADLINE, process
 
 pytestmark = pytest.mark.needs_launch
-
-# A launch starts two Pythons, one after the other; on a busy machine that takes its time.
-PATIENCE = 60.0
 
 RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run_launch_file.py')
 
@@ -57,13 +54,13 @@ def launched(name, *arguments, cwd=None):
             # A launch that is terminated leaves its nodes behind.
             if launch.poll() is None:
                 launch.send_signal(signal.SIGINT)
-                launch.wait(PATIENCE)
+                launch.wait(DEADLINE)
 
 
 def parameters(ros, node, *names):
     """Return the values of a node's parameters."""
     response = ros.call(
-        GetParameters, f'{node}/get_parameters', GetParameters.Request(names=names), PATIENCE)
+        GetParameters, f'{node}/get_parameters', GetParameters.Request(names=names), DEADLINE)
     return response.values
 
 
@@ -71,9 +68,9 @@ def test_xpc_node_flies_in_its_namespace(ros, simulator):
     port = simulator('xpc')
     ros.subscribe(NavSatFix, '/uav1/fix')
     with launched('xpc', 'namespace:=uav1', f'port:={port}', 'host:=127.0.0.1') as launch:
-        assert ros.next('/uav1/fix', 5, timeout=PATIENCE).latitude != 0.0
+        assert ros.next('/uav1/fix', 5).latitude != 0.0
         launch.send_signal(signal.SIGINT)
-        assert launch.wait(PATIENCE) == 0
+        assert launch.wait(DEADLINE) == 0
 
 
 def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, tmp_path):
@@ -90,7 +87,7 @@ def test_a_bad_parameter_ends_the_launch_with_the_reason(ros, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters:\n    rats: 20.0\n')
     with launched('xpc', f'params_file:={file}') as launch:
-        output, _ = launch.communicate(timeout=PATIENCE)
+        output, _ = launch.communicate(timeout=DEADLINE)
         assert 'parameter rats: xpc_node has no parameter of that name; did you mean rate?' in (
             output)
         assert 'exit code 1' in output
@@ -107,15 +104,15 @@ def test_a_bring_up_flies_on_simulated_time(ros):
     ros.subscribe(FlightControls, '/uav5/command/controls')
     with launched('bringup', 'sim:=xpc', 'namespace:=uav5', f'port:={port}', 'speed:=2.0',
                   'engage:=true') as launch:
-        command = ros.next('/uav5/command/controls', 5, timeout=PATIENCE)
+        command = ros.next('/uav5/command/controls', 5)
         assert command.throttle > 0.0
         # Simulated time begins at 0, and all stamps are of it.
-        for stamp in (command.header.stamp, ros.next('/clock', timeout=PATIENCE).clock,
-                      ros.next('/uav5/fix', timeout=PATIENCE).header.stamp):
+        for stamp in (command.header.stamp, ros.next('/clock').clock,
+                      ros.next('/uav5/fix').header.stamp):
             assert stamp.sec < 1000
         assert ros.observer.count_publishers('/clock') == 1
         launch.send_signal(signal.SIGINT)
-        output, _ = launch.communicate(timeout=PATIENCE)
+        output, _ = launch.communicate(timeout=DEADLINE)
         assert launch.returncode == 0 and 'Traceback' not in output
 
 
@@ -127,12 +124,12 @@ def test_respawn_starts_the_node_again(ros, simulator):
             if 'process started with pid' in line:
                 pid = int(line.split('pid [')[1].split(']')[0])
                 break
-        ros.next('/fix', timeout=PATIENCE)
+        ros.next('/fix')
         os.kill(pid, signal.SIGKILL)
         for line in launch.stdout:
             if 'process started with pid' in line:
                 break
-        ros.next('/fix', 5, timeout=PATIENCE)
+        ros.next('/fix', 5)
 
 
 def test_autopilot_is_engaged_by_its_argument(ros, simulator):
@@ -141,7 +138,7 @@ def test_autopilot_is_engaged_by_its_argument(ros, simulator):
     ros.subscribe(FlightControls, '/uav1/command/controls')
     with launched('xpc', 'namespace:=uav1', f'port:={port}'), \
             launched('autopilot', 'namespace:=uav1', 'engage:=true'):
-        assert ros.next('/uav1/command/controls', 10, timeout=PATIENCE).throttle > 0.0
+        assert ros.next('/uav1/command/controls', 10).throttle > 0.0
 
 
 def free_ports(count):
@@ -163,7 +160,7 @@ def test_fdmdata_node_flies(ros, simulator):
     ros.subscribe(NavSatFix, '/uav2/fix')
     with launched('fdmdata', 'namespace:=uav2', f'data_port:={data}',
                   f'controls_port:={controls}'):
-        assert ros.next('/uav2/fix', 5, timeout=PATIENCE).latitude != 0.0
+        assert ros.next('/uav2/fix', 5).latitude != 0.0
 
 
 def test_ulyssix_node_hears_its_publisher(ros, simulator):
@@ -172,7 +169,7 @@ def test_ulyssix_node_hears_its_publisher(ros, simulator):
     ros.subscribe(UlyssixPacket, '/telemetry/packets')
     with launched('ulyssix', 'namespace:=telemetry', f'port:={port}'):
         simulator('ulyssix', '--port', str(port))
-        assert len(ros.next('/telemetry/packets', 5, timeout=PATIENCE).values)
+        assert len(ros.next('/telemetry/packets', 5).values)
 
 
 def test_xplane_udp_node_flies(ros, simulator):
@@ -180,7 +177,7 @@ def test_xplane_udp_node_flies(ros, simulator):
     simulator('xplane', '--port', str(port), '--version', '12', '--no-beacon')
     ros.subscribe(NavSatFix, '/uav3/fix')
     with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
-        assert ros.next('/uav3/fix', 5, timeout=PATIENCE).latitude != 0.0
+        assert ros.next('/uav3/fix', 5).latitude != 0.0
 
 
 def test_simulator_node_runs_at_its_speed(ros):
@@ -189,7 +186,7 @@ def test_simulator_node_runs_at_its_speed(ros):
     (port,) = free_ports(1)
     ros.subscribe(Clock, '/clock')
     with launched('simulator', 'namespace:=uav4', f'port:={port}', 'speed:=4.0'):
-        ros.next('/clock', 5, timeout=PATIENCE)
+        ros.next('/clock', 5)
         (speed,) = parameters(ros, '/uav4/simulator_node', 'speed')
         assert speed.double_value == 4.0
 
@@ -200,7 +197,7 @@ def test_simpit_node_reaches_its_plugin(ros, simulator, tmp_path):
     simulator('simpit', '--port', f'pty:{port}', '--profile', 'v0')
     ros.subscribe(SimpitAltitude, '/kerbal/altitude')
     with launched('simpit', 'namespace:=kerbal', f'port:={port}', 'profile:=v0'):
-        assert ros.next('/kerbal/altitude', 3, timeout=PATIENCE)
+        assert ros.next('/kerbal/altitude', 3)
 
 
 @pytest.mark.parametrize(('given', 'record'), [
@@ -219,7 +216,7 @@ def test_an_experiment_is_flown_with_its_arguments(tmp_path, given, record):
         'experiment', f'scenario:={scenario}', f'output:={prefix}', 'namespace:=uav9',
         f'record:={record}', *(f'{name}:={value}' for name, value in given.items()),
     ) as launch:
-        output, _ = launch.communicate(timeout=90)
+        output, _ = launch.communicate(timeout=180)
     assert 'all criteria are met' in output
     settings = json.loads(prefix.with_suffix('.json').read_text())['settings']
     assert {name: settings[name] for name in given} == given
@@ -237,7 +234,7 @@ def test_an_experiment_joins_a_simulator_elsewhere(tmp_path, simulator):
         'criteria: [{quantity: roll_deg, statistic: max_abs, at_most: 5.0}]\n')
     with launched('experiment', f'scenario:={scenario}', f'output:={tmp_path / "flown"}',
                   'host:=127.0.0.1', f'port:={port}') as launch:
-        output, _ = launch.communicate(timeout=90)
+        output, _ = launch.communicate(timeout=180)
     assert f'127.0.0.1, port {port}; xpc_node' in output
     assert 'all criteria are met' in output
 
@@ -251,7 +248,7 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
             if 'pitched the aircraft by' in line:
                 break
         launch.send_signal(signal.SIGINT)
-        output, _ = launch.communicate(timeout=60)
+        output, _ = launch.communicate(timeout=180)
     assert 'interrupted; the results up to here follow' in output
     assert f'picture: {picture}' in output
     assert picture.exists()

@@ -66,7 +66,7 @@ def publish_until_recorded(ros, publisher, messages):
 
 def finish(child):
     child.send_signal(signal.SIGTERM)
-    output, _ = child.communicate(timeout=15)
+    output, _ = child.communicate(timeout=90)
     assert child.returncode == 0
     return output
 
@@ -154,7 +154,7 @@ def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
         ros.wait_for(
             lambda: path.stat().st_size > 100_000, 'the chunk that a second has ended')
         os.kill(child.pid, signal.SIGKILL)
-        child.wait(10)
+        child.wait(60)
     read = 0
     with open(path, 'rb') as stream:
         try:
@@ -307,7 +307,7 @@ def test_signals_while_the_file_is_completed_change_nothing(ros, tmp_path):
 
         insisting = threading.Thread(target=insist)
         insisting.start()
-        output, _ = child.communicate(timeout=15)
+        output, _ = child.communicate(timeout=90)
         ended.set()
         insisting.join()
     assert child.returncode == 0

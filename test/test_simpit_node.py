@@ -811,4 +811,4 @@ def test_node_and_simulator_as_processes_survive_each_other(ros, path):
         with simulator():
             ros.next('altitude', 3)
             node.send_signal(signal.SIGTERM)
-            assert node.wait(5) == 0
+            assert node.wait(60) == 0

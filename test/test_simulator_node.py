@@ -31,7 +31,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool, Trigger
 
-from harness import free_port, Harness, process
+from harness import DEADLINE, free_port, Harness, process
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
@@ -283,7 +283,7 @@ def test_as_a_process_it_ends_when_told():
     with process('simulator_node', '--ros-args', '-p', f'port:={free_port()}') as child:
         assert 'X-Plane Connect (rc6) of a c172p' in child.stdout.readline()
         child.terminate()
-        assert child.wait(10) == 0
+        assert child.wait(DEADLINE) == 0
 
 
 # Lockstep

@@ -97,7 +97,7 @@ def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path,
         with process(IP, 'netns', 'exec', near, executable_path('experiment'), '--sim', sim,
                      '--host', SIMULATOR, '--scenario', str(scenario),
                      '--output', str(tmp_path / 'two')) as experiment:
-            output, _ = experiment.communicate(timeout=90)
+            output, _ = experiment.communicate(timeout=180)
     log = (tmp_path / 'two.log').read_text()
     assert experiment.returncode == 0, output + log
     assert 'Traceback' not in log

@@ -526,7 +526,7 @@ def test_a_lossy_network_is_counted(ros, simulator):
 
 def test_the_program_says_what_is_missing_and_fails():
     with process('ulyssix_node') as node:
-        output, _ = node.communicate(timeout=20)
+        output, _ = node.communicate(timeout=90)
     assert node.returncode == 1
     assert 'cannot configure: parameter port: it is required' in output
 
@@ -539,4 +539,4 @@ def test_the_program_ends_cleanly_on_a_signal(simulator):
             if 'packets arrive' in line:
                 break
         node.send_signal(signal.SIGINT)
-        assert node.wait(10) == 0
+        assert node.wait(60) == 0

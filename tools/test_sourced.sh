@@ -31,7 +31,8 @@ colcon_in() {
     "$in_ros" "$sourced" colcon --log-base "$sourced/log" "$@"
 }
 
-colcon_in build --base-paths "$sourced/src" --build-base "$sourced/colcon" \
+# colcon's own -l makes a build crawl on a machine that is busy with something else.
+MAKEFLAGS=-j$(nproc) colcon_in build --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end-
 if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
     echo 'the build printed warnings:' >&2
