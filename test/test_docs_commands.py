@@ -45,8 +45,8 @@ from docs_blocks import (
     WORDS,
 )
 
-# A session waits for those before it.
-pytestmark = pytest.mark.timeout(600)
+# A session waits for those before it; all are started by one worker, once.
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group('docs')]
 
 HERE = Path(__file__).resolve().parent
 OWN_NETWORK = ['unshare', '--user', '--map-root-user', '--net', '--pid', '--fork',
