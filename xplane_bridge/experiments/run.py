@@ -391,9 +391,18 @@ class Run:
             # It may be behind with what it has heard; so it is told at which stamp.
             self._set('autopilot_node', [Parameter(name='engage_at', value=_double(now))])
         else:
-            response = self.call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
-            if not response.success:
-                raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
+            deadline = time.monotonic() + _ANSWER_TIMEOUT
+            while True:
+                response = self.call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
+                if response.success:
+                    break
+                if time.monotonic() > deadline:
+                    raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
+                # It may not have heard yet what was heard here: on a busy machine topics are
+                # matched one by one.
+                heard = counts['imu/data']
+                self._monitor.wait_for(
+                    lambda heard=heard: counts['imu/data'] > heard, _ASK_AGAIN_AFTER)
         self._engaged = on
         if on and not self._monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
