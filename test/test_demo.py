@@ -29,6 +29,9 @@ from ament_index_python.packages import get_package_share_directory  # noqa: E40
 
 from harness import DEADLINE, process  # noqa: E402
 
+# Five processes a flight: beside each other they would wait for the processor, not for the flight.
+pytestmark = pytest.mark.xdist_group('flights')
+
 
 def read_until(child, text):
     lines = []

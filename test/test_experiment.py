@@ -36,6 +36,9 @@ from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import parse
 
+# Five processes a flight: beside each other they would wait for the processor, not for the flight.
+pytestmark = pytest.mark.xdist_group('flights')
+
 SHORT = """
 duration: {duration}
 initial: {{altitude: 1200.0, heading_deg: 200.0, airspeed: 48.0}}

@@ -328,6 +328,7 @@ def stamp(message):
     return message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
 
 
+@pytest.mark.xdist_group('flights')
 @pytest.mark.parametrize('face', ['xpc', 'xplane12', 'xplane9'])
 def test_two_flights_in_lockstep_are_the_same_to_the_last_bit(face):
     until = 5.0

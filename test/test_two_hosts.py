@@ -29,6 +29,9 @@ from harness import process
 from xplane_bridge.experiments import analysis
 from xplane_bridge.experiments.processes import executable_path
 
+# As all flights by several processes.
+pytestmark = pytest.mark.xdist_group('flights')
+
 IP = shutil.which('ip')
 SIMULATOR, CONTROLLER = '10.213.77.1', '10.213.77.2'
 DELAY, LOSS = 0.02, 0.02

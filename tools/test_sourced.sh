@@ -5,10 +5,10 @@
 # space is sourced. The executables are in lib/xplane_bridge only; PATH is left alone. ROOT is
 # build/<distro>, as the Makefile lays it out.
 #
-# Two runs. First `colcon test` with what package.xml declares to be needed at run time, pytest and
-# not one package more: what needs another skips and says so. Then, with the optional packages (as in
-# a virtual environment with --system-site-packages on a machine with ROS 2), the tests that are
-# asked for: those that start our executables.
+# Two runs beside each other: `colcon test` with what package.xml declares to be needed at run time,
+# pytest and not one package more: what needs another skips and says so. And, with the optional
+# packages (as in a virtual environment with --system-site-packages on a machine with ROS 2), the
+# tests that are asked for: those that start our executables.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -40,16 +40,22 @@ if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
     exit 1
 fi
 
-echo 'colcon test, with what package.xml declares:'
 rm -rf "$sourced/colcon/xplane_bridge/test_results"
+# Beside the other run: it mostly waits.
 colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end- console_cohesion+ \
-    --return-code-on-test-failure
+    --return-code-on-test-failure >"$sourced/test.log" 2>&1 &
+declared=$!
 
 echo 'The installed executables and launch files, with the optional packages:'
 optional=$root/sourced-optional
 mkdir -p "$optional"
 ln -sfn ../venv "$optional/venv"
 ln -sfn ../sourced/install "$optional/install"
-cd "$sourced/src/xplane_bridge"
-exec "$in_ros" "$optional" python3 -P -m pytest "$@"
+failed=0
+(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest "$@") || failed=$?
+
+echo 'colcon test, with what package.xml declares:'
+wait "$declared" || failed=$?
+cat "$sourced/test.log"
+exit "$failed"

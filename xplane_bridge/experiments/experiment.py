@@ -180,10 +180,11 @@ def _start(
             'publish_clock': False, **peers.simulated_start(scenario.initial)}))
     elif scenario.initial:
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
-    processes.start(peer.node, peers.ros_arguments(namespace, peers.bridge_parameters(
+    kept = peers.kept_messages(namespace)
+    processes.start(peer.node, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
         peer, host, port, settings.speed, settings.simulated_time, settings.lockstep, data_port)))
     autopilot = processes.start('autopilot_node', peers.ros_arguments(
-        namespace, {**simulated, 'lockstep': settings.lockstep},
+        namespace, {**simulated, **kept, 'lockstep': settings.lockstep},
         {'command/controls': 'autopilot/controls'} if settings.lockstep else None))
     command = recorder(recording, namespace)
     if missing_of_rosbag2() == ['rosbag2_storage_mcap']:

@@ -29,6 +29,12 @@ from xplane_bridge.simulators import terrain
 RATE = 50.0
 _BUDGET = 240.0
 _LOOPBACK = '127.0.0.1'
+# Messages that a publisher keeps for a recorder that a busy machine does not let run: with the
+# usual 10, a fifth of a second of that would be a gap in the recording.
+KEPT = 1000
+_RECORDED = (
+    'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'command/controls',
+    'autopilot/controls')
 _TRIES = 50
 
 
@@ -89,6 +95,12 @@ def bridge_parameters(
     else:
         given |= {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
     return given
+
+
+def kept_messages(namespace: str) -> dict[str, int]:
+    """Return the parameters by which a node's publishers keep enough for the recorder."""
+    return {
+        f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in _RECORDED}
 
 
 def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
 from xplane_bridge.experiments.guidance import Guidance
 from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import stamp_of
 from xplane_bridge.experiments.scenario import Event, Scenario
@@ -94,7 +95,7 @@ class Run:
         self._autopilot_pid = autopilot_pid
         self._lockstep = lockstep
         self._controls = node.create_publisher(
-            FlightControls, f'{namespace}/command/controls', 1)
+            FlightControls, f'{namespace}/command/controls', KEPT)
         self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/autopilot/target', 1)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
         self._parameters: dict[str, Any] = {
