@@ -25,7 +25,6 @@ from contextlib import ExitStack
 import math
 from pathlib import Path
 import re
-import socket
 
 import pytest
 
@@ -40,6 +39,7 @@ from simpit_peer import Plugin
 import std_msgs.msg
 import yaml
 
+from harness import free_port
 from xplane_bridge import msg, srv
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.base import BridgeNode
@@ -148,12 +148,6 @@ def commands(monkeypatch):
     monkeypatch.setattr(BridgeNode, 'make_service', noting_service)
     commands.topics, commands.services, commands.taken = topics, services, taken
     return commands
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 def x_plane_12(stack):

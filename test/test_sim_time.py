@@ -36,6 +36,7 @@ from simpit_peer import Plugin
 from ulyssix_packets import bcd, NAMES, TAGGED, tagged
 from xpc_peer import flying
 
+from harness import free_port
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket, UlyssixSamples
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
@@ -49,12 +50,6 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFace
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 def seconds(stamp):

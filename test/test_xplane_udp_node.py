@@ -36,7 +36,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
-from harness import process
+from harness import free_port, process
 from xplane_bridge.msg import (
     AircraftPose,
     AirData,
@@ -56,12 +56,6 @@ FOOT = 0.3048
 TOPICS = {'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
           'odom': Odometry, 'air_data': AirData, 'controls': FlightControls}
 NAN = math.nan
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 def make_face(version, data_port, **options):
