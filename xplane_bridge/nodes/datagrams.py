@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What nodes that speak by datagrams share: awaiting a read, and reporting on the link."""
+"""What nodes that speak by datagrams share: awaiting a reply, and reporting on the link."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from rclpy.task import Future
 
 from xplane_bridge.links.udp import Counters
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+from xplane_bridge.sessions.base import CommandDone
 
 
-class Reads:
+class Pending:
     """
-    Reads of a session that coroutines wait for, by ticket.
+    Reads and commands of a session that coroutines wait for, by ticket.
 
-    The session's event for the end of a read has ``ticket`` and ``error``.
+    The session's event for the end of one has ``ticket`` and ``error``.
     """
 
     def __init__(self, node: BridgeNode[Any]) -> None:
@@ -38,9 +39,10 @@ class Reads:
 
     async def wait(self, call: Callable[..., Any], ask: Callable[..., int], *given: Any) -> Any:
         """
-        Begin a read by ``ask(*given, now)``, through the link's ``call``; return its end.
+        Begin by ``ask(*given, now)``, which returns a ticket, through the link's ``call``.
 
-        The executor goes on meanwhile. Raises ValueError with the reason if it fails.
+        Return the event of the end; the executor goes on meanwhile. Raises ValueError with the
+        reason if it fails.
         """
         future = Future(executor=self._node.executor)
         # A future without a callback would not wake the executor that awaits it.
@@ -56,10 +58,16 @@ class Reads:
         return done
 
     def end(self, done: Any) -> None:
-        """Wake whoever waits for this read; for the link's thread."""
+        """
+        Wake whoever waits for this end; for the link's thread.
+
+        A command that nobody waits for and that was not sent is counted and logged as refused.
+        """
         future = self._waiting.pop(done.ticket, None)
         if future is not None:
             future.set_result(done)
+        elif isinstance(done, CommandDone) and done.error:
+            self._node.refuse(done.what, ValueError(done.error))
 
 
 def link_status(

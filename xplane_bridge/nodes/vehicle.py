@@ -80,6 +80,9 @@ class CommandParameters(BaseParameters):
         'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
         'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
         live=True)
+    command_lifetime: float = parameter(
+        0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
+        minimum=0.01, maximum=60.0)
 
 
 @dataclass(frozen=True)

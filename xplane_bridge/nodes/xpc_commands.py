@@ -38,7 +38,7 @@ from xplane_bridge.msg import (
     Waypoints,
 )
 from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.datagrams import Reads
+from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.vehicle import POSE_MASK
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import ReadDone, XpcSession
@@ -91,7 +91,7 @@ class XpcCommands:
         self._undulation = undulation
         self._last_state = last_state
         self._local_origin = local_origin
-        self._reads = Reads(node)
+        self._pending = Pending(node)
         for number in node.parameters.aircraft:
             self._for_aircraft(number)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
@@ -127,14 +127,14 @@ class XpcCommands:
 
     def finish(self, event: ReadDone) -> None:
         """End the read whose end this is; for the link's thread."""
-        self._reads.end(event)
+        self._pending.end(event)
 
     def _send(self, message: xpc.Request) -> None:
         self._link.call(self._session.send, message)
 
     async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[xpc.Reply, ...]:
         """Read by ``ask(wanted, now)``, while the executor goes on; ValueError if it fails."""
-        done: ReadDone = await self._reads.wait(self._link.call, ask, wanted)
+        done: ReadDone = await self._pending.wait(self._link.call, ask, wanted)
         return done.replies
 
     # Topics.

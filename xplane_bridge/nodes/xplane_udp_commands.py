@@ -30,7 +30,7 @@ from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.datagrams import Reads
+from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
@@ -66,7 +66,7 @@ class XplaneUdpCommands:
         self._link = link
         self._undulation = undulation
         self._last_state = last_state
-        self._reads = Reads(node)
+        self._pending = Pending(node)
         node.make_command(AircraftPose, 'command/pose', self._pose)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
         node.make_command(DataRows, 'command/data', self._data, _DEPTH)
@@ -78,14 +78,14 @@ class XplaneUdpCommands:
 
     def finish(self, event: ReadDone) -> None:
         """End the read whose end this is; for the link's thread."""
-        self._reads.end(event)
+        self._pending.end(event)
 
     def _send(self, message: xplane_udp.Message) -> None:
         self._link.call(self._session.send, message)
 
     async def _read(self, names: Sequence[str]) -> tuple[float | None, ...]:
         """Read datarefs, while the executor goes on. Raises ValueError if that fails."""
-        done: ReadDone = await self._reads.wait(
+        done: ReadDone = await self._pending.wait(
             self._link.call, self._session.read_datarefs, names)
         return done.values
 

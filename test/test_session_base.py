@@ -1,0 +1,165 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a session holds about its peer: lifetimes, leases, the ledger."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    CommandQueue,
+    LatestValues,
+    Leases,
+    Ledger,
+    Tickets,
+)
+
+
+def make_queue(**options):
+    return CommandQueue(Tickets(), **options)
+
+
+def test_commands_leave_in_order_and_only_the_awaited_report_that_they_were_sent():
+    queue = make_queue()
+    queue.put('a', 'pause', 0.0)
+    awaited = queue.put('b', 'run_command', 0.0, awaited=True)
+    assert (queue.first, queue.take(), queue.take()) == ('a', 'a', 'b')
+    assert queue.ended() == [CommandDone(awaited, 'run_command')]
+    assert queue.ended() == []
+
+
+def test_a_command_that_waits_longer_than_its_lifetime_is_never_sent():
+    queue = make_queue(lifetime=0.5, why='the budget is used up')
+    queue.put('old', 'command/pose', 10.0)
+    queue.put('new', 'command/pose', 10.3)
+    assert queue.deadline == 10.5
+    queue.expire(10.5)
+    assert [waiting.command for waiting in queue] == ['new']
+    done, = queue.ended()
+    assert done.error == (
+        'not sent: it waited 0.5 s (command_lifetime): the budget is used up')
+
+
+def test_dropping_tells_the_reason_to_all_that_wait():
+    queue = make_queue()
+    tickets = [queue.put(n, 'pause', 0.0, awaited=n == 1) for n in range(2)]
+    queue.drop('nothing answers')
+    assert queue.ended() == [
+        CommandDone(ticket, 'pause', 'not sent: nothing answers') for ticket in tickets]
+    assert queue.deadline is None
+
+
+def test_a_full_queue_refuses_with_what_it_waits_for():
+    queue = make_queue(limit=1, why='the line is slow')
+    queue.put('a', 'pause', 0.0)
+    with pytest.raises(ValueError, match=r'^stage: 1 commands are waiting already; the line'):
+        queue.put('b', 'stage', 0.0)
+
+
+def test_the_newest_value_of_each_control_leaves_and_each_expires_by_itself():
+    held = LatestValues(lifetime=0.5)
+    assert not held.set({'elevator': 0.1, 'throttle': 0.2}, 0.0)
+    assert held.set({'elevator': 0.3}, 0.4)
+    assert held.deadline == 0.5
+    assert held.expire(0.5) == {'throttle': 0.2}
+    assert held.take() == {'elevator': 0.3}
+    assert not held and held.deadline is None
+
+
+def test_what_comes_is_asked_for_once_and_what_stops_again_with_back_off():
+    leases = Leases(2.0, first=1.0, longest=4.0)
+    leases.want(('a', 'b'), 0.0)
+    assert leases.due(0.0) == ['a', 'b']
+    leases.heard(('a',), 0.1)
+    asked = []
+    now = 0.0
+    while now < 20.0:
+        asked += [(now, key) for key in leases.due(now)]
+        if now < 10.0:
+            leases.heard(('a',), now)
+        now += 0.5
+    assert [at for at, key in asked if key == 'b'] == [1.0, 3.0, 7.0, 11.0, 15.0, 19.0]
+    # It came last at 9.5, is missed from 11.5 on, and asked for with the same back-off.
+    assert [at for at, key in asked if key == 'a'] == [11.5, 12.5, 14.5, 18.5]
+    assert leases.missing(20.0) == {'a': 9.5, 'b': 0.0}
+
+
+def test_what_came_back_after_long_and_is_lost_again_is_asked_for_soon():
+    leases = Leases(1.0, first=1.0, longest=64.0)
+    leases.want(('a',), 0.0)
+    now = 0.0
+    while now < 40.0:
+        leases.due(now)
+        now = leases.deadline
+    leases.heard(('a',), now)
+    assert leases.is_fresh('a', now + 0.9)
+    assert leases.due(now + 1.0) == ['a']
+
+
+def test_unknown_is_a_verdict_that_is_looked_at_again():
+    leases = Leases(1.0, first=1.0, longest=8.0)
+    leases.want(('a',), 0.0)
+    leases.due(0.0)
+    leases.unknown('a', 0.1)
+    assert leases.due(8.0) == []
+    assert leases.due(8.1) == ['a']
+
+
+def test_missing_is_named_only_after_the_patience():
+    leases = Leases(1.0)
+    leases.want(('a',), 5.0)
+    assert leases.missing(5.9) == {}
+    assert leases.missing(6.0) == {'a': 5.0}
+    leases.heard(('a', 'somebody else'), 6.0)
+    assert leases.missing(6.5) == {}
+    leases.renew(6.6)
+    assert not leases.has_come('a')
+    assert leases.due(6.6) == ['a']
+
+
+@given(
+    lost=st.lists(st.tuples(st.floats(0.0, 60.0), st.floats(0.0, 20.0)), max_size=4),
+    patience=st.sampled_from((0.5, 2.0)), longest=st.sampled_from((1.0, 8.0)))
+def test_after_any_loss_every_value_is_fresh_again_within_the_longest_pause(
+        lost, patience, longest):
+    """A peer that answers each request for one second, on a line that is dead at times."""
+    leases = Leases(patience, first=0.5, longest=longest)
+    leases.want(('a', 'b'), 0.0)
+    quiet = max((start + length for start, length in lost), default=0.0)
+    until = {}
+    now = 0.0
+    while now < quiet + longest + patience + 1.0:
+        up = not any(start <= now < start + length for start, length in lost)
+        if up:
+            until.update(dict.fromkeys(leases.due(now), now + 1.0))
+            leases.heard([key for key, end in until.items() if now < end], now)
+        else:
+            leases.due(now)
+        if now >= quiet + longest + patience:
+            assert not leases.missing(now)
+        now += 0.1
+
+
+def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_time():
+    ledger = Ledger()
+    ledger.take(0, 'throttle', -2.0)
+    ledger.take(0, 'throttle', 0.7)
+    ledger.take(3, 'elevator')
+    assert ledger.names() == ('throttle', 'elevator of aircraft 3')
+    assert [(entry.value, entry.before) for entry in ledger.give_back(0)] == [('throttle', -2.0)]
+    assert (3, 'elevator') in ledger and (0, 'throttle') not in ledger
+    ledger.forget(3, 'elevator')
+    assert not ledger
