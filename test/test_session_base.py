@@ -158,7 +158,7 @@ def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_t
     ledger.take(0, 'throttle', -2.0)
     ledger.take(0, 'throttle', 0.7)
     ledger.take(3, 'elevator')
-    assert ledger.names() == ('throttle', 'elevator of aircraft 3')
+    assert ledger.names == ('throttle', 'elevator of aircraft 3')
     assert [(entry.value, entry.before) for entry in ledger.give_back(0)] == [('throttle', -2.0)]
     assert (3, 'elevator') in ledger and (0, 'throttle') not in ledger
     ledger.forget(3, 'elevator')

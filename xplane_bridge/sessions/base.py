@@ -23,7 +23,7 @@ in, in seconds of any steady clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -377,10 +377,9 @@ class Ledger(Generic[_T]):
         """Forget everything: the peer is another instance, which knows nothing of it."""
         self._entries.clear()
 
-    def names(self, text: Callable[[Entry[_T]], str] | None = None) -> tuple[str, ...]:
-        """Return what was taken, for a person."""
-        return tuple(map(text or _text, self._entries.values()))
-
-
-def _text(entry: Entry[object]) -> str:
-    return f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what was taken, for a person: 'throttle', 'elevator of aircraft 3' ..."""
+        return tuple(
+            f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value
+            for entry in self._entries.values())
