@@ -32,13 +32,12 @@ from ament_index_python.packages import (
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from xplane_bridge.experiments.peers import bridge_parameters, PEERS
+from xplane_bridge.experiments.peers import bridge_parameters
 from xplane_bridge.nodes.launching import checked_description, make_node, NodeArguments
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.simulators.registry import DATA_PORT, SIMULATORS
 
 LOOPBACK = '127.0.0.1'
-# Where X-Plane's rows come to: the usual port, and the one that X-Plane 6 is set to.
-DATA_PORT, DATA_PORT_OF_6 = 49003, 49000
 # What must be the same in several nodes, so that params_file does not change it.
 FIRM = ('host', 'port', 'data_port', 'controls_port', 'version', 'stamp', 'use_sim_time')
 OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
@@ -48,7 +47,7 @@ OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
 class Arguments:
     """Arguments of this file."""
 
-    sim: str = parameter('xpc', 'Simulator, and thereby the bridge.', choices=tuple(PEERS))
+    sim: str = parameter('xpc', 'Simulator, and thereby the bridge.', choices=tuple(SIMULATORS))
     host: str = parameter(
         '', 'Address of a real simulator. Empty: one of this package is started.')
     port: int = parameter(
@@ -70,27 +69,27 @@ class Arguments:
 def make(given):
     """Return what is to be started."""
     value = {name: item.default for name, item in Arguments.__dataclass_fields__.items()} | given
-    peer, host, speed, lockstep = (value[name] for name in ('sim', 'host', 'speed', 'lockstep'))
-    peer = PEERS[peer]
+    host, speed, lockstep = (value[name] for name in ('host', 'speed', 'lockstep'))
+    simulator = SIMULATORS[value['sim']]
     simulated = value.get('use_sim_time', False) or speed != 1.0 or lockstep
-    check(value, peer, simulated)
+    check(value, simulator, simulated)
     # One decision about time for all nodes, so that a parameter file cannot split them.
     given = {**given, 'use_sim_time': simulated}
-    port = value['port'] or peer.port
-    data_port = DATA_PORT_OF_6 if host and peer.name == 'xplane6' else DATA_PORT
+    port = value['port'] or simulator.port
+    data_port = simulator.data_port if host else DATA_PORT
     nodes = []
     if not host:
         nodes.append(make_node('simulator_node', given, {
-            'face': peer.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
+            'face': simulator.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
             # Whose time is on the wire has it published by the bridge, with its stamps.
-            'publish_clock': simulated and not peer.has_time,
+            'publish_clock': simulated and not simulator.has_time,
             **({'speed': speed} if 'speed' in given else {}),
         }, on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
     bridge = bridge_parameters(
-        peer, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
+        simulator, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
     firm = bridge if lockstep else {
         name: bridge[name] for name in FIRM if name in bridge}
-    nodes.append(make_node(peer.node, given, firm, defaults=bridge))
+    nodes.append(make_node(simulator.protocol.node, given, firm, defaults=bridge))
     if value['autopilot']:
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep,
@@ -115,7 +114,7 @@ def make(given):
     return nodes
 
 
-def check(value, peer, simulated):
+def check(value, simulator, simulated):
     """Raise ValueError with a sentence for what cannot be had."""
     for name, package in OPTIONAL.items():
         if value[name]:
@@ -130,9 +129,9 @@ def check(value, peer, simulated):
         raise ValueError(
             'launch arguments speed and lockstep are for a simulator of this package: leave out '
             'host')
-    if not peer.has_time and (value['lockstep'] or (value['host'] and simulated)):
+    if not simulator.has_time and (value['lockstep'] or (value['host'] and simulated)):
         name = 'lockstep' if value['lockstep'] else 'use_sim_time'
-        raise ValueError(f'launch argument {name}: {peer.name} has no time on its wire')
+        raise ValueError(f'launch argument {name}: {simulator.name} has no time on its wire')
     if value['lockstep'] and not value['autopilot']:
         raise ValueError(
             'launch argument lockstep: the autopilot commands each frame, so it must be started')

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from xplane_bridge.experiments.peers import PEERS
 from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.simulators.registry import SIMULATORS
 
 DEFAULT = Settings()
 SWITCHES = {'lockstep': ('--lockstep', True), 'record': ('--no-record', False)}
@@ -37,7 +37,7 @@ class Arguments:
     """Arguments of this file: options of the command experiment."""
 
     scenario: str = parameter('steps', 'Name of a scenario of this package, or a file.')
-    sim: str = parameter(DEFAULT.sim, 'Simulator to fly.', choices=tuple(PEERS))
+    sim: str = parameter(DEFAULT.sim, 'Simulator to fly.', choices=tuple(SIMULATORS))
     host: str = parameter(
         DEFAULT.host, 'Address of a real simulator. Empty: one of this package is started.')
     port: int = parameter(

@@ -65,7 +65,7 @@ XPC = ('ros2 run xplane_bridge xpc_node &',
        'ros2 topic echo --once /autopilot/active_target')
 SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p profile:=v2 &',
           'ros2 topic echo --once /altitude')
-PEERS = ('simulator all "xpc --host 0.0.0.0" "xplane --host 0.0.0.0" "fdmdata --host 0.0.0.0" '
+PEERS = ('simulator all "xpc --host 0.0.0.0" "xplane_udp --host 0.0.0.0" "fdmdata --host 0.0.0.0" '
          '"ulyssix --port 5000"')
 XPLANE = ('ros2 run xplane_bridge xplane_udp_node &',)
 
@@ -82,7 +82,7 @@ def interface_sessions(pages):
         'simulator xpc': Session('interfaces of xpc_node and autopilot_node', commands=[*XPC]),
         'simulator simpit --profile v2 --port pty:ksp': Session(
             'interfaces of simpit_node', commands=[*SIMPIT]),
-        'simulator xplane --version 12': Session(
+        'simulator xplane_udp --version 12': Session(
             'interfaces of xplane_udp_node', commands=[*XPLANE]),
     }
     xpc, simpit, xplane = groups.values()

@@ -32,9 +32,10 @@ from std_srvs.srv import SetBool
 
 from harness import process
 from xplane_bridge.experiments import analysis, experiment, peers
-from xplane_bridge.experiments.peers import bridge_parameters, free_ports, PEERS
+from xplane_bridge.experiments.peers import bridge_parameters, free_ports
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.simulators.registry import SIMULATORS
 
 # Five processes a flight: beside each other they would wait for the processor, not for the flight.
 pytestmark = pytest.mark.xdist_group('flights')
@@ -265,12 +266,12 @@ def test_altitudes_of_a_scenario_are_those_of_fix_from_the_beginning():
 
 
 def test_parameters_of_the_bridge():
-    lockstep = bridge_parameters(PEERS['xpc'], 'h', 1, 1.0, True, True, 2)
+    lockstep = bridge_parameters(SIMULATORS['xpc'], 'h', 1, 1.0, True, True, 2)
     assert (lockstep['rate'], lockstep['command_timeout'], lockstep['stamp']) == (
         0.0, 0.0, 'simulator')
-    fast = bridge_parameters(PEERS['xplane12'], 'h', 1, 4.0, True, False, 2)
+    fast = bridge_parameters(SIMULATORS['xplane12'], 'h', 1, 4.0, True, False, 2)
     assert (fast['rate'], fast['version'], fast['data_port']) == (200.0, '12', 2)
-    plain = bridge_parameters(PEERS['fdmdata'], 'h', 10, 1.0, False, False, 2)
+    plain = bridge_parameters(SIMULATORS['fdmdata'], 'h', 10, 1.0, False, False, 2)
     assert (plain['data_port'], plain['controls_port']) == (10, 11)
     assert 'stamp' not in plain
     assert free_ports(2) > 0

@@ -30,6 +30,10 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.simulators.main import main
 
 DEADLINE = 15.0
+INTERFACES = (
+    ('xpc', '--beacon-interface'), ('xplane_udp', '--beacon-interface'),
+    ('ulyssix', '--port', '5000', '--interface'))
+
 MODULE = [sys.executable, '-m', 'xplane_bridge.simulators.main']
 
 
@@ -139,13 +143,18 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     (['xpc', '--frame-rate', 'nan'], "'nan' is not a number above 0"),
     (['xpc', '--port', '70000'], "'70000' is not a port"),
     (['xpc', '--plugin', 'rc7'], 'rc7'),
-    (['xpc', '--beacon-interface', 'eth0'], "'eth0' is not an IPv4 address"),
+    (['xplane', '--port', '65535'], "'65535' is not a port, 0..65534"),
+    (['fdmdata', '--rpc-port', '70000'], "'70000' is not a port"),
+    (['ulyssix', '--port', '0'], "'0' is not a port, 1..65535"),
+    *(([*command, 'eth0'], "'eth0' is not an IPv4 address") for command in INTERFACES),
+    *(([*command, '192.0.2.1'], "'192.0.2.1' is not the address of an interface of this machine")
+      for command in INTERFACES),
     (['nosuch'], 'nosuch'),
     ([], 'FACE'),
 ])
 def test_options_out_of_range_are_refused(capsys, options, said):
     with pytest.raises(SystemExit) as end:
-        main(options)
+        main([*options])
     assert end.value.code == 2
     assert said in capsys.readouterr().err
 

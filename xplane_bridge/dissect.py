@@ -39,6 +39,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Typ
 from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
 from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.simulators.registry import PROTOCOLS
 
 Sender: TypeAlias = Literal['bridge', 'peer']
 _SENDERS: tuple[Sender, ...] = ('bridge', 'peer')
@@ -47,11 +48,6 @@ _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
 
 class Dialect(ABC):
     """One protocol as this tool speaks it; made once a run, so that it may keep a state."""
-
-    summary: str
-
-    peer_port: int | None = None
-    """The UDP port that only the peer sends from, which tells the sides of a capture apart."""
 
     options: Mapping[str, Mapping[str, Any]] = {}
     """This protocol's own options: what ArgumentParser.add_argument takes, by flag."""
@@ -79,9 +75,6 @@ class Dialect(ABC):
 class Xpc(Dialect):
     """X-Plane Connect."""
 
-    summary = 'X-Plane Connect, the NASA plugin for X-Plane'
-    peer_port = xpc.PORT
-
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
         try:
             return (self._decode_from(data, sender),)
@@ -106,9 +99,6 @@ class Xpc(Dialect):
 
 class Fdmdata(Dialect):
     """FDMData."""
-
-    summary = 'FDMData, the Huginn flight simulator'
-    peer_port = fdmdata.DATA_PORT
 
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
         try:
@@ -138,8 +128,6 @@ class Fdmdata(Dialect):
 class XplaneUdp(Dialect):
     """X-Plane's own UDP, whose layout of rows is recognised and remembered."""
 
-    summary = "X-Plane's own UDP, versions 6 to 12"
-    peer_port = xplane_udp.PORT
     options = {'--version': {
         'type': int, 'choices': xplane_udp.VERSIONS,
         'help': 'of X-Plane; it decides what the bytes leave open, and how JSON is encoded (12)'}}
@@ -180,8 +168,6 @@ class XplaneUdp(Dialect):
 class Ulyssix(Dialect):
     """Ulyssix, which only the publisher sends."""
 
-    summary = 'Ulyssix UDP parameter packets, from Altair or DEWESoft'
-
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
         return (ulyssix.to_readable(ulyssix.decode(data)),)
 
@@ -198,7 +184,6 @@ class Ulyssix(Dialect):
 class Simpit(Dialect):
     """Kerbal Simpit: packets in whatever pieces the lines have them."""
 
-    summary = 'Kerbal Simpit, a plugin for Kerbal Space Program'
     options = {'--profile': {
         'required': True, 'choices': tuple(simpit.PROFILES), 'help': 'generation of the plugin: '
         + ', '.join(f'{p.name} is {p.plugins}' for p in simpit.PROFILES.values())}}
@@ -428,13 +413,15 @@ def _decoded_lines(
 
 
 def _decoded_capture(
-        dialect: Dialect, stream: BufferedReader, sender: Sender | None) -> Iterator[str]:
+        dialect: Dialect, stream: BufferedReader, sender: Sender | None,
+        peer_port: int | None) -> Iterator[str]:
     try:
         for datagram in read_pcap(stream):
             side = sender
-            if side is None and dialect.peer_port is not None:
-                from_bridge = (datagram.destination[1] == dialect.peer_port
-                               and datagram.source[1] != dialect.peer_port)
+            # Only the peer sends from its port, which tells the sides of a capture apart.
+            if side is None and peer_port is not None:
+                from_bridge = (datagram.destination[1] == peer_port
+                               and datagram.source[1] != peer_port)
                 side = 'bridge' if from_bridge else 'peer'
             yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
     except CaptureError as error:
@@ -465,7 +452,8 @@ def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
     if arguments.encode:
         return _encoded_lines(dialect, stream, sender)
     if stream.peek(4)[:4] in {*MAGICS, PCAPNG_MAGIC}:
-        return _decoded_capture(dialect, stream, arguments.sender)
+        return _decoded_capture(
+            dialect, stream, arguments.sender, PROTOCOLS[arguments.protocol].port)
     return _decoded_lines(dialect, stream, sender)
 
 
@@ -474,7 +462,8 @@ def _parser() -> ArgumentParser:
         prog='dissect', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
     for name, dialect in DIALECTS.items():
-        protocol = protocols.add_parser(name, help=dialect.summary, description=dialect.summary)
+        peer = PROTOCOLS[name].peer
+        protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
         protocol.add_argument(
             '--from', dest='sender', choices=('bridge', 'peer'),
             help='who sent it, where a message means two things (default: peer; in a capture, '

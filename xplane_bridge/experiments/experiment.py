@@ -166,14 +166,15 @@ def _start(
     namespace: str,
 ) -> int:
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
-    peer = settings.peer
-    host, port = settings.host, settings.port or peer.port
+    simulator = settings.simulator
+    host, port = settings.host, settings.port or simulator.port
     simulated = {'use_sim_time': True} if settings.simulated_time else {}
-    data_port = 49000 if peer.name == 'xplane6' else 49003
+    data_port = simulator.data_port
     if not host:
-        host, port, data_port = '127.0.0.1', peers.free_ports(peer.ports), peers.free_ports(1)
+        host, data_port = '127.0.0.1', peers.free_ports(1)
+        port = peers.free_ports(simulator.ports)
         processes.start('simulator_node', peers.ros_arguments(namespace, {
-            'face': peer.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
+            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
             'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
             'delay': settings.delay, 'jitter': settings.jitter,
             # Where stamps are simulated time the bridge publishes them, and the one clock.
@@ -181,8 +182,10 @@ def _start(
     elif scenario.initial:
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
     kept = peers.kept_messages(namespace)
-    processes.start(peer.node, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
-        peer, host, port, settings.speed, settings.simulated_time, settings.lockstep, data_port)))
+    bridge = simulator.protocol.node
+    processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
+        simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
+        data_port)))
     autopilot = processes.start('autopilot_node', peers.ros_arguments(
         namespace, {**simulated, **kept, 'lockstep': settings.lockstep},
         {'command/controls': 'autopilot/controls'} if settings.lockstep else None))
@@ -194,8 +197,8 @@ def _start(
         processes.start_and_wait(command[0], command[1:])
     else:
         processes.start(command[0], command[1:])
-    where = settings.host or f'simulator_node as {peer.name}'
-    view.say(f'{where}, port {port}; {peer.node}; autopilot_node; '
+    where = settings.host or f'simulator_node as {simulator.name}'
+    view.say(f'{where}, port {port}; {bridge}; autopilot_node; '
              f'{os.path.basename(command[0])} to {recording}')
     return autopilot.pid
 

@@ -16,16 +16,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 import json
 import socket
 from typing import Any
 
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.registry import Simulator
 
-# Updates a simulated second.
+# Updates per simulated second.
 RATE = 50.0
 _BUDGET = 240.0
 _LOOPBACK = '127.0.0.1'
@@ -38,63 +39,33 @@ _RECORDED = (
 _TRIES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """
-    One simulator: its node's executable, parameters, usual port and what its wire carries.
-
-    ``name`` is also the face of simulator_node. ``ports`` is how many UDP ports in a row it
-    takes. ``has_time``: the simulator's own time is on the wire, so stamps can be that.
-    ``reports_controls``: so is how its controls stand.
-    """
-
-    name: str
-    node: str
-    port: int
-    ports: int
-    has_time: bool
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    reports_controls: bool = True
-
-
-PEERS = {
-    peer.name: peer for peer in (
-        Peer('xpc', 'xpc_node', 49009, 1, True),
-        Peer('xplane12', 'xplane_udp_node', 49000, 2, True, {'version': '12'}),
-        Peer('xplane11', 'xplane_udp_node', 49000, 2, True, {'version': '11'}),
-        # The trims, which the rows move by default, are no match for the surfaces.
-        Peer('xplane9', 'xplane_udp_node', 49000, 2, True, {
-            'version': '9', 'command_rows': 'joystick'}),
-        Peer('xplane6', 'xplane_udp_node', 49000, 1, True, {
-            'version': '6', 'command_rows': 'joystick'}),
-        Peer('fdmdata', 'fdmdata_node', 10300, 2, False, {
-            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE},
-            reports_controls=False),
-    )
-}
-
-
 def bridge_parameters(
-    peer: Peer, host: str, port: int, speed: float, simulated_time: bool, lockstep: bool,
+    simulator: Simulator, host: str, port: int, speed: float, simulated_time: bool, lockstep: bool,
     data_port: int,
 ) -> dict[str, Any]:
     """Return the parameters of the bridge's node; ``data_port`` is where rows come to."""
-    given: dict[str, Any] = {'host': host, **peer.parameters}
+    given: dict[str, Any] = {'host': host}
     if lockstep:
         # The world waits for commands; the watchdog, which does not, would command instead.
         given['command_timeout'] = 0.0
     rate = 0.0 if lockstep else RATE * speed
-    if peer.name == 'fdmdata':
-        return given | {'data_port': port, 'controls_port': port + 1}
+    if simulator.protocol.name == 'fdmdata':
+        return given | {
+            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE, 'data_port': port,
+            'controls_port': port + 1}
     given['port'] = port
     if simulated_time:
         given |= {'stamp': 'simulator', 'use_sim_time': True}
-    if peer.name == 'xpc':
+    if simulator.protocol.name == 'xpc':
         given['rate'] = rate
         given['max_datagrams_per_second'] = 100000.0 if lockstep else max(_BUDGET, _BUDGET * speed)
-    else:
-        given |= {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
-    return given
+        return given
+    assert simulator.version is not None
+    given['version'] = str(simulator.version)
+    if simulator.version < FIRST_WITH_DATAREFS:
+        # The trims, which the rows move by default, are no match for the surfaces.
+        given['command_rows'] = 'joystick'
+    return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
 
 
 def kept_messages(namespace: str) -> dict[str, int]:
@@ -157,8 +128,3 @@ def _bound(port: int) -> socket.socket:
         found.close()
         raise
     return found
-
-
-def unknown(name: str, known: Sequence[str]) -> str:
-    """Return a sentence about a simulator that is not known."""
-    return f'there is no simulator {name!r}: expected one of {", ".join(known)}'

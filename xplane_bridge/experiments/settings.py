@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 import math
 from typing import Any
 
-from xplane_bridge.experiments.peers import Peer, PEERS
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
 _FAULTS = ('loss', 'delay', 'jitter')
 
@@ -46,9 +46,9 @@ class Settings:
     jitter: float = 0.0
 
     @property
-    def peer(self) -> Peer:
+    def simulator(self) -> Simulator:
         """Return the simulator."""
-        return PEERS[self.sim]
+        return SIMULATORS[self.sim]
 
     @property
     def simulated_time(self) -> bool:
@@ -62,9 +62,9 @@ class Settings:
 
 def check(settings: Settings, scenario: Scenario) -> None:
     """Raise ScenarioError with a sentence for what cannot be had."""
-    if settings.sim not in PEERS:
+    if settings.sim not in SIMULATORS:
         raise ScenarioError(
-            f'there is no simulator {settings.sim!r}: expected one of {", ".join(PEERS)}')
+            f'there is no simulator {settings.sim!r}: expected one of {", ".join(SIMULATORS)}')
     if not 0.0 < settings.speed < math.inf:
         raise ScenarioError(f'speed is {settings.speed}, expected above 0')
     default = Settings()
@@ -78,7 +78,7 @@ def check(settings: Settings, scenario: Scenario) -> None:
                 'carries none of that; leave --host out to fly a simulator of this package')
     elif settings.port:
         raise ScenarioError('--port belongs to --host; a simulator of ours takes a free port')
-    if settings.simulated_time and not settings.peer.has_time:
+    if settings.simulated_time and not settings.simulator.has_time:
         raise ScenarioError(
             f'{settings.sim} has no time on its wire, so it can be flown in real time only: '
             'leave out speed and lockstep')
@@ -87,7 +87,7 @@ def check(settings: Settings, scenario: Scenario) -> None:
             f'scenario {scenario.name} goes in real time only, for '
             f'{", ".join(scenario.needs_real_time())}: without commands and telemetry simulated '
             'time stands still')
-    if not settings.peer.reports_controls and scenario.needs_controls():
+    if not settings.simulator.reports_controls and scenario.needs_controls():
         raise ScenarioError(
             f'{settings.sim} does not report its controls, so scenario {scenario.name} cannot be '
             f'judged by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
@@ -102,7 +102,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options that Settings are made of."""
     default = Settings()
     parser.add_argument('--sim', default=default.sim, metavar='SIM',
-                        help=f'{", ".join(PEERS)} (%(default)s)')
+                        help=f'{", ".join(SIMULATORS)} (%(default)s)')
     parser.add_argument('--host', default='',
                         help='address of a real simulator, in place of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")

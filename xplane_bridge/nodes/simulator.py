@@ -29,33 +29,20 @@ from std_srvs.srv import SetBool, Trigger
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, run, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft, Initial, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.fdmdata import FdmdataFace
 from xplane_bridge.simulators.lockstep import Lockstep
+from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Face, Server, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
 from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
 
-_X_PLANE = 'xplane'
-_PORTS = {
-    'xpc': xpc.PORT,
-    'xplane6': xplane_udp.PORT,
-    'xplane9': xplane_udp.PORT,
-    'xplane11': xplane_udp.PORT,
-    'xplane12': xplane_udp.PORT,
-    'fdmdata': fdmdata.DATA_PORT,
-}
 _LOOPBACK = '127.0.0.1'
-
-# X-Plane 7 and later send from another port than they listen on.
-_FIRST_WITH_SENDER = 7
-# X-Plane 9 and later are told by UDP where rows go, those before by their settings.
-_FIRST_TO_BE_TOLD = 9
 
 _START = Initial()
 
@@ -64,7 +51,7 @@ _START = Initial()
 class SimulatorParameters(BaseParameters):
     """Parameters of simulator_node."""
 
-    face: str = parameter('xpc', 'What it is to its peer.', choices=tuple(_PORTS))
+    face: str = parameter('xpc', 'What it is to its peer.', choices=tuple(SIMULATORS))
     host: str = parameter(_LOOPBACK, 'Address to listen on; 0.0.0.0 is any of this computer.')
     port: int = parameter(
         0, 'UDP port; 0 is the usual one of the face. X-Plane 7 and later send from the next one.',
@@ -151,7 +138,7 @@ class SimulatorParameters(BaseParameters):
                 f'0..{MAX_SEVERITY}')
         if self.datum:
             _check_datum(self.datum)
-        if self.lockstep and self.face == 'fdmdata':
+        if self.lockstep and not SIMULATORS[self.face].has_time:
             raise ValueError(
                 'parameter lockstep: FDMData has no time on the wire, so a controller cannot tell '
                 'one frame from the next; choose another face, or speed')
@@ -251,19 +238,20 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._endpoints.append(UdpEndpoint(given.host, port, faults))
             return self._endpoints[-1]
 
-        port = given.port or _PORTS[given.face]
+        simulator = SIMULATORS[given.face]
+        port = given.port or simulator.port
         first = endpoint(port)
         beacons = tuple(dict.fromkeys((first.address[0], _LOOPBACK)))
         if given.face == 'xpc':
             return XpcFace(first, beacon_interfaces=beacons)
         if given.face == 'fdmdata':
             return FdmdataFace(first, endpoint(given.controls_port or port + 1))
-        version = int(given.face.removeprefix(_X_PLANE))
+        version = simulator.version
+        assert version is not None
         return XplaneUdpFace(
-            first, version,
-            sender=endpoint(port + 1) if version >= _FIRST_WITH_SENDER else None,
+            first, version, sender=endpoint(port + 1) if simulator.ports == 2 else None,
             data_target=(
-                (given.data_host, given.data_port) if version < _FIRST_TO_BE_TOLD else None),
+                (given.data_host, given.data_port) if version < FIRST_WITH_TARGETS else None),
             data_rate=given.frame_rate, beacon_interfaces=beacons)
 
     def _make_world(self) -> World:

@@ -14,6 +14,7 @@
 
 """The simulated Huginn: the aircraft behind FDMData, as the real program was measured to be."""
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 import math
 from queue import Empty, SimpleQueue
@@ -27,13 +28,15 @@ from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft_state import (
     AILERON_SIGN,
     AircraftState,
     ELEVATOR_SIGN,
     RUDDER_SIGN,
 )
-from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.world import World
 
 RPC_PORT = 10500
@@ -285,3 +288,26 @@ class FdmdataFace:
             return False
 
         return call
+
+
+# The subcommand.
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of ``simulator fdmdata``."""
+    options.add_host(parser)
+    for name, port, what in (
+            ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
+            ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
+            ('--rpc-port', RPC_PORT, 'TCP port of XML-RPC')):
+        parser.add_argument(name, type=options.port, default=port,
+                            help=f'{what}; 0 takes a free one (%(default)s)')
+    parser.add_argument('--held', action='store_true',
+                        help='begin held, as the real one does, until XML-RPC resume')
+
+
+def make_face(arguments: Namespace, faults: Faults) -> FdmdataFace:
+    """Return the face that the options describe."""
+    return FdmdataFace(
+        UdpEndpoint(arguments.host, arguments.port, faults),
+        UdpEndpoint(arguments.host, arguments.controls_port, faults),
+        (arguments.host, arguments.rpc_port), arguments.held)

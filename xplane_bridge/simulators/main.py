@@ -15,16 +15,14 @@
 """
 The command ``simulator``: a flying aircraft to connect to, without the real simulator.
 
-One subcommand for each face in FACES, and ``all`` for several of one aircraft. It prints a line
-for each once it listens, and ends on SIGINT, SIGTERM or after ``--duration`` with status 0, with
-status 1 if it cannot start or if it has received what the real simulator dies of.
+One subcommand for each protocol of the registry, and ``all`` for several of one aircraft. It
+prints a line for each once it listens, and ends on SIGINT, SIGTERM or after ``--duration`` with
+status 0, with status 1 if it cannot start or if it has received what the real simulator dies of.
 """
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-import ipaddress
-import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import fields
 import shlex
 import sys
 import threading
@@ -32,92 +30,19 @@ import time
 
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.links.signals import calling_on_signal
-from xplane_bridge.protocols import fdmdata
-from xplane_bridge.protocols.xpc import PORT
-from xplane_bridge.simulators import simpit, ulyssix
+from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
-from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.fdmdata import FdmdataFace, RPC_PORT
-from xplane_bridge.simulators.server import Face, Server, Simulation
+from xplane_bridge.simulators.registry import PeerProtocol, PROTOCOLS
+from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace
-from xplane_bridge.simulators.xplane_udp import options as xplane_udp
 
-_LOOPBACK = '127.0.0.1'
 _START = Initial()
-
-
-@dataclass(frozen=True, slots=True)
-class FaceCommand:
-    """A subcommand: its own options, and how they make a face."""
-
-    summary: str
-    add_options: Callable[[ArgumentParser], None]
-    make_face: Callable[[Namespace, Faults], Face]
-
-
-def _add_xpc_options(parser: ArgumentParser) -> None:
-    parser.add_argument('--host', default=_LOOPBACK,
-                        help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
-    parser.add_argument('--port', type=_port, default=PORT,
-                        help='UDP port; 0 takes a free one (%(default)s)')
-    parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
-                        help='generation of the plugin (%(default)s)')
-    parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
-                        help='whose datarefs there are (%(default)s)')
-    parser.add_argument('--beacon-interface', type=_ipv4, action='append', metavar='ADDRESS',
-                        help='address of an interface to multicast the beacon on; may be given '
-                        'more than once (default: that of --host, and loopback)')
-    parser.add_argument('--no-beacon', action='store_true', help='send no beacon')
-
-
-def _make_xpc(arguments: Namespace, faults: Faults) -> Face:
-    endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
-    interfaces: Sequence[str] = ()
-    if not arguments.no_beacon:
-        # Once if they are the same. Any address (0.0.0.0) is the default route's interface.
-        interfaces = arguments.beacon_interface or tuple(
-            dict.fromkeys((endpoint.address[0], _LOOPBACK)))
-    return XpcFace(endpoint, arguments.plugin, arguments.xplane_version, interfaces)
-
-
-def _add_fdmdata_options(parser: ArgumentParser) -> None:
-    parser.add_argument('--host', default=_LOOPBACK,
-                        help='address to listen at; 0.0.0.0 is any of this machine (%(default)s)')
-    for name, port, what in (
-            ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
-            ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
-            ('--rpc-port', RPC_PORT, 'TCP port of XML-RPC')):
-        parser.add_argument(name, type=_port, default=port,
-                            help=f'{what}; 0 takes a free one (%(default)s)')
-    parser.add_argument('--held', action='store_true',
-                        help='begin held, as the real one does, until XML-RPC resume')
-
-
-def _make_fdmdata(arguments: Namespace, faults: Faults) -> Face:
-    return FdmdataFace(
-        UdpEndpoint(arguments.host, arguments.port, faults),
-        UdpEndpoint(arguments.host, arguments.controls_port, faults),
-        (arguments.host, arguments.rpc_port), arguments.held)
-
-
-FACES = {
-    'xpc': FaceCommand('X-Plane with the plugin X-Plane Connect', _add_xpc_options, _make_xpc),
-    'xplane': FaceCommand("X-Plane's own UDP, versions 6 to 12",
-                          xplane_udp.add_options, xplane_udp.make_face),
-    'fdmdata': FaceCommand('Huginn with FDMData', _add_fdmdata_options, _make_fdmdata),
-    'ulyssix': FaceCommand('Altair or DEWESoft that publishes Ulyssix packets',
-                           ulyssix.add_options, ulyssix.make_face),
-    'simpit': FaceCommand('Kerbal Space Program with the plugin Kerbal Simpit',
-                          simpit.add_options, simpit.make_face),
-}
-
 
 # One aircraft with several faces: which, where none are named. Ulyssix has no usual port.
 _ALL = 'all'
-_TOGETHER = ('xpc', 'xplane', 'fdmdata', 'simpit')
+_TOGETHER = ('xpc', 'xplane_udp', 'fdmdata', 'simpit')
+_ALIASES = {protocol.alias: name for name, protocol in PROTOCOLS.items() if protocol.alias}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -172,7 +97,7 @@ def _make_server(arguments: Namespace) -> Server:
         return World(Aircraft(arguments.model, initial, seed=arguments.seed))
 
     faces = [
-        FACES[chosen.face].make_face(chosen, faults)
+        _protocol(chosen.face).load().make_face(chosen, faults)
         for chosen in (_chosen(arguments) if arguments.face == _ALL else [arguments])
     ]
     return Server(Simulation(faces, make_world, arguments.frame_rate, faults))
@@ -183,13 +108,20 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
     chosen = []
     for text in arguments.faces or _TOGETHER:
         name, *options = shlex.split(text) or ['']
-        if name not in FACES:
-            raise ValueError(f"{name!r} is none of {', '.join(FACES)}")
+        protocol = _protocol(name)
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
-        FACES[name].add_options(parser)
+        protocol.load().add_options(parser)
         parser.set_defaults(**vars(arguments) | {'face': name})
         chosen.append(parser.parse_args(options))
     return chosen
+
+
+def _protocol(name: str) -> PeerProtocol:
+    """Return the protocol of a face. Raises ValueError for a name that is none."""
+    try:
+        return PROTOCOLS[_ALIASES.get(name, name)]
+    except KeyError:
+        raise ValueError(f"{name!r} is none of {', '.join(PROTOCOLS)}") from None
 
 
 def _summary(server: Server, seconds: float) -> str:
@@ -202,9 +134,11 @@ def _summary(server: Server, seconds: float) -> str:
 def _parser() -> ArgumentParser:
     parser = ArgumentParser('simulator', description='Fly a simulated aircraft to connect to.')
     faces = parser.add_subparsers(dest='face', required=True, metavar='FACE')
-    for name, command in FACES.items():
-        face = faces.add_parser(name, help=command.summary, description=f'{command.summary}.')
-        command.add_options(face)
+    for name, protocol in PROTOCOLS.items():
+        face = faces.add_parser(
+            name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
+            description=f'{protocol.peer}.')
+        protocol.load().add_options(face)
         _add_aircraft_options(face)
         _add_fault_options(face)
     everything = faces.add_parser(
@@ -234,71 +168,32 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='DEG', help='in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt,
                        metavar='KT', help='calibrated, in knots (%(default)s)')
-    group.add_argument('--frame-rate', type=_positive, default=60.0, metavar='HZ',
+    group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
                        help='frames a second: when it reads and answers (%(default)s)')
-    group.add_argument('--duration', type=_positive, metavar='S',
+    group.add_argument('--duration', type=options.positive, metavar='S',
                        help='end after so many seconds (default: never)')
 
 
 def _add_fault_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('faults')
-    group.add_argument('--loss', type=_probability, default=0.0, metavar='P',
+    group.add_argument('--loss', type=options.probability, default=0.0, metavar='P',
                        help='probability to lose a datagram, 0..1, in each direction')
-    group.add_argument('--duplicate', type=_probability, default=0.0, metavar='P',
+    group.add_argument('--duplicate', type=options.probability, default=0.0, metavar='P',
                        help='probability to deliver a datagram twice, 0..1')
-    group.add_argument('--delay', type=_seconds, default=0.0, metavar='S',
+    group.add_argument('--delay', type=options.seconds, default=0.0, metavar='S',
                        help='time that a datagram takes, in seconds')
-    group.add_argument('--jitter', type=_seconds, default=0.0, metavar='S',
+    group.add_argument('--jitter', type=options.seconds, default=0.0, metavar='S',
                        help='most that it takes in addition, in seconds; changes the order')
-    group.add_argument('--freeze-every', type=_seconds, default=0.0, metavar='S',
+    group.add_argument('--freeze-every', type=options.seconds, default=0.0, metavar='S',
                        help='mean time between freezes, in seconds; 0 is never')
-    group.add_argument('--freeze-for', type=_seconds, default=2.0, metavar='S',
+    group.add_argument('--freeze-for', type=options.seconds, default=2.0, metavar='S',
                        help='how long a freeze lasts (%(default)s)')
-    group.add_argument('--restart-every', type=_seconds, default=0.0, metavar='S',
+    group.add_argument('--restart-every', type=options.seconds, default=0.0, metavar='S',
                        help='mean time between restarts, in seconds; 0 is never')
-    group.add_argument('--restart-for', type=_seconds, default=3.0, metavar='S',
+    group.add_argument('--restart-for', type=options.seconds, default=3.0, metavar='S',
                        help='how long it is gone in a restart (%(default)s)')
-    group.add_argument('--seed', type=_seed, default=0, metavar='N',
-                       help='of faults and turbulence: same seed, same chance (%(default)s)')
-
-
-def _number(text: str, what: str, fits: Callable[[float], bool]) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not fits(value):
-        raise ArgumentTypeError(f'{text!r} is not {what}')
-    return value
-
-
-def _probability(text: str) -> float:
-    return _number(text, 'a probability, 0..1', lambda value: 0.0 <= value <= 1.0)
-
-
-def _seconds(text: str) -> float:
-    return _number(text, 'a time in seconds', lambda value: 0.0 <= value < math.inf)
-
-
-def _positive(text: str) -> float:
-    return _number(text, 'a number above 0', lambda value: 0.0 < value < math.inf)
-
-
-def _port(text: str) -> int:
-    return int(_number(text, 'a port, 0..65535',
-                       lambda value: value.is_integer() and 0 <= value <= 65535))
-
-
-def _ipv4(text: str) -> str:
-    try:
-        return str(ipaddress.IPv4Address(text))
-    except ValueError:
-        raise ArgumentTypeError(f'{text!r} is not an IPv4 address') from None
-
-
-def _seed(text: str) -> int:
-    return int(_number(text, 'a seed, 0..2147483647',
-                       lambda value: value.is_integer() and 0 <= value < 2 ** 31))
+    group.add_argument('--seed', type=options.seed, default=0, metavar='N',
+                       help='random seed of faults and turbulence (%(default)s)')
 
 
 if __name__ == '__main__':

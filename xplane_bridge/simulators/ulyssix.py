@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from xplane_bridge.links.udp import Counters, resolve
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.ulyssix import MAX_DATAGRAM, PacketTime, WordOrder
+from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
@@ -279,10 +280,12 @@ def _packet_time(micros: int, word_order: WordOrder) -> PacketTime:
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of ``simulator ulyssix``."""
-    parser.add_argument('--host', default='127.0.0.1',
+    parser.add_argument('--host', default=options.LOOPBACK,
                         help='address or multicast group to send to (%(default)s)')
-    parser.add_argument('--port', type=int, required=True, help='UDP port to send to')
-    parser.add_argument('--interface', default='127.0.0.1', metavar='ADDRESS',
+    parser.add_argument('--port', type=options.peer_port, required=True,
+                        help='UDP port to send to')
+    parser.add_argument('--interface', type=options.interface, default=options.LOOPBACK,
+                        metavar='ADDRESS',
                         help='address of the interface to multicast on (%(default)s)')
     parser.add_argument('--program', choices=PACKET_PERIODS, default='altair',
                         help='who sends: a packet every 10 ms, or every 40 ms (%(default)s)')

@@ -29,6 +29,10 @@ from xplane_bridge.protocols.xplane_udp.data import (
     default_layout,
     Dsel,
     encode_data,
+    FIRST_WITH_DATAREFS,
+    FIRST_WITH_SENDER,
+    FIRST_WITH_TARGETS,
+    FIRST_WITH_VEHS,
     INTEGER_INPUTS,
     Layout,
     Segment,
@@ -85,7 +89,8 @@ from xplane_bridge.protocols.xplane_udp.rows import Column, Row, ROW_COUNTS, row
 
 __all__ = [
     'Acfn', 'Acpr', 'Alrt', 'BEACON_GROUP', 'BEACON_PORT', 'Becn', 'Cmnd', 'Column',
-    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'Fail', 'INTEGER_INPUTS',
+    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'FIRST_WITH_DATAREFS',
+    'FIRST_WITH_SENDER', 'FIRST_WITH_TARGETS', 'FIRST_WITH_VEHS', 'Fail', 'INTEGER_INPUTS',
     'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd', 'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal',
     'Nrec', 'Objl', 'Objn', 'PORT', 'Prel', 'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS',
     'RadrPoint11', 'RadrPoint12', 'RadrReply', 'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply',

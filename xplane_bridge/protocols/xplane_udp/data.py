@@ -56,6 +56,16 @@ from xplane_bridge.protocols.xplane_udp.fields import (
 )
 
 VERSIONS = (6, 7, 8, 9, 10, 11, 12)
+
+# What came with which version (X-Plane UDP wire notes, section 5).
+FIRST_WITH_SENDER = 7
+"""Replies come from another port than the one that X-Plane listens on: the next one."""
+FIRST_WITH_TARGETS = 9
+"""Where rows go can be said by UDP (ISET, ISE4); before, only the settings say it."""
+FIRST_WITH_DATAREFS = 10
+"""RREF, DREF, CMND and the beacon exist."""
+FIRST_WITH_VEHS = 12
+"""VEHS exists."""
 """The X-Plane versions whose UDP is known."""
 
 HIGHEST_PLAUSIBLE_ROW = 200

@@ -16,6 +16,9 @@
 
 from xplane_bridge.simulators.xpc.face import XpcFace
 from xplane_bridge.simulators.xpc.generations import Generation, GENERATIONS
+from xplane_bridge.simulators.xpc.options import add_options, make_face
 from xplane_bridge.simulators.xpc.plugin import PluginCounters, Screen, XpcPlugin
 
-__all__ = ['GENERATIONS', 'Generation', 'PluginCounters', 'Screen', 'XpcFace', 'XpcPlugin']
+__all__ = [
+    'GENERATIONS', 'Generation', 'PluginCounters', 'Screen', 'XpcFace', 'XpcPlugin', 'add_options',
+    'make_face']

@@ -1,0 +1,132 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What options of the command ``simulator`` accept, alike for all of its subcommands."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+import ipaddress
+import math
+import socket
+
+from xplane_bridge.links.udp import resolve
+from xplane_bridge.simulators.endpoints import Address
+
+LOOPBACK = '127.0.0.1'
+
+
+def add_host(parser: ArgumentParser) -> None:
+    """Add the address to listen on."""
+    parser.add_argument('--host', default=LOOPBACK,
+                        help='address to listen on; 0.0.0.0 is any of this machine (%(default)s)')
+
+
+def add_beacon(parser: ArgumentParser) -> None:
+    """Add where the beacon is multicast; beacon_interfaces() reads it."""
+    parser.add_argument('--beacon-interface', type=interface, action='append', metavar='ADDRESS',
+                        help='address of an interface to multicast the beacon on; may be given '
+                        'more than once (default: that of --host, and loopback)')
+    parser.add_argument('--no-beacon', action='store_true', help='send no beacon')
+
+
+def beacon_interfaces(arguments: Namespace, host: str) -> tuple[str, ...]:
+    """Return the interfaces to send the beacon on; ``host`` is the address listened on."""
+    if arguments.no_beacon:
+        return ()
+    # Once if they are the same. Any address (0.0.0.0) is the default route's interface.
+    return tuple(arguments.beacon_interface or dict.fromkeys((host, LOOPBACK)))
+
+
+def number(text: str, what: str, fits: Callable[[float], bool]) -> float:
+    """Return a number that fits. Raises ArgumentTypeError that says ``what`` was expected."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not fits(value):
+        raise ArgumentTypeError(f'{text!r} is not {what}')
+    return value
+
+
+def probability(text: str) -> float:
+    """Return a probability."""
+    return number(text, 'a probability, 0..1', lambda value: 0.0 <= value <= 1.0)
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds."""
+    return number(text, 'a time in seconds', lambda value: 0.0 <= value < math.inf)
+
+
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    return number(text, 'a number above 0', lambda value: 0.0 < value < math.inf)
+
+
+def rate(text: str) -> float:
+    """Return a rate in Hz."""
+    return number(
+        text, 'a rate, above 0 and at most 1000', lambda value: 0.0 < value <= 1000.0)
+
+
+def seed(text: str) -> int:
+    """Return a random seed."""
+    return int(number(text, 'a seed, 0..2147483647',
+                      lambda value: value.is_integer() and 0 <= value < 2 ** 31))
+
+
+def port(text: str) -> int:
+    """Return a port to listen on; 0 takes a free one."""
+    return _port(text, 0, 65535)
+
+
+def first_port(text: str) -> int:
+    """Return a port to listen on whose next one is used too; 0 takes free ones."""
+    return _port(text, 0, 65534)
+
+
+def peer_port(text: str) -> int:
+    """Return a port to send to."""
+    return _port(text, 1, 65535)
+
+
+def _port(text: str, low: int, high: int) -> int:
+    return int(number(text, f'a port, {low}..{high}',
+                      lambda value: value.is_integer() and low <= value <= high))
+
+
+def address(text: str) -> Address:
+    """Return an address and a port to send to; the host may be a name."""
+    host, _, digits = text.rpartition(':')
+    if not host or not digits.isdecimal() or not 0 < int(digits) < 65536:
+        raise ArgumentTypeError(f'{text!r} is not an address and a port, like 127.0.0.1:49003')
+    return resolve(host), int(digits)
+
+
+def interface(text: str) -> str:
+    """Return the IPv4 address of one of this machine's interfaces, to multicast on."""
+    try:
+        found = str(ipaddress.IPv4Address(text))
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r} is not an IPv4 address') from None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.setsockopt(
+                socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(found))
+        except OSError:
+            raise ArgumentTypeError(
+                f'{text!r} is not the address of an interface of this machine') from None
+    return found

@@ -1,0 +1,133 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The one list of simulators: their names, protocols, ports and versions.
+
+It is read by the command ``simulator``, by simulator_node, by experiments and by ``dissect``. The
+rest of a simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and
+make_face(); load() imports it.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast, Protocol, TYPE_CHECKING
+
+from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+
+if TYPE_CHECKING:
+    # Only load() is to need what flies an aircraft.
+    from xplane_bridge.simulators.faults import Faults
+    from xplane_bridge.simulators.server import Face
+
+
+class FaceModule(Protocol):
+    """What the package of a simulator offers to the command."""
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the options of this simulator."""
+
+    def make_face(self, arguments: Namespace, faults: Faults) -> Face:
+        """Return the face that the options describe."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerProtocol:
+    """
+    One protocol: its name in the package, what its documents are about, and its usual UDP port.
+
+    ``alias`` is what the command ``simulator`` called it first.
+    """
+
+    name: str
+    peer: str
+    port: int | None = None
+    alias: str = ''
+
+    @property
+    def node(self) -> str:
+        """Return the executable that bridges it."""
+        return f'{self.name}_node'
+
+    def load(self) -> FaceModule:
+        """Import the simulator of this protocol."""
+        return cast(FaceModule, import_module(f'xplane_bridge.simulators.{self.name}'))
+
+
+PROTOCOLS = {
+    protocol.name: protocol for protocol in (
+        PeerProtocol('xpc', 'X-Plane with the plugin X-Plane Connect', xpc.PORT),
+        PeerProtocol(
+            'xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT, 'xplane'),
+        PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
+        PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets'),
+        PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit'),
+    )
+}
+
+
+DATA_PORT = 49003
+"""UDP port that X-Plane 7 and later send rows to by default."""
+_DATA_PORT_OF_6 = 49000
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """
+    One simulator that simulator_node can be and an experiment can be flown on.
+
+    ``ports`` is how many UDP ports in a row it takes, from the usual one of its protocol on.
+    ``version`` is that of X-Plane. ``has_time``: its own time is on the wire, so messages can be
+    stamped by it, and lockstep is possible. ``reports_controls``: the position of its controls is
+    on the wire.
+    """
+
+    name: str
+    protocol: PeerProtocol
+    ports: int = 1
+    version: int | None = None
+    has_time: bool = True
+    reports_controls: bool = True
+
+    @property
+    def port(self) -> int:
+        """Return its usual port."""
+        assert self.protocol.port is not None
+        return self.protocol.port
+
+    @property
+    def data_port(self) -> int:
+        """Return where a real X-Plane sends rows by default."""
+        return _DATA_PORT_OF_6 if self.version == 6 else DATA_PORT
+
+
+def _x_plane(version: int) -> Simulator:
+    sends_from_next_port = version >= xplane_udp.FIRST_WITH_SENDER
+    return Simulator(
+        f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1, version)
+
+
+SIMULATORS = {
+    simulator.name: simulator for simulator in (
+        Simulator('xpc', PROTOCOLS['xpc']),
+        _x_plane(12),
+        _x_plane(11),
+        _x_plane(9),
+        _x_plane(6),
+        Simulator('fdmdata', PROTOCOLS['fdmdata'], 2, has_time=False, reports_controls=False),
+    )
+}

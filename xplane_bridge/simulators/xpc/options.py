@@ -1,0 +1,47 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``simulator xpc`` can be told, and the face it makes of that."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from xplane_bridge.protocols.xpc import PORT
+from xplane_bridge.simulators import options
+from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.xpc.face import XpcFace
+from xplane_bridge.simulators.xpc.generations import GENERATIONS
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this face."""
+    options.add_host(parser)
+    parser.add_argument('--port', type=options.port, default=PORT,
+                        help='UDP port; 0 takes a free one (%(default)s)')
+    parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
+                        help='generation of the plugin (%(default)s)')
+    parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
+                        help='whose datarefs there are (%(default)s)')
+    options.add_beacon(parser)
+
+
+def make_face(arguments: Namespace, faults: Faults) -> XpcFace:
+    """Return the face that the options describe."""
+    endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
+    return XpcFace(
+        endpoint, arguments.plugin, arguments.xplane_version,
+        options.beacon_interfaces(arguments, endpoint.address[0]))
