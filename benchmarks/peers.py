@@ -51,7 +51,7 @@ _FLOAT = struct.Struct('<f')
 _ELEVATOR_AT = 5
 _POSITION_ALTITUDE_AT = 22
 _LARGEST_DRAIN = 20
-# What the plugin takes over a datagram, at least (XPC wire notes, section 1).
+# What the plugin takes over a datagram, at least (docs/wire/xpc.md, section 1).
 _HANDLING_TIME = 70e-6
 _LAT, _LON = 47.5, 11.25
 
@@ -61,7 +61,7 @@ class XpcPeer:
     Answer polls with canned replies, whose altitude is the number of the frame.
 
     It reads once a frame, ``frame_rate`` times a second, and answers all that it reads, at most
-    20 datagrams, as the plugin does (XPC wire notes, section 1). With ``updates_per_frame`` it
+    20 datagrams, as the plugin does (docs/wire/xpc.md, section 1). With ``updates_per_frame`` it
     answers only so many aircraft in a frame, those that wait longest, which spaces updates
     evenly; a ``frame_rate`` of 0 answers an aircraft as soon as both its requests are there.
     """

@@ -24,7 +24,7 @@ import struct
 
 from xplane_bridge.sessions.xpc import Telemetry, XpcSession
 
-# XPC wire notes, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
+# docs/wire/xpc.md, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
 # socket is opened anew, and what is left is lost.
 FRAME_LIMIT = 20
 HANDLING = 0.00007

@@ -16,7 +16,7 @@
 Frames and attitudes against hand-computed cases.
 
 The expectations are written down by hand from the geometry; the check cases A to F are those of
-the X-Plane dataref notes, section 6, and each comes with a sentence of what it can expose.
+docs/wire/xplane_datarefs.md, section 6, and each comes with a sentence of what it can expose.
 """
 
 from math import asin, atan2, cos, degrees, hypot, inf, isnan, nan, pi, radians, sin, sqrt

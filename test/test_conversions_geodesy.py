@@ -172,7 +172,7 @@ def test_on_the_ellipsoid_the_tangents_differ_by_one_less_e_squared(geocentric):
 
 
 def test_geodetic_latitude_of_38_degrees_geocentric_is_0_187_more():
-    """As the FDMData wire notes have it: 20.7 km."""
+    """docs/wire/fdmdata.md, section 2: 20.7 km."""
     assert geodesy.geocentric_to_geodetic_latitude(38.0) - 38.0 == pytest.approx(.187, abs=5e-4)
 
 

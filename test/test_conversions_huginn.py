@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What Huginn's replies mean, and how its controls are signed: by hand, from the wire notes."""
+"""What Huginn's replies mean, and how its controls are signed: by hand from docs/wire."""
 
 import math
 

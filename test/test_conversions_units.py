@@ -22,7 +22,7 @@ from xplane_bridge.conversions import units
 
 
 @pytest.mark.parametrize(('value', 'expected'), [
-    # 360 km/h, a round climb, the boiling of a QNH, psf of the wire notes, and so on.
+    # 360 km/h, a round climb, the boiling of a QNH, psf of docs/wire/fdmdata.md, and so on.
     (180.0 * units.DEGREE, math.pi),
     (10000.0 * units.FOOT, 3048.0),
     (1000.0 * units.FOOT_PER_MINUTE, 5.08),

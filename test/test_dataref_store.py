@@ -172,7 +172,7 @@ def test_texts_are_bytes_filled_with_nuls(sim: Sim) -> None:
 
 # Attitude, frames and quaternion
 
-QUATERNIONS = [     # dataref notes, section 6
+QUATERNIONS = [     # docs/wire/xplane_datarefs.md, section 6
     ('A level', 90.0, 0.0, 0.0, (.70711, 0.0, 0.0, .70711)),
     ('B right bank', 90.0, 0.0, 30.0, (.68301, .18301, .18301, .68301)),
     ('C nose up', 90.0, 10.0, 0.0, (.70442, -.06163, .06163, .70442)),

@@ -265,7 +265,7 @@ def test_temperature_unit(ros, scripted, unit, sent, kelvin):
 
 
 def test_latitude_is_converted_on_demand_in_fix_and_odom_not_in_gps_and_ins(ros, scripted):
-    # atan(tan(geocentric) / (1 - e2)), as the wire notes have it (section 2).
+    # atan(tan(geocentric) / (1 - e2)): docs/wire/fdmdata.md, section 2.
     fix, ins = (
         math.degrees(math.atan(math.tan(math.radians(latitude)) / (1.0 - 0.00669438)))
         for latitude in (37.8130, 37.8131))

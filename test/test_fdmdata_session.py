@@ -42,7 +42,7 @@ DEFAULT = {
 
 class Huginn:
     """
-    The other end, by the wire notes: in order, echoed command, one byte 0xff for a refusal.
+    The other end (docs/wire/fdmdata.md): in order, echoed command, one byte 0xff for a refusal.
 
     All values of a reply are the number of its step, so what belongs together can be told.
     """

@@ -45,7 +45,7 @@ FOOT = 0.3048
 KNOT = 0.514444
 PSF = 4.4482216152605 / FOOT ** 2
 
-# Lengths of replies and how to read them, from the wire notes.
+# Lengths of replies and how to read them (docs/wire/fdmdata.md).
 REPLIES = {0: '>xx5f', 1: '>xx3f', 2: '>xx3f', 3: '>xx3f', 4: '>xxf', 5: '>xxf', 6: '>xxf',
            7: '>xx7f'}
 CONTROLS = ('aileron', 'elevator', 'rudder', 'throttle')
@@ -157,7 +157,7 @@ def test_replies_are_jsbsims_figures():
 
 def test_latitude_is_geocentric():
     huginn, jsbsim = manoeuvring()
-    # 0.187 degrees south of the geodetic one at 38 degrees north (wire notes, section 2).
+    # 0.187 degrees south of the geodetic one at 38 degrees north: docs/wire/fdmdata.md, section 2.
     assert jsbsim('position/lat-geod-deg') - values(huginn, 0)[0] == pytest.approx(0.187, abs=1e-3)
     assert values(huginn, 7)[3] == values(huginn, 0)[0]
 

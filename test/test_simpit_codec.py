@@ -158,7 +158,7 @@ def test_all_recorded_telemetry_has_a_meaning():
     ('cobs', simpit.Register(b'\x29'), '0408292100'),
     ('cobs', simpit.RequestMessage(8), '041d081500'),
     ('cobs', simpit.SetActionGroup(False, 1, simpit.GroupSetting.ACTIVATE), '043a053f00'),
-    # By hand from the tables of the wire notes.
+    # By hand from the tables of docs/wire/simpit.md.
     ('v2', simpit.CameraMode(50), 'aa50011532'),
     ('v2', simpit.CameraRotation(1, 2, 3, -1, 9), 'aa500916010002000300ffff09'),
     ('v2', simpit.CameraTranslation(1, 2, 3, 4), 'aa50071701000200030004'),
@@ -181,7 +181,7 @@ def floats(*values):
 
 
 @pytest.mark.parametrize(('profiles', 'channel', 'payload', 'message'), [
-    # Channel numbers and layouts from the wire notes, sections 2.7, 3.1 and 4.
+    # Channel numbers and layouts from docs/wire/simpit.md, sections 2.7, 3.1 and 4.
     ('v0', 4, '00509a4400808642', simpit.Altitude(1234.5, 67.25)),
     ('v1 v2 cobs', 8, '00509a4400808642', simpit.Altitude(1234.5, 67.25)),
     ('v2 cobs', 3, '01000000', simpit.SceneChange(1)),

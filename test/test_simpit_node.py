@@ -426,7 +426,7 @@ def test_action_groups_of_each_generation(ros, plugin, profile, verb):
     custom.publish(SimpitActionCommand(verb=ON_AND_OFF[verb], groups=[10, 3]))
     expected = [CustomActionGroups(verb, (10,)), CustomActionGroups(verb, (3,))]
     if profile == 'v0' and verb == 'toggle':
-        # The document has it, and no plugin of its time listened (wire notes, section 5).
+        # The document has it, and no plugin of its time listened (docs/wire/simpit.md, section 5).
         ros.wait_for(lambda: node.refused['command/action_groups'], 'the refusal')
     else:
         expected.append(ActionGroups(verb, ActionGroup.GEAR | ActionGroup.BRAKES))

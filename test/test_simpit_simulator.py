@@ -283,7 +283,7 @@ def test_several_devices_share_one_vessel(tmp_path):
 
 
 def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
-    """SYN, register channel 4, and an echo, as plugin 0.7 answered them (wire notes, 2)."""
+    """SYN, register channel 4, and an echo: docs/wire/simpit.md, section 2."""
     with running(SimpitFace('v0', (f'pty:{path}',))):
         port = os.open(path, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(port)

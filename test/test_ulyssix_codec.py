@@ -314,7 +314,7 @@ def test_example_3_at_the_offsets_corrected():
     assert ulyssix.encode(packet) == data
 
 
-# The table of contradictions (Ulyssix wire notes, section 2), by row
+# The table of contradictions (docs/wire/ulyssix.md, section 2), by row
 
 
 def test_row_01_start_and_end_strings_may_be_mirrored_but_not_mixed():

@@ -292,7 +292,7 @@ def test_protocol_error_says_what_where_expected_and_got(decode, data, text):
     assert str(caught.value) == text
 
 
-# Refusals (XPC wire notes, section 9).
+# Refusals (docs/wire/xpc.md, section 9).
 
 NAME_256 = 'n' * 256
 ROW = (0, *[0.0] * 8)

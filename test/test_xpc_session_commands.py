@@ -20,7 +20,7 @@ from scripted_xpc import BEACON, names_of, World
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import Generation, XpcSession
 
-# By hand from the XPC wire notes, section 2.
+# By hand from docs/wire/xpc.md, section 2.
 JOYSTICK = b'DREF\0\x28sim/operation/override/override_joystick\x01'
 TAKE_JOYSTICK = JOYSTICK + bytes.fromhex('0000803f')
 GIVE_JOYSTICK = JOYSTICK + bytes.fromhex('00000000')

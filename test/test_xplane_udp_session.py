@@ -52,7 +52,7 @@ def latitude(frame):
 
 
 class XPlane:
-    """What the wire notes say of X-Plane, every byte packed here by hand."""
+    """What docs/wire/xplane_udp.md says of X-Plane, every byte packed here by hand."""
 
     def __init__(self, version=12, aligned=True):
         self.version = version

@@ -21,7 +21,7 @@ subsonic flow (Mach below 1).
 
 A pressure, density or temperature that is not positive (a dataref that the simulator does not
 have reads 0, a vacuum has no air) gives NaN, never an exception.
-Sources: ICAO Doc 7488 (standard atmosphere); X-Plane dataref notes, section 2.
+Sources: ICAO Doc 7488 (standard atmosphere); docs/wire/xplane_datarefs.md, section 2.
 """
 
 import math

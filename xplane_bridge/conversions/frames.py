@@ -28,7 +28,7 @@ the textbooks write it; ROS messages have x, y, z, w. ``q_enu_flu`` takes a vect
 same vector in ENU: read it right to left. Angles are radians unless the name says otherwise.
 
 NaN goes through every function; for an infinite angle the math module raises ValueError.
-Formula numbers (6.1 ...) are those of the X-Plane dataref notes, section 6.
+Formula numbers (6.1 ...) are those of docs/wire/xplane_datarefs.md, section 6.
 """
 
 import math

@@ -98,7 +98,7 @@ def geocentric_to_geodetic_latitude(latitude_deg: float, height: float = 0.0) ->
     """
     Return the geodetic latitude of a point given by its geocentric one, degrees.
 
-    Huginn sends JSBSim's geocentric latitude (FDMData wire notes, section 2). On the ellipsoid
+    Huginn sends JSBSim's geocentric latitude (docs/wire/fdmdata.md, section 2). On the ellipsoid
     this is atan(tan(geocentric) / (1 - e^2)); above it the two are closer together, which at
     10 km makes 33 m: hence the height, metres.
     """

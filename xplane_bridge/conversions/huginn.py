@@ -15,8 +15,8 @@
 """
 Huginn's sensors as the state of a vehicle, and controls as Huginn takes them.
 
-What the bytes really mean, and where that is not what the protocol document says, is from the
-FDMData wire notes, sections 2 and 3.
+What the bytes really mean, and where that is not what the protocol document says, is from
+docs/wire/fdmdata.md, sections 2 and 3.
 """
 
 from __future__ import annotations

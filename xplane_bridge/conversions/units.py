@@ -76,7 +76,7 @@ def celsius_or_kelvin_to_kelvin(temperature: float) -> float:
     Return an air temperature in kelvin, whichever of the two scales it came in.
 
     Huginn documents its thermometer as Celsius and sends kelvin. The two cannot be confused:
-    no air that an aircraft meets is above 150 degC or below 150 K (FDMData wire notes,
-    section 2).
+    no air that an aircraft meets is above 150 degC or below 150 K (section 2 of
+    docs/wire/fdmdata.md).
     """
     return temperature if temperature > _LOWEST_KELVIN else temperature + ZERO_CELSIUS

@@ -15,7 +15,8 @@
 """
 X-Plane's datarefs as the state of a vehicle.
 
-Numbers such as 1.12 are rows of the dataref notes: what each dataref means, with its source.
+Numbers such as 1.12 are rows of docs/wire/xplane_datarefs.md: what each dataref means, with its
+source.
 """
 
 from __future__ import annotations

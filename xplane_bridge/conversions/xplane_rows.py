@@ -15,10 +15,10 @@
 """
 X-Plane's rows of data as the state of a vehicle.
 
-Numbers such as 5.10 are rows of the dataref notes. Rows are float32, so latitude and longitude
-have steps of up to 1.7 m (1.2), and velocities are along axes that are east, up and south at a
-point that rows do not tell, up to 0.4 degrees off (1.13). The g loads of row 4 are left out: two
-sources contradict each other about the sign of the axial one (5.10).
+Numbers such as 5.10 are rows of docs/wire/xplane_datarefs.md. Rows are float32, so latitude and
+longitude have steps of up to 1.7 m (1.2), and velocities are along axes that are east, up and
+south at a point that rows do not tell, up to 0.4 degrees off (1.13). The g loads of row 4 are left
+out: two sources contradict each other about the sign of the axial one (5.10).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class SimulatorTime:
     pause, also if the simulator's time does not. A simulator that steps back has restarted: ROS
     time goes on from where it was, and ``jumps``, ``jump_s`` (the size of the last one, seconds)
     and ``jumped_ns`` (the ROS time at which) tell. A new flight is no jump: X-Plane's running time
-    goes on (dataref notes, 3.1 and 3.13).
+    goes on (docs/wire/xplane_datarefs.md, rows 3.1 and 3.13).
 
     Two poses of one vehicle never have the same stamp; one that is the same again may, though what
     was commanded since then differs: in lockstep the simulator's time waits for that.

@@ -15,7 +15,7 @@
 """
 FDMData, the datagrams of the Huginn flight simulator: sensors out, controls in.
 
-Sources: the FDMData protocol document and the FDMData wire notes (Huginn at commit 5a89099,
+Sources: the FDMData protocol document and docs/wire/fdmdata.md (Huginn at commit 5a89099,
 measured). Everything is big-endian. Data are pulled: a one-byte request to the data port brings
 one reply. Controls go to a port of their own and are never answered.
 """
@@ -314,7 +314,7 @@ def encode(message: Message) -> bytes:
     Encode any FDMData message.
 
     Raises ValueError for an unknown command, for controls that are not finite or out of range
-    (NaN goes unclamped into Huginn's flight model and stays there: FDMData wire notes, section
+    (NaN goes unclamped into Huginn's flight model and stays there: docs/wire/fdmdata.md, section
     3), and for a reply's value that float32 cannot hold. A reply may carry NaN, as Huginn's do.
     """
     if isinstance(message, Request):

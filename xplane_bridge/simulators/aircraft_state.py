@@ -33,8 +33,8 @@ POUND = 0.45359237
 STANDARD_GRAVITY = 9.80665
 
 # JSBSim's elevator and rudder are positive with the trailing edge down and left: nose down and
-# nose left (FDMData wire notes, section 3). Everything outside has X-Plane's signs, so this is the
-# one place that turns them.
+# nose left (docs/wire/fdmdata.md, section 3). Everything outside has X-Plane's signs, so this is
+# the one place that turns them.
 ELEVATOR_SIGN = -1.0
 AILERON_SIGN = 1.0
 RUDDER_SIGN = -1.0

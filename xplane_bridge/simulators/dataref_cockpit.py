@@ -15,7 +15,7 @@
 """
 Datarefs of the user's cockpit: controls, overrides, engines, fuel, gear and lights.
 
-They follow section 4 of the project's dataref notes, whose rows are cited as "4.14", and
+They follow section 4 of docs/wire/xplane_datarefs.md, whose rows are cited as "4.14", and
 Laminar's lists. Yoke, throttles and brakes have no hardware behind them, so what is written stays
 and acts with or without its override; override_throttles and the latch ENGN_thro_override, which
 do change what the throttles mean, are modelled. The other overrides are kept and change nothing,
@@ -44,7 +44,7 @@ C2 = 'sim/cockpit2/controls/'
 
 
 def add_cockpit(t: Table, world: World) -> None:
-    """Add section 4 of the dataref notes for the user's aircraft, and what goes with it."""
+    """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and what goes with it."""
     for add in (_surfaces, _overrides, _gear_and_brakes, _throttles, _engines, _fuel, _lights):
         add(t, world)
 

@@ -15,11 +15,11 @@
 """
 Datarefs of the flight: position, motion, air, weather and time, for each what it is made of.
 
-Meanings, units and signs follow the project's dataref notes, whose rows are cited as "1.41"; types
-and which names can be written follow Laminar's lists for 9.55, 10.41, 11 and 12. Chosen where the
-notes leave it open: beta has the textbook sign, + with the wind from the right (2.6); P, Q, R are
-body rates (1.36); Qstatic is the dynamic pressure in psf (2.19); wind_now_* is the velocity of the
-air, downwind, in m/s (2.23). The constant 9.80665 turns specific force into g.
+Meanings, units and signs follow docs/wire/xplane_datarefs.md, whose rows are cited as "1.41";
+types and which names can be written follow Laminar's lists for 9.55, 10.41, 11 and 12. Chosen
+where that page leaves it open: beta has the textbook sign, + with the wind from the right (2.6);
+P, Q, R are body rates (1.36); Qstatic is the dynamic pressure in psf (2.19); wind_now_* is the
+velocity of the air, downwind, in m/s (2.23). The constant 9.80665 turns specific force into g.
 
 Simplified: psi, theta, phi can be written while the aircraft is frozen (1.25), q while it is not
 (1.24); ground_speed is always 1, there is no replay.
@@ -51,7 +51,7 @@ P2 = 'sim/flightmodel2/position/'
 
 
 def add_flight(t: Table, world: World) -> None:
-    """Add sections 1 to 3 of the dataref notes."""
+    """Add docs/wire/xplane_datarefs.md, sections 1 to 3."""
     for add in (_place, _motion, _air, _weather, _time):
         add(t, world)
 

@@ -15,7 +15,7 @@
 """
 Datarefs of the other aircraft, and the controls of all twenty.
 
-They follow the project's dataref notes, rows 4.24 to 4.31. In sim/multiplayer/controls/* element
+They follow docs/wire/xplane_datarefs.md, rows 4.24 to 4.31. In sim/multiplayer/controls/* element
 [0] is taken for the user's aircraft, which no source states (4.26).
 """
 

@@ -144,8 +144,8 @@ class LocalFrame:
     """
     X-Plane's local ("OpenGL") frame: +x east, +y up, +z south, origin at sea level.
 
-    Its axes are exact only at the origin (dataref notes, 1.8): elsewhere east and up lean away
-    from the true ones by the meridian's convergence and the earth's curvature.
+    Its axes are exact only at the origin (docs/wire/xplane_datarefs.md, row 1.8): elsewhere east
+    and up lean away from the true ones by the meridian's convergence and the earth's curvature.
     """
 
     def __init__(self, lat_ref_deg: float, lon_ref_deg: float) -> None:

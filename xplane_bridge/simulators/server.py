@@ -36,8 +36,8 @@ from xplane_bridge.simulators.world import World
 MakeWorld: TypeAlias = Callable[[], World]
 OnFrame: TypeAlias = Callable[[float, AircraftState], None]
 
-# Below about 19 frames a second X-Plane lets simulated time lag (dataref notes, 3.8): a late frame
-# is no longer than that.
+# Below about 19 frames a second X-Plane lets simulated time lag (docs/wire/xplane_datarefs.md,
+# row 3.8): a late frame is no longer than that.
 _LONGEST_FRAME = 1.0 / 19.0
 _JOIN_TIMEOUT = 5.0
 

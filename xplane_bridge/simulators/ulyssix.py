@@ -16,8 +16,8 @@
 The simulated aircraft as a telemetry ground station publishes it: Altair, or DEWESoft.
 
 It samples quantities of the aircraft, each at its own rate, and sends them in Ulyssix packets. No
-real publisher could be examined; this one does what the document says, with the readings of the
-Ulyssix wire notes, section 2.
+real publisher could be examined; this one does what the document says, with the readings of
+docs/wire/ulyssix.md, section 2.
 """
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace

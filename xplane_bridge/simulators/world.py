@@ -44,7 +44,8 @@ from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20
 THROTTLE_COUNT = 16
-# Writing this, and nothing else, lets go of ENGN_thro_override (dataref notes, 4.14).
+# Writing this, and nothing else, lets go of ENGN_thro_override (docs/wire/xplane_datarefs.md,
+# row 4.14).
 THROTTLE_OVERRIDE_RELEASE = -2.0
 
 _MAX_SIM_SPEED = 16

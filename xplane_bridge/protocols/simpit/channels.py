@@ -16,7 +16,7 @@
 The channel table of each KerbalSimpit profile, and payloads by these tables.
 
 The frame does not tell which plugin speaks, and plugins gave the same number to other things, so
-a profile must be chosen (Simpit wire notes, sections 2.7, 3.1, 3.2, 4 and 5):
+a profile must be chosen (docs/wire/simpit.md, sections 2.7, 3.1, 3.2, 4 and 5):
 
 ========  ===================  ========  ====================================================
 profile   plugins              framing   remarks
@@ -352,7 +352,7 @@ PROFILES = {
     profile.name: profile for profile in (
         Profile('v0', '0.6 and 0.7', 'aa50', _V0, 28, 32),
         Profile('v1', '0.8 to 1.4', 'aa50', _V1, 28, 32),
-        # From 2.0 on a list acts on its first group only (wire notes, section 3).
+        # From 2.0 on a list acts on its first group only (docs/wire/simpit.md, section 3).
         Profile('v2', '2.0 and 2.1', 'aa50', _V2, 32, 1),
         Profile('cobs', '2.2 and later', 'cobs', _COBS, 32, 1),
     )

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What a device sends to a KerbalSimpit plugin (Simpit wire notes, sections 2.5, 2.7, 3.2 and 4).
+What a device sends to a KerbalSimpit plugin (docs/wire/simpit.md, sections 2.5, 2.7, 3.2 and 4).
 
 Channel numbers of each profile are in channels.py. The four axis commands that a plugin from 2.2
 on also reads back (Rotation, Translation, Wheel, Throttle) are in payloads.py.
@@ -178,7 +178,8 @@ class ActionGroups(Message):
 
     Activating or toggling STAGE fires the next stage every time, deactivating it does nothing.
     A plugin reads the first byte only, ignores bit 0x80, and of two packets within one game
-    frame obeys the last: leave 20 ms or more between them (Simpit wire notes, 2.7 and 6).
+    frame obeys the last: leave 20 ms or more between them (docs/wire/simpit.md,
+    sections 2.7 and 6).
     """
 
     tag: ClassVar[str] = 'action_groups'
@@ -210,7 +211,7 @@ class CustomActionGroups(Message):
 
     groups are numbers of 1..10, or 1..250 with Action Groups Extended; a stock plugin stops at
     the first it does not have, counted from the last. From 2.0 on a list acts on its first
-    group as often as it is long, so one group a packet (Simpit wire notes, 3).
+    group as often as it is long, so one group a packet (docs/wire/simpit.md, section 3).
     """
 
     tag: ClassVar[str] = 'custom_action_groups'

@@ -21,7 +21,7 @@ Two ways of cutting a serial stream into KerbalSimpit packets.
 
 It has no checksum, no footer and no escaping, so a truncated frame takes its missing bytes from
 whatever follows, and only silence on the line tells. ``cobs`` is the framing from 2.2 on
-(Simpit wire notes, section 4)::
+(docs/wire/simpit.md, section 4)::
 
     COBS( channel | payload | XOR of channel and payload ) 00
 """
@@ -37,7 +37,7 @@ Framing = Literal['aa50', 'cobs']
 
 MAX_PAYLOAD = 32
 MAX_CHANNEL = 254
-"""Channel 255 ends the reader thread of every measured plugin (wire notes, 2.1 and 4)."""
+"""Channel 255 ends every plugin's reader thread: docs/wire/simpit.md, sections 2.1 and 4."""
 
 _HEADER = b'\xaa\x50'
 _OTHER_VERSION = re.compile(rb'\xaa[\x51-\x5f]')
@@ -85,7 +85,7 @@ class Decoder(ABC):
 
     The decoder has no clock. Its owner notes when bytes last came, and calls expire() when it
     is ``waiting`` and the line has been silent for the stall time (the plugins send every 80 to
-    125 ms and write a packet in one go, so 20 to 50 ms are safe; wire notes, section 6).
+    125 ms and write a packet in one go, so 20 to 50 ms are safe; docs/wire/simpit.md, section 6).
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
@@ -270,7 +270,7 @@ def encode_frame(framing: Framing, packet: Packet) -> bytes:
     Return the bytes of one packet on the wire.
 
     Raise ValueError for what wedges or ends the reader of a real peer: an empty payload, one
-    above 32 bytes, a channel outside 0..254 (wire notes, 2.1, 2.1b and 4).
+    above 32 bytes, a channel outside 0..254 (docs/wire/simpit.md, sections 2.1, 2.1b and 4).
     """
     channel, payload = packet.channel, packet.payload
     if not 0 <= channel <= MAX_CHANNEL:

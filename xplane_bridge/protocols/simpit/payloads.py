@@ -16,7 +16,8 @@
 What KerbalSimpit payloads have in common, and the messages that both ends send.
 
 All numbers are little-endian, without padding, floats single precision. A field name ends in the
-unit where the unit is sure. Floats from a plugin may be infinite or NaN (wire notes, 2.6).
+unit where the unit is sure. Floats from a plugin may be infinite or NaN (docs/wire/simpit.md,
+section 2.6).
 """
 
 from collections.abc import Callable, Iterable
@@ -165,7 +166,7 @@ class Handshake(Message):
 
     handshake is a HandshakeType, or the bare number if a peer sent another one; rest holds the
     bytes behind it, at most 31: ID bytes, or from 0.8 on the library's version and a NUL. No
-    plugin ever sent ID bytes back (wire notes, 2.3).
+    plugin ever sent ID bytes back (docs/wire/simpit.md, section 2.3).
     """
 
     tag: ClassVar[str] = 'handshake'
@@ -220,11 +221,11 @@ class EchoResponse(ByteListMessage):
 @dataclass(frozen=True, slots=True)
 class Rotation(StructMessage):
     """
-    Rotation of the vessel: a command, or from 2.2 on what is in force (Simpit wire notes, 3.2).
+    Rotation of the vessel: a command, or from 2.2 on what is in force.
 
     pitch, roll and yaw are -32768..32767 for about -1..1 (the plugin divides by 32767); mask
     names those that are set: 1 pitch, 2 roll, 4 yaw; 0 when read back. The last value holds; 0
-    gives the axis back to the game.
+    gives the axis back to the game (docs/wire/simpit.md, section 3.2).
     """
 
     tag: ClassVar[str] = 'rotation'

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What a KerbalSimpit plugin sends to a device (Simpit wire notes, sections 2.7, 3.1 and 4).
+What a KerbalSimpit plugin sends to a device (docs/wire/simpit.md, sections 2.7, 3.1 and 4).
 
 Channel numbers and cadence of each profile are in channels.py.
 """

@@ -59,7 +59,7 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
     examined, and one that counts samples otherwise should still be heard.
 
     Raises ProtocolError for bytes that are no Ulyssix packet, ValueError for another
-    integer_width. Source: Ulyssix wire notes.
+    integer_width. Source: docs/wire/ulyssix.md.
     """
     if integer_width not in SAMPLE_LAYOUTS:
         raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
@@ -185,7 +185,7 @@ def _find_width(
     parameters: int | None,
 ) -> tuple[int, bool]:
     """
-    Find out how wide integer values are (Ulyssix wire notes, section 2, row 7).
+    Find out how wide integer values are (docs/wire/ulyssix.md, section 2, row 7).
 
     parameters: how many there are, if it is known. Returns the width, and whether the other one
     would have done as well.

@@ -129,7 +129,7 @@ def _layouts(value: str, time: str) -> dict[bool, SampleLayout]:
     }
 
 
-# By integer width (None: floating point), then by time tag (Ulyssix wire notes, section 1).
+# By integer width (None: floating point), then by time tag (docs/wire/ulyssix.md, section 1).
 SAMPLE_LAYOUTS = {
     None: _layouts('<f4', '<f8'),
     8: _layouts('<i8', '<u8'),

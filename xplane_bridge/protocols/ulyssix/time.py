@@ -15,7 +15,7 @@
 """
 The packet's time: binary coded decimal, in either order of its two 32-bit words.
 
-Ulyssix wire notes, section 2, rows 3 to 5 and 20. One word is the date 0DDDHHMM, the other the
+docs/wire/ulyssix.md, section 2, rows 3 to 5 and 20. One word is the date 0DDDHHMM, the other the
 clock SSmmmuuu, a decimal digit a nibble. The document's table and its appendix disagree about
 which of them is sent first.
 """

@@ -16,7 +16,7 @@
 The protocol of X-Plane Connect, NASA's plugin for X-Plane: UDP, little-endian.
 
 The real plugin and its document differ; this speaks what the plugin was measured to speak
-(XPC wire notes, sections 2, 3 and 5). "Leave as it is" is None here and -998 on the wire.
+(docs/wire/xpc.md, sections 2, 3 and 5). "Leave as it is" is None here and -998 on the wire.
 """
 
 from xplane_bridge.protocols.xpc.decoding import decode_reply, decode_request

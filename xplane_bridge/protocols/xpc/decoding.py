@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From bytes to messages; layouts as in the XPC wire notes, sections 2 and 3."""
+"""From bytes to messages; layouts as in docs/wire/xpc.md, sections 2 and 3."""
 
 from collections.abc import Callable
 from functools import partial
@@ -289,7 +289,7 @@ def _text(data: bytes) -> Text:
     start = _HEADER + _TEXT.size
     _need(data, 'text', start, length)
     _check_end(data, f'a text of {length}', start + length)
-    # Clients cut UTF-8 between bytes (XPC wire notes, section 7): show what is left of it.
+    # Clients cut UTF-8 between bytes (docs/wire/xpc.md, section 7): show what is left of it.
     return Text(x, y, data[start:].decode('utf-8', 'replace'))
 
 

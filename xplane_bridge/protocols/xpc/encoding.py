@@ -15,7 +15,7 @@
 """
 From messages to bytes, refusing what the plugin is known to crash on or to misunderstand.
 
-Layouts as in the XPC wire notes, sections 2 and 3; refusals after section 9.
+Layouts as in docs/wire/xpc.md, sections 2 and 3; refusals after section 9.
 """
 
 from collections.abc import Callable, Iterable

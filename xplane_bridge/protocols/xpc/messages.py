@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, TypeAlias
 
-# XPC wire notes, section 1: where the plugin listens, and what its buffers hold.
+# docs/wire/xpc.md, section 1: where the plugin listens, and what its buffers hold.
 PORT = 49009
 REQUEST_LIMIT = 4096
 RESP_LIMIT = 4096
 MAX_VALUES = 255
 
-# XPC wire notes, section 3, BECN.
+# docs/wire/xpc.md, section 3, BECN.
 BEACON_GROUP = '239.255.1.1'
 BEACON_PORT = 49710
 
-# XPC wire notes, section 2. Number 20 indexes past the plugin's table, 21 and more crash it.
+# docs/wire/xpc.md, section 2. Number 20 indexes past the plugin's table, 21 and more crash it.
 AIRCRAFT_COUNT = 20
 MAX_AIRCRAFT = AIRCRAFT_COUNT - 1
 MAX_DATA_ROWS = 31
@@ -156,7 +156,7 @@ class ControlsReply:
     The controls of one aircraft, as asked for by GetControls (CTRL). Units as in Controls.
 
     For aircraft 1 and above the plugin says 0 for elevator, aileron and rudder, whatever they
-    are (XPC wire notes, section 3).
+    are (docs/wire/xpc.md, section 3).
     """
 
     tag: ClassVar[str] = 'CTRL'
@@ -217,7 +217,7 @@ class PositionReply:
     Where an aircraft is, as asked for by GetPosition (POSI). Units as in Position.
 
     It does not say which aircraft. gear_handle is 0 or 1, and always 0 for aircraft 1 and above
-    (XPC wire notes, section 3).
+    (docs/wire/xpc.md, section 3).
     """
 
     tag: ClassVar[str] = 'POSI'
@@ -373,7 +373,7 @@ class DataRows:
     """
     Write rows of X-Plane's data output table (DATA): a row number, 0..255, and eight values.
 
-    Few rows work (XPC wire notes, section 2); SetDatarefs is the better way.
+    Few rows work (docs/wire/xpc.md, section 2); SetDatarefs is the better way.
     """
 
     tag: ClassVar[str] = 'DATA'

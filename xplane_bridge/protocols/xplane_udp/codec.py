@@ -16,11 +16,11 @@
 The front for every message: bytes to dataclasses and back.
 
 A datagram is a label of four letters, one byte that is usually zero and that no reader should
-test, and a packed, little-endian body. The layouts are those of X-Plane 10 to 12 (X-Plane UDP
-wire notes, section 5); what 9 and 10 had in another form is chosen by the version. Three traps:
-RPOS has the longitude first, VEHX and everything else the latitude; DREF is 509 bytes, neither
-more nor less; RREF, RPOS and RADR mean one thing on the way to X-Plane and another on the way
-back, so ``decode`` asks who sent them.
+test, and a packed, little-endian body. The layouts are those of X-Plane 10 to 12
+(docs/wire/xplane_udp.md, section 5); what 9 and 10 had in another form is chosen by the version.
+Three traps: RPOS has the longitude first, VEHX and everything else the latitude; DREF is 509
+bytes, neither more nor less; RREF, RPOS and RADR mean one thing on the way to X-Plane and another
+on the way back, so ``decode`` asks who sent them.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@
 """
 DATA, and DSEL, USEL, DCOC, UCOC that choose its rows, in every framing since X-Plane 6.
 
-A DATA datagram carries rows of X-Plane's data output screen. Its frame changed twice (X-Plane
-UDP wire notes, section 1); the body never did: any number of segments of one int32 row number
-and eight float32 values, in the byte order of the machine that X-Plane ran on.
+A DATA datagram carries rows of X-Plane's data output screen. Its frame changed twice
+(docs/wire/xplane_udp.md, section 1); the body never did: any number of segments of one int32 row
+number and eight float32 values, in the byte order of the machine that X-Plane ran on.
 
 ====== ===================================================== ===============================
 layout bytes                                                 X-Plane
@@ -76,8 +76,10 @@ SEGMENT_SIZE = 36
 INDEX_SIZE = 4
 
 INTEGER_INPUTS: Mapping[int, Mapping[int, tuple[int, ...]]] = {7: {12: (0,)}}
-"""Version -> row -> the values X-Plane takes as int32. 7.4: the gear flag of row 12 (wire
-notes, section 2). Later versions take floats only."""
+"""
+Version -> row -> the values X-Plane takes as int32. 7.4: the gear flag of row 12
+(docs/wire/xplane_udp.md, section 2). Later versions take floats only.
+"""
 
 ByteOrder: TypeAlias = Literal['little', 'big']
 Sender: TypeAlias = Literal['peer', 'bridge']
@@ -266,7 +268,7 @@ def encode_selection(message: Selection, version: int = 12) -> bytes:
     Encode DSEL, USEL, DCOC or UCOC in message.layout, or in the usual layout of version.
 
     Raise ValueError for no row at all or a negative one. The list is never padded: each zero
-    would select row 0 as well (wire notes, section 3).
+    would select row 0 as well (docs/wire/xplane_udp.md, section 3).
     """
     layout = message.layout or default_layout(version)
     if not message.indices:

@@ -15,7 +15,7 @@
 """
 Every message of X-Plane's UDP but DATA and its selections, as plain values.
 
-The fields are those of the wire, in its units (X-Plane UDP wire notes, section 5). Nothing is
+The fields are those of the wire, in its units (docs/wire/xplane_udp.md, section 5). Nothing is
 checked here: a decoded message shows what was sent; codec.py refuses to send what is wrong.
 """
 
@@ -35,7 +35,7 @@ BEACON_PORT = 49707
 
 DATA_OUTPUT_TARGET = {9: 60, 10: 64, 11: 64, 12: 64}
 """Version -> the index of ISET (9, 10) and ISE4 or ISE6 (10 to 12) that says where the rows
-of DSEL go (wire notes, section 3)."""
+of DSEL go (docs/wire/xplane_udp.md, section 3)."""
 
 
 # ---------------------------------------------------------------- datarefs and commands

@@ -16,8 +16,8 @@
 What the rows of DATA mean: one table a version, with names, units and conversion to SI.
 
 X-Plane renumbered its data output screen twice: version 6 has 93 rows, 7.4 has 113, 11 has 139
-(X-Plane UDP wire notes, section 4; dataref notes, section 5). For X-Plane 8 no list was found:
-the table of 9 is used, which is an inference.
+(docs/wire/xplane_udp.md, section 4; docs/wire/xplane_datarefs.md, section 5). For X-Plane 8 no
+list was found: the table of 9 is used, which is an inference.
 
 How sure a row is, is part of the table: ``Row.inferred`` marks a number, or columns and their
 units, that stand on neighbouring versions only. That is most of 6 and 7: programs of their time

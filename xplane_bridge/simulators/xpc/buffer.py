@@ -29,7 +29,7 @@ class ReceiveBuffer:
     The bytes of a datagram and, behind its end, what earlier ones have left there.
 
     The plugin trusts counts and offsets more than the datagram's size, and so reads what it does
-    not find in stale memory (XPC wire notes, section 2).
+    not find in stale memory (docs/wire/xpc.md, section 2).
     """
 
     def __init__(self) -> None:

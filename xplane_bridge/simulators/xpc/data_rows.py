@@ -39,7 +39,7 @@ def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> in
     """
     Handle DATA; return how many times the plugin forwards the datagram.
 
-    More rows than 31 raise SimulatorCrash (XPC wire notes, section 2), and so does a datagram
+    More rows than 31 raise SimulatorCrash (docs/wire/xpc.md, section 2), and so does a datagram
     that ends before the rows begin: the plugin's difference of lengths has no sign.
     """
     if buffer.size < 5:

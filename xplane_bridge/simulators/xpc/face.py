@@ -68,7 +68,7 @@ class XpcFace:
         Do what happens once a frame.
 
         Answers leave at once, so a quick client's next request may still meet the same frame, as
-        it does with the real plugin (XPC wire notes, section 1, "random timeouts").
+        it does with the real plugin (docs/wire/xpc.md, section 1, "random timeouts").
         """
         def receive() -> tuple[bytes, Address] | None:
             return self.endpoint.receive(now)

@@ -41,7 +41,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.generations import Generation
 
-# What the plugin hears as "leave it as it is", an open window (XPC wire notes, section 2).
+# What the plugin hears as "leave it as it is", an open window (docs/wire/xpc.md, section 2).
 _LEAVE_ABOVE = -999.1
 _LEAVE_BELOW = -997.9
 
@@ -192,7 +192,7 @@ class Flight:
         names = _aircraft(number)
         lat, lon, alt = map(self._read, names.place)
         pitch, roll, heading = map(self._read, names.attitude)
-        # Not the aircraft's number (XPC wire notes, section 3): X-Plane has one gear handle.
+        # Not the aircraft's number (docs/wire/xpc.md, section 3): X-Plane has one gear handle.
         handle = int(self._read(_GEAR_HANDLE)) if names is _USER else 0
         return PositionReply(
             handle, lat, lon, alt, pitch, roll, heading, self._read(names.gear),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the generations of the plugin have and have not (XPC wire notes, section 6)."""
+"""What the generations of the plugin have and have not (docs/wire/xpc.md, section 6)."""
 
 from dataclasses import dataclass
 

@@ -15,7 +15,7 @@
 """
 X-Plane with the X-Plane Connect plugin, as the real one was measured to behave.
 
-It has no socket and no clock. What is not in the XPC wire notes follows the plugin's source.
+It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugin's source.
 Unlike there, NaN that gets past the plugin does not get into the flight model: see DatarefStore.
 """
 
@@ -39,7 +39,7 @@ from xplane_bridge.simulators.xpc.generations import Generation, GENERATIONS
 Receive: TypeAlias = Callable[[], tuple[bytes, Address] | None]
 Send: TypeAlias = Callable[[bytes, Address], None]
 
-# XPC wire notes, section 1.
+# docs/wire/xpc.md, section 1.
 DATAGRAMS_PER_FRAME = 20
 BEACON_PERIOD = 1.0
 

@@ -31,7 +31,7 @@ from xplane_bridge.protocols.xplane_udp import (
 from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
 from xplane_bridge.simulators.world import World
 
-# Rows that sources name for the engine speed (wire notes, section 4).
+# Rows that sources name for the engine speed (docs/wire/xplane_udp.md, section 4).
 _ENGINE_SPEED_ROW = {6: 33, 8: 37, 9: 37, 10: 37, 11: 37, 12: 37}
 
 # Quantity -> control of Aircraft.set_controls. Of the joystick and the flight controls after it,
@@ -95,7 +95,7 @@ def _quantities(world: World) -> Mapping[str, Value]:
         'mach': s.mach,
         'vertical_speed': -s.v_down,
         'g_normal': -s.f_z / STANDARD_GRAVITY,
-        # In a row + is forward, opposite to the dataref (dataref notes, 5.10).
+        # In a row + is forward, opposite to the dataref (docs/wire/xplane_datarefs.md, row 5.10).
         'g_axial': s.f_x / STANDARD_GRAVITY,
         'g_side': s.f_y / STANDARD_GRAVITY,
         'sea_level_pressure': s.sea_level_pressure,

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-X-Plane's own UDP, as the wire notes have it, around the simulated world.
+X-Plane's own UDP, as docs/wire/xplane_udp.md has it, around the simulated world.
 
 It has no socket and no clock. What the world has no model of is silent: row contents, failures by
 number, situations, objects, sounds, radar, starts on runways.
@@ -47,8 +47,9 @@ _FIFTH_BYTES = {9: ord('@'), 10: ord('@'), 11: ord('*'), 12: ord('*')}
 _BY_POSITION = 6
 _RAKNET_PORT = 49010
 
-# Of datagrams sent back to back X-Plane 6.51 lost about half, at 10 ms apart none (wire notes,
-# section 3): so it reads two in a frame of a sixtieth second, and loses what else has come.
+# Of datagrams sent back to back X-Plane 6.51 lost about half, at 10 ms apart none
+# (docs/wire/xplane_udp.md, section 3): so it reads two in a frame of a sixtieth second, and loses
+# what else has come.
 _READ_BY_6 = 2
 
 _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
