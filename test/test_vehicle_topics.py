@@ -29,6 +29,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from sensor_msgs.msg import NavSatFix
 
 from xplane_bridge.conversions.vehicle import Air, VehicleState
+from xplane_bridge.nodes.base import OK, WARN
+from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
 
 # Heading east, level: x east, y north, z up, the axes of ENU. Then nose up by 90 degrees.
@@ -163,3 +165,24 @@ def test_the_transform_of_the_enu_axes_turns_the_velocity_into_the_body(monkeypa
     assert in_the_body == pytest.approx((1.0, 3.0, -60.0))
     twist = said['odom'].twist.twist.linear
     assert in_the_body == pytest.approx((twist.x, twist.y, twist.z))
+
+
+# What does not come.
+
+def test_a_specific_force_is_published_without_orientation_and_rates():
+    said = said_of(state(orientation=None, angular_velocity=None))
+    imu = said['imu/data']
+    assert imu.linear_acceleration.z == 9.8
+    assert imu.orientation_covariance[0] == imu.angular_velocity_covariance[0] == -1.0
+    assert 'imu/data' not in said_of(
+        state(orientation=None, angular_velocity=None, specific_force=None))
+
+
+def test_diagnostics_name_the_values_that_do_not_come_and_since_when():
+    wanted = [f'v{n}' for n in range(9)]
+    assert values_status(wanted, {}, 50.0).level == OK
+    status = values_status(wanted, {'v1': 47.0, 'v3': 10.0}, 50.0)
+    assert status.level == WARN
+    assert status.message == '2 of 9 values do not come: v1 (for 3 s), v3 (for 40 s)'
+    status = values_status(wanted, dict.fromkeys(wanted, 49.0), 50.0)
+    assert status.message.endswith('v4 (for 1 s) and 4 more')

@@ -21,7 +21,7 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import math
 
 from xplane_bridge.conversions import air, frames
@@ -118,6 +118,27 @@ def own_datarefs(version: int) -> tuple[str, ...]:
         return name.startswith(_WEATHER_12) == (version >= _WEATHER_RENAMED)
 
     return tuple(filter(exists, OWN_DATAREFS))
+
+
+# Datarefs that say the same, of different versions or against different axes: one group will do.
+_ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (_TRUE_ATTITUDE, _ATTITUDE),
+    (_TEMPERATURES[:1], _TEMPERATURES[1:]),
+    ((_PRESSURE_12,), (_PRESSURE,)),
+    (_WIND_12, _WIND),
+)
+
+
+def missed(absent: Collection[str]) -> list[str]:
+    """Return those of the datarefs that do not come without which a field of a state is empty."""
+    spared = {
+        name
+        for one, other in _ALTERNATIVES
+        for group, instead in ((one, other), (other, one))
+        if not any(name in absent for name in instead)
+        for name in group
+    }
+    return [name for name in absent if name not in spared]
 
 
 # Below this the parked aircraft's contact forces count as unreliable (6.6, Guard).

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from rclpy.task import Future
@@ -24,6 +24,9 @@ from rclpy.task import Future
 from xplane_bridge.links.udp import Counters
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
 from xplane_bridge.sessions.base import CommandDone
+
+# How many names of missing values diagnostics say.
+_NAMED = 5
 
 
 class Pending:
@@ -87,3 +90,18 @@ def link_status(
             *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
         ),
     )
+
+
+def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:
+    """
+    Return the line of /diagnostics about values asked for.
+
+    ``missing`` holds those of ``wanted`` that do not come, with since when, on ``now``'s clock.
+    """
+    if not missing:
+        return Status('values', OK, f'all {len(wanted)} values come' if wanted else 'none wanted')
+    names = [f'{name} (for {now - since:.0f} s)' for name, since in missing.items()]
+    more = f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''
+    return Status(
+        'values', WARN,
+        f'{len(names)} of {len(wanted)} values do not come: {", ".join(names[:_NAMED])}{more}')

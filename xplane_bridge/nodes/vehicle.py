@@ -53,7 +53,7 @@ UNKNOWN_VARIANCE = 1e6
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
-_SURFACE_BITS = CONTROLS_MASK.sum_of(('elevator', 'aileron', 'rudder'))
+_SURFACES = ('elevator', 'aileron', 'rudder')
 _LIMITS = {
     'elevator': (-1.0, 1.0),
     'aileron': (-1.0, 1.0),
@@ -290,7 +290,7 @@ class VehiclePublisher:
 
     def _publish_imu(self, state: VehicleState) -> None:
         """Publish imu/data; what this simulator does not say is marked by -1 (Imu.msg)."""
-        if state.orientation is None and state.angular_velocity is None:
+        if state.orientation is state.angular_velocity is state.specific_force is None:
             return
         imu = self._imu
         if state.orientation is None:
@@ -455,21 +455,24 @@ class CommandGate:
 
     ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
     ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
-    are the controls that it has: what sets others alone is refused.
+    are the controls that it has: what sets others alone is refused. ``neutral()`` centres the
+    surfaces that commands have moved; without it a command that sets these to 0 does.
     """
 
     def __init__(
         self, node: BridgeNode, send: Callable[[Controls], None], release: Callable[[], None],
         prefix: str = '', *, clamp: bool = False, takes: Collection[str] = CONTROLS,
+        neutral: Callable[[], None] | None = None,
     ) -> None:
         self._node = node
         self._clamp = clamp
+        self._neutral = neutral or self._centre
         self._send = send
         self._release = release
         self._topic = prefix + 'command/controls'
         self._takes = takes
         self._taken_bits = CONTROLS_MASK.sum_of(takes)
-        self._moved = False
+        self._moved: set[str] = set()
         self.commands = 0
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(FlightControls, self._topic, self._take)
@@ -480,8 +483,9 @@ class CommandGate:
             raise ValueError(
                 f'this simulator takes {", ".join(self._takes)}; nothing else is set')
         self._send(controls)
-        if message.fields & _SURFACE_BITS:
-            self._moved = True
+        # Who sets only the flaps has left the surfaces to whom they belong.
+        self._moved.update(
+            name for name in _SURFACES if getattr(controls, name) is not None)
         self.commands += 1
         self.watchdog.feed()
 
@@ -489,17 +493,19 @@ class CommandGate:
         what = self._node.parameters.on_command_timeout
         self._node.get_logger().warning(
             f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
-        # Who sets only the flaps has left the surfaces to whom they belong.
-        moved, self._moved = self._moved, False
         try:
             if what == 'neutral':
-                if moved:
-                    self._send(Controls(elevator=0.0, aileron=0.0, rudder=0.0))
+                self._neutral()
             elif what == 'release':
                 self._release()
         except ValueError as error:
             # The simulator went away, perhaps together with the commander.
             self._node.refuse(self._topic, error)
+
+    def _centre(self) -> None:
+        if self._moved:
+            self._send(Controls(**dict.fromkeys(self._moved, 0.0)))
+            self._moved.clear()
 
 
 def _diagonal(*values: float) -> list[float]:

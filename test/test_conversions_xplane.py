@@ -1,0 +1,61 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""X-Plane's datarefs as a state, where some of them do not come."""
+
+import pytest
+
+from xplane_bridge.conversions.xplane import missed, OWN_DATAREFS, own_state
+
+POSITION = 'sim/flightmodel/position/'
+PLACE = (47.0, 8.0, 1500.0)
+ATTITUDE = (90.0, 0.0, 0.0)
+
+
+def rows_without(*absent):
+    """Return a row of 0.5 for each dataref, an empty one for those that do not come."""
+    assert set(absent) <= set(OWN_DATAREFS)
+    return [() if name in absent else (0.5,) for name in OWN_DATAREFS]
+
+
+def test_one_dataref_that_does_not_come_empties_its_own_field_only():
+    full = own_state(PLACE, ATTITUDE, rows_without())
+    assert None not in (full.angular_velocity, full.specific_force, full.velocity)
+    lacking = own_state(PLACE, ATTITUDE, rows_without(POSITION + 'Prad'))
+    assert lacking.angular_velocity is None
+    assert (lacking.specific_force, lacking.velocity, lacking.air, lacking.controls) == (
+        full.specific_force, full.velocity, full.air, full.controls)
+    lacking = own_state(PLACE, ATTITUDE, rows_without(POSITION + 'indicated_airspeed'))
+    assert (lacking.air.indicated_airspeed, lacking.air.dynamic_pressure) == (None, None)
+    assert (lacking.air.true_airspeed, lacking.air.wind) == (
+        full.air.true_airspeed, full.air.wind)
+
+
+def test_without_any_dataref_the_attitude_of_the_position_is_left():
+    state = own_state(PLACE, ATTITUDE, [()] * len(OWN_DATAREFS))
+    assert state.orientation is not None
+    assert (state.angular_velocity, state.specific_force, state.velocity) == (None, None, None)
+
+
+@pytest.mark.parametrize(('absent', 'expected'), [
+    ((), []),
+    # X-Plane 9 has no true attitude, and none before 12 the new names of the weather.
+    (tuple(POSITION + f'true_{axis}' for axis in ('psi', 'theta', 'phi')), []),
+    (tuple(name for name in OWN_DATAREFS if 'weather/aircraft/' in name), []),
+    # Either way to say the attitude lacks one of its three.
+    ((POSITION + 'true_psi', POSITION + 'phi'), [POSITION + 'true_psi', POSITION + 'phi']),
+    ((POSITION + 'Prad', POSITION + 'true_psi'), [POSITION + 'Prad']),
+])
+def test_missed_is_what_no_other_dataref_says(absent, expected):
+    assert missed(absent) == expected
