@@ -206,7 +206,8 @@ def _last_of_each(stamps: Array) -> NDArray[np.intp]:
     """Return where the last message of each stamp is, in order of the stamps."""
     order = np.argsort(stamps, kind='stable')
     is_last = np.append(np.diff(stamps[order]) > 0.0, True)
-    return order[is_last]
+    last: NDArray[np.intp] = order[is_last]
+    return last
 
 
 def _join_headings(series: dict[str, Series]) -> None:

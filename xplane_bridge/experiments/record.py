@@ -24,7 +24,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -131,7 +131,7 @@ class Recorder:
             self._node.destroy_subscription(topic.subscription)
         with self._lock:
             for topic in self._topics.values():
-                self._register(topic)
+                self._channel(topic)
             self._writer.flush()
             self._add_metadata()
             self._writer.finish()
@@ -213,6 +213,8 @@ class Recorder:
             self._node.destroy_subscription(topic.subscription)
         topic.qos = qos
 
+        # With a second parameter rclpy passes what it knows of the message, of which its types
+        # do not tell.
         def write(data: bytes, info: dict[str, Any]) -> None:
             self._write(topic, data, info)
 
@@ -220,7 +222,7 @@ class Recorder:
             topic.reported_lost += event.total_count_change
 
         topic.subscription = self._node.create_subscription(
-            topic.message, topic.name, write, qos, raw=True,
+            topic.message, topic.name, cast(Any, write), qos, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=lose))
 
     def _write(self, topic: _Topic, data: bytes, info: dict[str, Any]) -> None:
@@ -240,19 +242,19 @@ class Recorder:
             received, published, by_middleware = rosbag2.times(info, time.time_ns())
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED
-            self._register(topic)
+            channel = self._channel(topic)
             self._first = received if self._first is None else min(self._first, received)
             self._last = received if self._last is None else max(self._last, received)
             self._writer.add_message(
-                channel_id=topic.channel, log_time=received, data=data,
+                channel_id=channel, log_time=received, data=data,
                 publish_time=published,
                 sequence=topic.messages % 2**32)
             topic.messages += 1
 
-    def _register(self, topic: _Topic) -> None:
-        """Make the channel, with what the publishers until now offer."""
+    def _channel(self, topic: _Topic) -> int:
+        """Return the channel; the first time it is made, with what the publishers offer so far."""
         if topic.channel is not None:
-            return
+            return topic.channel
         publishers = topic.publishers.values()
         topic.profiles = [one.qos_profile for one in publishers]
         topic.type_hash = rosbag2.type_hash(one.topic_type_hash for one in publishers)
@@ -261,6 +263,7 @@ class Recorder:
             metadata={
                 'offered_qos_profiles': rosbag2.offered_qos_profiles(topic.profiles),
                 'topic_type_hash': topic.type_hash})
+        return topic.channel
 
     def _add_metadata(self) -> None:
         topics = self._topics.values()
@@ -291,7 +294,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
     parser.add_argument('topics', nargs='*',
                         help='topics to record; by default all of the namespace')
-    argv = sys.argv[1:] if argv is None else argv
+    argv = list(sys.argv[1:] if argv is None else argv)
     arguments = parser.parse_args(without_ros_arguments(argv))
     rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('record')

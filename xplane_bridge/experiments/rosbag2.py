@@ -74,7 +74,7 @@ class SequenceNumbers:
         """
         if number is None or (publisher is None and publishers > 1):
             self.known = False
-        if not self.known:
+        if number is None or not self.known:
             return True
         last = self._last.get(publisher or b'', 0)
         if publisher is None and number <= last:

@@ -1,0 +1,109 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Who imports whom: the floors of the house, and what needs ROS."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / 'xplane_bridge'
+
+# What each room may import of the others: the arrows of the drawing in docs, and no more.
+ALLOWED = {
+    'protocols': set(),
+    'links': set(),
+    'conversions': {'protocols'},
+    'sessions': {'protocols'},
+    # A plugin's side of Simpit is a session; the bridge's own sessions are not looked at.
+    'simulators': {'protocols', 'sessions', 'links', 'command_line', 'optional'},
+    'autopilot': {'conversions'},
+    'dissect': {'protocols', 'links', 'simulators'},
+    'nodes': {
+        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'autopilot',
+        'command_line', 'msg', 'srv'},
+    'experiments': {
+        'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional', 'msg'},
+    'command_line': set(),
+    'optional': set(),
+}
+WITH_ROS = {'nodes', 'experiments'}
+
+
+def imports(file):
+    """Return the modules that a file imports, whole names."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f'{file}: a relative import'
+            if node.module == 'xplane_bridge':
+                yield from (f'xplane_bridge.{alias.name}' for alias in node.names)
+            else:
+                yield node.module
+
+
+def rooms():
+    """Return each room with its files."""
+    found = {}
+    for file in sorted(PACKAGE.rglob('*.py')):
+        name = file.relative_to(PACKAGE).with_suffix('').parts[0]
+        if name != '__init__':
+            found.setdefault(name, []).append(file)
+    return found
+
+
+def test_each_room_has_its_rule():
+    assert rooms().keys() == ALLOWED.keys()
+
+
+@pytest.mark.parametrize('room', ALLOWED)
+def test_a_room_imports_what_the_drawing_allows(room):
+    for file in rooms()[room]:
+        for name in imports(file):
+            package, _, rest = name.partition('.')
+            if package == 'xplane_bridge':
+                other = rest.partition('.')[0]
+                assert other in ALLOWED[room] | {room}, f'{file.name} imports {name}'
+
+
+@pytest.mark.parametrize('room', sorted(set(ALLOWED) - WITH_ROS))
+def test_nothing_below_the_nodes_needs_ros(room):
+    for file in rooms()[room]:
+        for name in imports(file):
+            package = name.partition('.')[0]
+            assert not package.startswith(('rclpy', 'ros', 'launch', 'ament')), (
+                f'{file.name} imports {name}')
+            assert not package.endswith(('_msgs', '_interfaces')), f'{file.name} imports {name}'
+
+
+@pytest.mark.parametrize('room', ['protocols', 'sessions'])
+def test_a_conversation_has_no_socket_and_no_clock(room):
+    for file in rooms()[room]:
+        met = {name.partition('.')[0] for name in imports(file)} & {
+            'socket', 'time', 'threading', 'asyncio', 'select', 'serial', 'subprocess'}
+        assert not met, f'{file.name} imports {met}'
+
+
+@pytest.mark.parametrize('room', ['protocols', 'sessions'])
+def test_no_protocol_knows_another(room):
+    protocols = {'xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit'}
+    for file in rooms()[room]:
+        own = file.relative_to(PACKAGE / room).with_suffix('').parts[0]
+        if own not in protocols:
+            continue
+        for name in imports(file):
+            for part in name.split('.')[1:]:
+                assert part == own or part not in protocols, f'{file} imports {name}'
