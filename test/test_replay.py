@@ -15,6 +15,7 @@
 """A capture in the place of sockets: order, time, stamps, and whole conversations."""
 
 import threading
+import time
 
 from captures import pcap
 import pytest
@@ -160,6 +161,49 @@ def test_nothing_is_played_before_the_first_call(tmp_path):
     loop = ReplayLoop(str(path), session, lambda *_: None, lambda _: None, speed=0.0,
                       channels={5000: 'packets'})
     loop.start()
+    loop.close()
+    assert session.got == []
+
+
+@pytest.mark.parametrize('speed', [0.0, 1000.0])
+def test_a_replay_that_is_held_stands_still(play, speed):
+    session = Listener()
+    asked = []
+
+    def holds():
+        asked.append(len(session.got))
+        # Three times before the first datagram, and after each event.
+        return len(asked) % 4 != 0
+
+    events, *_ = play(packets(5, step=1.0), session, speed=speed, holds=holds)
+    assert [event for event, _ in events] == [bytes((number,)) for number in range(5)]
+    assert asked == [number for number in range(6) for _ in range(4)]
+
+
+def test_time_stands_still_meanwhile(play):
+    session = Listener()
+    real = []
+
+    def holds():
+        if len(session.got) != 1:
+            return False
+        real.append(time.monotonic())
+        return real[-1] < real[0] + 0.05
+
+    # In real time the hold takes as long as 50 s of the capture.
+    play(packets(3, step=1.0), session, speed=1000.0, holds=holds)
+    assert session.got[1][2] < 50.0
+
+
+def test_a_replay_that_is_held_can_be_closed(tmp_path):
+    path = tmp_path / 'capture.pcap'
+    path.write_bytes(pcap(*packets(3)))
+    session, held = Listener(), threading.Event()
+    loop = ReplayLoop(str(path), session, lambda *_: None, lambda _: None,
+                      channels={5000: 'packets'}, holds=lambda: held.set() or True)
+    loop.start()
+    loop.call(session.start)
+    assert held.wait(DEADLINE)
     loop.close()
     assert session.got == []
 

@@ -277,11 +277,11 @@ def test_a_buffer_that_the_kernel_does_not_grant_is_told(ros, capfd):
     assert 'sysctl -w net.core.rmem_max=1073741824' in ''.join(capfd.readouterr())
 
 
-def write_capture(tmp_path, count, step):
+def write_capture(tmp_path, count, step, make=lambda number: datagram(number, number)):
     path = tmp_path / 'capture.pcap'
     begin = utc(2026, 2, 14, 12, 34, 57)
     path.write_bytes(pcap(*(
-        (begin // SECOND + step * number, SENDER, ('10.0.0.2', 5000), datagram(number, number))
+        (begin // SECOND + step * number, SENDER, ('10.0.0.2', 5000), make(number))
         for number in range(count))))
     return str(path)
 
@@ -300,6 +300,21 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
     _, text, _ = ros.diagnosed(
         'publisher', lambda _, text, __: text.startswith('no packet for'), node=setup.node)
     assert 'firewall' not in text
+
+
+@pytest.mark.parametrize('speed', [0.0, 1.0])
+def test_topics_of_parameters_begin_with_the_first_packet_of_a_capture(ros, tmp_path, speed):
+    def make(number):
+        data = struct.pack('<IfIff', 1, number, 2, 0.5, 1.5)
+        return datagram(number, 3 * (number + 1), data, 2, NAMES, b'A\x1fB')
+
+    for topic in ('samples/A', 'samples/B'):
+        ros.subscribe(UlyssixSamples, topic, DEEP)
+    ros.start(UlyssixNode, capture_file=write_capture(tmp_path, 101, 0.01, make),
+              capture_speed=speed, sample_topics=['*'])
+    ros.wait_for(lambda: len(ros.messages['samples/B']) == 101, 'all samples of B')
+    ros.wait_for(lambda: len(ros.messages['samples/A']) == 101, 'all samples of A')
+    assert [message.values[0] for message in ros.messages['samples/A']] == list(range(101))
 
 
 def test_a_capture_that_is_not_there_fails_to_configure(ros):

@@ -40,16 +40,9 @@ def fixes(ros, tmp_path, datagrams, expected, **parameters):
     """Play a capture; return the messages on fix once as many as expected are there."""
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*datagrams))
-    subscription = ros.subscribe(NavSatFix, '/fix', 500)
-    # At full speed a publisher that keeps the last ten would lose some.
-    node = ros.start(XplaneUdpNode, activate=False, capture_file=str(path), capture_speed=0.0,
-                     host=X_PLANE[0], **{'qos_overrides./fix.publisher.depth': 500}, **parameters)
-    # Not only known, but matched: the first positions come at once.
-    publisher, = [item for item in node.publishers if item.topic_name == '/fix']
-    ros.wait_for(
-        lambda: publisher.get_subscription_count() and subscription.get_publisher_count(),
-        'the subscriber')
-    node.trigger_activate()
+    ros.subscribe(NavSatFix, '/fix', 500)
+    ros.start(XplaneUdpNode, capture_file=str(path), capture_speed=0.0, host=X_PLANE[0],
+              **parameters)
     ros.wait_for(lambda: len(ros.messages['/fix']) >= expected, f'{expected} positions')
     return ros.messages['/fix']
 

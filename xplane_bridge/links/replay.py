@@ -36,6 +36,9 @@ ANY_PORT = 0
 # Requests of the session, the newest ones, that recorded ones are compared with.
 _REMEMBERED = 256
 
+# How often a replay that is held looks whether it is still to wait.
+_HOLD_STEP = 0.001
+
 # At full speed nothing but the session's deadlines and the recorded times move its clock; a
 # deadline that is already past moves it by this much.
 _SHORTEST_STEP = 1e-4
@@ -58,7 +61,11 @@ class ReplayLoop(SessionLoop):
     conversation is followed if the session asks what was asked, as often. ``source_port`` is for
     a session that only listens: all datagrams from this port are handed to it, by channels named
     by where they went. ``sender`` is the only address whose datagrams are taken; others are
-    counted as strangers. Raises LinkError if the file cannot be read.
+    counted as strangers.
+
+    While ``holds()`` is true the replay waits, and its time stands still: it is asked, in the
+    loop's thread, before the first datagram and after each event. Raises LinkError if the file
+    cannot be read.
     """
 
     def __init__(
@@ -74,6 +81,7 @@ class ReplayLoop(SessionLoop):
         source_port: int | None = None,
         sender: str | None = None,
         on_end: Callable[[], None] = lambda: None,
+        holds: Callable[[], bool] = lambda: False,
         name: str = 'replay',
     ) -> None:
         try:
@@ -87,6 +95,7 @@ class ReplayLoop(SessionLoop):
         self.finished = False
         self._path = path
         self._on_end = on_end
+        self._holds = holds
         self._channels = dict(channels or {})
         self._peer_port = peer_port
         self._source_port = source_port
@@ -96,6 +105,7 @@ class ReplayLoop(SessionLoop):
         self._asked: dict[bytes, str] = {}
         self._ports: dict[Address, str] = {}
         self._playing = False
+        self._held = False
         self._begin_ns = 0 if first is None else first.stamp_ns
         # The session's time at a moment of ours, both in seconds.
         self._time = 0.0
@@ -128,7 +138,7 @@ class ReplayLoop(SessionLoop):
 
     def _now(self) -> float:
         """Return the session's time, in seconds since the capture's beginning."""
-        if self._playing and self._speed:
+        if self._playing and not self._held and self._speed:
             return self._time + (time.monotonic() - self._moment) * self._speed
         return self._time
 
@@ -150,6 +160,7 @@ class ReplayLoop(SessionLoop):
 
     def _run(self) -> None:
         self._sleep(math.inf)
+        self._hold()
         try:
             with open(self._path, 'rb') as stream:
                 for datagram in read_pcap(stream):
@@ -165,6 +176,34 @@ class ReplayLoop(SessionLoop):
             self.finished = True
         self._on_end()
         self._pass_time(math.inf)
+
+    def _hand_out(
+        self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception] = ()
+    ) -> None:
+        super()._hand_out((), stamp_ns, failures)
+        for event in events:
+            super()._hand_out((event,), stamp_ns)
+            self._hold()
+
+    def _hold(self) -> None:
+        """Let the session's time stand still for as long as the replay is to wait."""
+        while self._running and self._is_held():
+            if not self._held:
+                with self.lock:
+                    self._time = self._now()
+                    self._held = True
+            self._sleep(_HOLD_STEP)
+        if self._held:
+            with self.lock:
+                self._held = False
+                self._moment = time.monotonic()
+
+    def _is_held(self) -> bool:
+        try:
+            return self._holds()
+        except Exception as error:
+            self._on_failure(error)
+            return False
 
     def _sleep(self, seconds: float) -> None:
         """Let real time pass, until another thread calls at the latest."""

@@ -42,6 +42,7 @@ from rclpy.task import Future
 from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
+from xplane_bridge.nodes.audience import Audience
 from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.stamps import Stamps
@@ -72,7 +73,8 @@ class CaptureParameters(BaseParameters):
     """Parameters of every node that can play a capture instead of talking to a peer."""
 
     capture_file: str = parameter(
-        '', 'pcap file to take datagrams from instead of the network.')
+        '', 'pcap file to take datagrams from instead of the network; it is played once the '
+        'subscriptions that are known are matched.')
     capture_speed: float = parameter(
         1.0, 'Speed of playing it, a multiple of the recorded one; 0 is as fast as possible.',
         minimum=0.0, maximum=1000.0)
@@ -117,6 +119,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._begun = False
         self._warned: dict[str, float] = {}
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        # Of a node that plays a capture.
+        self.audience: Audience | None = None
         self.stamps = Stamps(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -158,8 +162,10 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def make_publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
         """Make a lifecycle publisher whose quality of service the user can override."""
         publisher = self.create_lifecycle_publisher(
-            kind, topic, qos, qos_overriding_options=QoSOverridingOptions.with_default_policies()
-        )
+            kind, topic, qos if self.audience is None else self.audience.depth(qos),
+            qos_overriding_options=QoSOverridingOptions.with_default_policies())
+        if self.audience is not None:
+            self.audience.add(publisher)
         self._entities.append((self.destroy_lifecycle_publisher, publisher))
         return publisher
 
@@ -310,6 +316,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 raise BadParameterError('; '.join(complaints))
             self.parameters = parameters.read(self, self._table)
             self.check(self.parameters)
+            self.audience = self._make_audience()
             self.open()
             self._opened = True
         except (ValueError, LinkError) as error:
@@ -324,6 +331,12 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             return TransitionCallbackReturn.ERROR
         self.failed = ''
         return super().on_configure(state)
+
+    def _make_audience(self) -> Audience | None:
+        given = self.parameters
+        if not isinstance(given, CaptureParameters) or not given.capture_file:
+            return None
+        return Audience(self, given.capture_speed == 0.0)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to talk."""

@@ -209,7 +209,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self.session.set_plan(_plan(given, _TOPICS), 0.0)
         return ReplayLoop(
             given.capture_file, self.session, self._on_event, self._on_failure,
-            speed=given.capture_speed, source_port=given.data_port, name='fdmdata replay')
+            speed=given.capture_speed, source_port=given.data_port,
+            holds=self.audience.holds, name='fdmdata replay')
 
     def _open_link(self, host: str) -> SessionLoop:
         given = self.parameters

@@ -227,7 +227,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
                 given.capture_file, self.session, self._on_event, self._on_failure,
                 speed=given.capture_speed, channels={given.port: CHANNEL}, sender=sender,
                 on_end=lambda: self.get_logger().info('the capture is at its end'),
-                name='ulyssix replay')
+                holds=self.audience.holds, name='ulyssix replay')
         # Bound to the group, the socket hears nothing else.
         link = UdpSocket(
             (given.group or given.bind_address, given.port), sender=sender,
@@ -262,6 +262,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             self._unannounced = event.names
             if self.parameters.sample_topics:
                 # Publishers are made where all others are.
+                if self.audience is not None:
+                    self.audience.expect(True)
                 self.executor.create_task(self._make_sample_topics, event.names)
         elif isinstance(event, PublisherRestarted):
             self.warn('restart', 'packets are counted anew: the publisher was restarted, or two '
@@ -327,8 +329,14 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
 
     def _make_sample_topics(self, names: tuple[str, ...]) -> None:
         """Make the publishers of the parameters that are asked for."""
-        if not self._open or names != self.session.names:
-            return
+        try:
+            if self._open and names == self.session.names:
+                self._sample_topics = (names, self._make_samples(names))
+        finally:
+            if self.audience is not None:
+                self.audience.expect(False)
+
+    def _make_samples(self, names: tuple[str, ...]) -> list[_SampleTopic]:
         topics = []
         patterns = [pattern for pattern in self.parameters.sample_topics if pattern]
         for index, (name, topic) in enumerate(zip(names, topic_names(names), strict=True)):
@@ -344,7 +352,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         if not topics:
             self.get_logger().warning(
                 f'none of sample_topics fits a parameter: there are {", ".join(names)}')
-        self._sample_topics = (names, topics)
+        return topics
 
     # Diagnostics.
 

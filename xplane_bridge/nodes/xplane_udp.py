@@ -283,7 +283,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             speed=given.capture_speed,
             channels={given.data_port: DATA_CHANNEL, xplane_udp.BEACON_PORT: BEACON_CHANNEL},
             peer_port=None if both_ways else given.port, sender=host if both_ways else None,
-            name='xplane_udp replay')
+            holds=self.audience.holds, name='xplane_udp replay')
 
     def _open_link(self, host: str | None) -> SessionLoop:
         given = self.parameters

@@ -1,0 +1,188 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The subscribers of a node that plays a capture: the replay waits for those it can know of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import threading
+import time
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.qos import HistoryPolicy, qos_check_compatible, QoSCompatibility
+
+# Discovery tells of one subscriber after the other, and never that it has told of all: all are
+# taken as known once nothing has changed for this long.
+_SETTLING = 1.0
+# How long a replay waits for subscriptions to be matched, at most.
+_MATCHING_TIMEOUT = 5.0
+# How often it looks at the graph meanwhile.
+_LOOKING_PERIOD = 0.02
+# How long it waits for acknowledgement, at most: a subscriber that was killed counts as there for
+# many seconds more.
+_ACKNOWLEDGEMENT_TIMEOUT = 2.0
+# What a publisher keeps at full speed. Acknowledged is what has arrived, taken or not, and most
+# subscribers keep ten: so two batches have room there.
+_BATCH = 5
+
+_AT_ONCE = Duration(seconds=0)
+
+
+@dataclass(eq=False)
+class _Publisher:
+    """One publisher: how much it has published since everything was acknowledged."""
+
+    publisher: Any
+    kind: str
+    depth: int
+    published: int = 0
+    # At the recorded speed acknowledgement is waited for once, which proves the matching.
+    proven: bool = False
+    waits_until: float | None = None
+    # Somebody has not acknowledged in time: it is waited for no more until all is acknowledged.
+    stalled: bool = False
+
+
+class Audience:
+    """
+    Who subscribes to a node's publishers, as far as it can be known.
+
+    ``holds()`` tells a replay to wait: until the publishers have matched the subscriptions that
+    the graph knows of, for 5 s at most; while a publisher that is announced (``expect``) is not
+    made; and, when a publisher has published as many messages as it keeps, until its reliable
+    subscribers have acknowledged them, for 2 s at most. The latter is done throughout at full
+    speed, and for the first messages of each publisher otherwise.
+    """
+
+    def __init__(
+        self, node: Any, full_speed: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._node = node
+        self._clock = clock
+        self._full_speed = full_speed
+        # Publishers are made in the executor while the link's thread asks.
+        self._lock = threading.Lock()
+        self._publishers: list[_Publisher] = []
+        self._unmatched: list[_Publisher] = []
+        # Subscriptions of each of those topics, matched and known; and when they were others.
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._changed_at = 0.0
+        self._settled = False
+        self._expected = False
+        self._waits_until: float | None = None
+        self._looks_at = 0.0
+
+    def depth(self, wanted: Any) -> Any:
+        """Return the depth of a publisher's history, for the one that is wanted live."""
+        return min(wanted, _BATCH) if self._full_speed and isinstance(wanted, int) else wanted
+
+    def add(self, publisher: Any) -> None:
+        """Wait for the subscribers of this publisher too, from now on."""
+        qos = publisher.qos_profile
+        package, _, name = publisher.msg_type.__module__.partition('.')
+        item = _Publisher(
+            publisher, f'{package}/{name.split(".")[0]}/{publisher.msg_type.__name__}',
+            0 if qos.history == HistoryPolicy.KEEP_ALL else qos.depth)
+        publish = publisher.publish
+
+        def counted(message: Any) -> None:
+            publish(message)
+            item.published += 1
+
+        publisher.publish = counted
+        with self._lock:
+            self._publishers.append(item)
+            self._unmatched.append(item)
+            self._changed_at = self._clock()
+
+    def expect(self, expected: bool) -> None:
+        """Announce publishers that are to be made, or say that they are made."""
+        with self._lock:
+            self._expected = expected
+
+    def holds(self) -> bool:
+        """Tell whether the replay is to wait; for the link's thread."""
+        with self._lock:
+            if self._expected or self._unmatched:
+                return self._holds_for_matching(self._clock())
+            # All of them, so that their times run together.
+            held = [self._holds_for_acknowledgement(item) for item in self._publishers]
+            return any(held)
+
+    def _holds_for_matching(self, now: float) -> bool:
+        if self._waits_until is None:
+            self._waits_until = now + _MATCHING_TIMEOUT
+        elif now < self._looks_at:
+            return True
+        self._looks_at = now + _LOOKING_PERIOD
+        counts = {
+            item.publisher.topic_name: (
+                item.publisher.get_subscription_count(), self._count_known(item))
+            for item in self._unmatched}
+        if counts != self._counts:
+            if self._counts:
+                self._changed_at = now
+            self._counts = counts
+        missing = [topic for topic, (matched, known) in counts.items() if matched < known]
+        # Once the graph is known, what is made later is matched with what is in it.
+        settled = self._settled or now >= self._changed_at + _SETTLING
+        if now < self._waits_until and (self._expected or missing or not settled):
+            return True
+        if missing:
+            self._node.get_logger().warning(
+                f'the replay goes on although subscribers of {", ".join(missing)} could not be '
+                f'reached within {_MATCHING_TIMEOUT:g} s; they may miss the beginning')
+        self._expected = False
+        self._settled = True
+        self._unmatched.clear()
+        self._counts = {}
+        self._waits_until = None
+        return False
+
+    def _count_known(self, item: _Publisher) -> int:
+        """Return how many subscriptions in the graph will be matched."""
+        qos = item.publisher.qos_profile
+        return sum(
+            info.topic_type == item.kind
+            and qos_check_compatible(qos, info.qos_profile)[0] != QoSCompatibility.ERROR
+            for info in self._node.get_subscriptions_info_by_topic(item.publisher.topic_name))
+
+    def _holds_for_acknowledgement(self, item: _Publisher) -> bool:
+        # DDS implementations ask for acknowledgement when the history is full. Before, it can
+        # take seconds.
+        if not item.depth or item.published < item.depth:
+            return False
+        if item.proven and not self._full_speed:
+            return False
+        if not item.publisher.wait_for_all_acked(_AT_ONCE):
+            now = self._clock()
+            if item.waits_until is None and not item.stalled:
+                item.waits_until = now + _ACKNOWLEDGEMENT_TIMEOUT
+            if not item.stalled and now < item.waits_until:
+                return True
+            if not item.stalled:
+                self._node.get_logger().warning(
+                    f'the replay goes on although a subscriber of {item.publisher.topic_name} '
+                    f'has acknowledged nothing for {_ACKNOWLEDGEMENT_TIMEOUT:g} s; it may lose '
+                    'messages')
+            item.stalled = True
+        else:
+            item.stalled = False
+        item.proven = True
+        item.waits_until = None
+        item.published = 0
+        return False
