@@ -14,6 +14,7 @@
 
 """What Huginn's replies mean, and how its controls are signed: by hand from docs/wire."""
 
+from dataclasses import replace
 import math
 
 import pytest
@@ -113,13 +114,48 @@ def test_air_without_one_of_its_sensors(missing, unknown):
     assert {name for name in names if getattr(air, name) is None} == unknown
 
 
-@pytest.mark.parametrize(('reply', 'sound'), [
-    (GPS, True), (INS, True), (Gps(90.5, 0.0, 0.0, 0.0, 0.0), False),
-    (Ins(0.0, 0.0, 0.0, -91.0, 0.0, 0.0, 0.0), False),
-    (Gps(0.0, 0.0, math.nan, 0.0, 0.0), False), (Thermometer(math.inf), False),
-])
-def test_sound_replies_are_finite_and_on_earth(reply, sound):
-    assert huginn.is_sound({reply.command: reply}) is sound
+def passed(*replies):
+    """Return what is plausible of replies, and what was withheld."""
+    withheld = {}
+    good = huginn.plausible({reply.command: reply for reply in replies}, withheld.__setitem__)
+    return good, withheld
+
+
+@pytest.mark.parametrize(('change', 'name'), [
+    ({'latitude': 91.0}, 'latitude'), ({'longitude': 1e30}, 'longitude'),
+    ({'altitude': 3e38}, 'altitude'), ({'altitude': math.nan}, 'altitude')])
+@pytest.mark.parametrize('reply', [GPS, INS])
+def test_an_impossible_position_is_missing_and_the_rest_is_good(reply, change, name):
+    good, withheld = passed(replace(reply, **change))
+    (value,) = change.values()
+    assert list(withheld) == [f'{reply.tag} {name}']
+    assert withheld[f'{reply.tag} {name}'] == pytest.approx(value, nan_ok=True)
+    left = good[reply.command]
+    assert all(map(math.isnan, (left.latitude, left.longitude, left.altitude)))
+    assert (left.airspeed, left.heading) == (reply.airspeed, reply.heading)
+    seen = huginn.vehicle_state(good, huginn.Reading())
+    assert math.isnan(seen.latitude_deg)
+    assert (seen.orientation is None) == (reply is GPS)
+
+
+def test_one_impossible_angle_or_rate_is_missing_alone():
+    good, withheld = passed(replace(INS, pitch=1e38), Gyroscope(math.inf, 0.0, 0.0), GPS)
+    seen = huginn.vehicle_state(good, huginn.Reading())
+    assert seen.orientation is seen.angular_velocity is None
+    assert seen.latitude_deg == GPS.latitude
+    assert set(withheld) == {'ins pitch', 'gyroscope roll_rate'}
+
+
+def test_a_reply_of_which_nothing_is_left_is_missing():
+    assert passed(Thermometer(math.inf), GPS)[0] == {Command.GPS: GPS}
+    assert passed(Gps(*[math.nan] * 5))[0] == {}
+
+
+def test_air_data_do_not_come_of_an_impossible_pressure():
+    good, _ = passed(PitotTube(1e38), StaticPressure(101325.0), Thermometer(288.15))
+    seen = huginn.vehicle_state(good, huginn.Reading()).air
+    assert seen.dynamic_pressure is seen.indicated_airspeed is None
+    assert seen.density == pytest.approx(1.225, rel=1e-3)
 
 
 def test_controls_have_huginns_signs_and_leave_what_is_none():

@@ -677,9 +677,27 @@ def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
     level, message, values = ros.diagnosed(
         'peer', lambda level, message, values: values['state'] == 'broken')
     assert level == WARN and 'restart Huginn' in message
-    _, _, values = ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
-    assert int(values['not finite, dropped']) > 0
+    ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
+    level, message, _ = ros.diagnosed('plausibility', lambda level, message, values: (
+        int(values.get('gps latitude, withheld', 0)) > 0))
+    assert level == WARN and ' nan (' in message
     assert all(math.isfinite(message.latitude) for message in ros.messages['fix'])
+
+
+def test_an_impossible_longitude_reaches_no_topic_and_stops_nothing_else(ros, scripted):
+    started(ros, scripted.parameters, 'fix', 'gps', 'imu/data', 'odom', 'air_data')
+    ros.next('fix')
+    gps = scripted.figures[0]
+    scripted.figures[0] = (gps[0], 1e30, *gps[2:])
+    _, message, _ = ros.diagnosed('plausibility', lambda level, *_: level == WARN)
+    assert 'gps longitude 1e+30' in message
+    for topic in ('imu/data', 'odom', 'air_data'):
+        ros.next(topic, 5)
+    given = ros.next('gps')
+    assert math.isnan(given.longitude) and given.true_airspeed == pytest.approx(gps[3])
+    assert all(abs(fix.longitude) <= 180.0 for fix in ros.messages['fix'])
+    scripted.figures[0] = gps
+    ros.next('fix', 2)
 
 
 def test_datagrams_that_make_no_sense_are_counted(ros, scripted):

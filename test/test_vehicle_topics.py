@@ -16,6 +16,7 @@
 
 from collections import defaultdict
 from copy import deepcopy
+from dataclasses import replace
 import math
 import sys
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ from sensor_msgs.msg import NavSatFix
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
 
 # Heading east, level: x east, y north, z up, the axes of ENU. Then nose up by 90 degrees.
@@ -45,6 +47,7 @@ class Node:
 
     def __init__(self):
         self.said = defaultdict(list)
+        self.warned = []
 
     def make_publisher(self, kind, topic, qos=10):
         return SimpleNamespace(
@@ -53,6 +56,9 @@ class Node:
 
     def get_logger(self):
         return SimpleNamespace(warning=lambda sentence: None)
+
+    def warn(self, kind, sentence):
+        self.warned.append(sentence)
 
 
 def said_of(state, stamp_ns=7_000_000_000, **given):
@@ -66,6 +72,31 @@ def state(**given):
     return VehicleState(47.0, 8.0, 1500.0, **{
         'orientation': EAST, 'velocity': (60.0, 3.0, 1.0), 'angular_velocity': (0.1, 0.2, 0.3),
         'specific_force': (0.0, 0.0, 9.8), 'air': Air(wind=(0.0, 6.0, 0.0)), **given})
+
+
+# What cannot be.
+
+def test_an_impossible_position_withholds_fix_and_odom_alone():
+    node = Node()
+    vehicle = VehiclePublisher(node, VehicleParameters(undulation=47.0))
+    vehicle.publish(replace(state(), longitude_deg=1e300), 1)
+    assert set(node.said) == {'fix_velocity', 'imu/data', 'air_data'}
+    assert node.warned == ['longitude 1e+300 is impossible: not published']
+    vehicle.publish(state(), 2)
+    assert {'fix', 'odom', 'datum'} <= set(node.said)
+    status = plausibility_status({'': vehicle.plausibility})
+    assert status.level == WARN
+    assert 'longitude 1e+300 (1 times, 0 s ago)' in status.message
+    assert status.values == (('longitude, withheld', '1'),)
+
+
+def test_an_impossible_velocity_is_not_known():
+    node = Node()
+    VehiclePublisher(node, VehicleParameters(undulation=47.0)).publish(
+        state(velocity=(0.0, 1e38, 0.0)), 1)
+    assert 'fix_velocity' not in node.said and 'fix' in node.said
+    odom = node.said['odom'][0]
+    assert odom.twist.twist.linear.y == 0.0 and odom.twist.covariance[0] == 1e6
 
 
 # Accuracy.

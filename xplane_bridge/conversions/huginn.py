@@ -21,12 +21,14 @@ docs/wire/fdmdata.md, sections 2 and 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 import math
+from typing import Any
 
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.geodesy import geocentric_to_geodetic_latitude
+from xplane_bridge.conversions.plausibility import AIR_BOUNDS, place_fault
 from xplane_bridge.conversions.units import (
     celsius_or_kelvin_to_kelvin,
     celsius_to_kelvin,
@@ -79,20 +81,59 @@ class Reading:
         return celsius_or_kelvin_to_kelvin(temperature)
 
 
-def is_sound(replies: Replies) -> bool:
-    """Tell whether all values are finite and all latitudes are on earth."""
-    return all(
-        all(math.isfinite(getattr(reply, name)) for name in reply.__slots__)
-        and not (isinstance(reply, Gps | Ins) and abs(reply.latitude) > 90.0)
-        for reply in replies.values()
-    )
+# Of each field, what it can be (conversions/plausibility.py has the reasons), in its own unit.
+_ANGLE = (-720.0, 720.0)
+_SPEED = AIR_BOUNDS['true_airspeed']
+_FORCE = (-1e5, 1e5)
+_RATE = (-5e4, 5e4)
+_PLACE = ('latitude', 'longitude', 'altitude')
+_BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {
+    Command.GPS: {'airspeed': _SPEED, 'heading': _ANGLE},
+    Command.INS: {'airspeed': _SPEED, 'roll': _ANGLE, 'pitch': _ANGLE, 'heading': _ANGLE},
+    Command.ACCELEROMETER: {'x': _FORCE, 'y': _FORCE, 'z': _FORCE},
+    Command.GYROSCOPE: {'roll_rate': _RATE, 'pitch_rate': _RATE, 'yaw_rate': _RATE},
+    # Gauss, tesla or nanotesla: nobody knows.
+    Command.MAGNETOMETER: dict.fromkeys('xyz', (-1e6, 1e6)),
+    # Celsius or kelvin.
+    Command.THERMOMETER: {'temperature': (-273.15, AIR_BOUNDS['temperature'][1])},
+    Command.PITOT_TUBE: {'pressure': AIR_BOUNDS['dynamic_pressure']},
+    Command.STATIC_PRESSURE: {'pressure': AIR_BOUNDS['static_pressure']},
+}
+
+
+def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Replies:
+    """
+    Return the replies with NaN for what cannot be; a reply of which nothing is left is missing.
+
+    A position is good or NaN as a whole. ``withhold(name, value)`` is told what was left out.
+    """
+    good: dict[Command, SensorReply] = {}
+    for command, reply in replies.items():
+        bad: dict[str, float] = {}
+        if isinstance(reply, Gps | Ins):
+            fault = place_fault(reply.latitude, reply.longitude, reply.altitude)
+            if fault is not None:
+                withhold(f'{reply.tag} {fault[0]}', fault[1])
+                bad = dict.fromkeys(_PLACE, math.nan)
+        for name, (low, high) in _BOUNDS[command].items():
+            value = getattr(reply, name)
+            if not low <= value <= high:
+                withhold(f'{reply.tag} {name}', value)
+                bad[name] = math.nan
+        if not bad:
+            good[command] = reply
+        elif len(bad) < len(reply.__slots__):
+            changed: Any = reply
+            good[command] = replace(changed, **bad)
+    return good
 
 
 def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
     """
-    Return what the sound replies of one poll say about the aircraft.
+    Return what the plausible replies of one poll say about the aircraft.
 
-    The position is the GPS's, or else the INS's, or else NaN; so is the airspeed. The attitude,
+    What is NaN in them is not known. The position is the GPS's, or else the INS's, or else NaN;
+    so is the airspeed. The attitude,
     heading included, is the INS's. There is no velocity on the wire.
     """
     gps, ins = replies.get(Command.GPS), replies.get(Command.INS)
@@ -106,16 +147,25 @@ def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
         latitude_deg=latitude,
         longitude_deg=longitude,
         altitude_msl=altitude,
-        orientation=frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
-            ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE,
-        )) if isinstance(ins, Ins) else None,
-        angular_velocity=frames.frd_to_flu((
+        orientation=_orientation(ins),
+        angular_velocity=_vector((
             rates.roll_rate * DEGREE, rates.pitch_rate * DEGREE, rates.yaw_rate * DEGREE,
         )) if isinstance(rates, Gyroscope) else None,
-        specific_force=frames.frd_to_flu((
+        specific_force=_vector((
             force.x, force.y, force.z)) if isinstance(force, Accelerometer) else None,
         air=_air(replies, place, reading),
     )
+
+
+def _orientation(ins: SensorReply | None) -> frames.Quaternion | None:
+    if not isinstance(ins, Ins) or math.isnan(ins.roll + ins.pitch + ins.heading):
+        return None
+    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+        ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE))
+
+
+def _vector(frd: frames.Vector) -> frames.Vector | None:
+    return None if math.isnan(sum(frd)) else frames.frd_to_flu(frd)
 
 
 def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air | None:
@@ -138,7 +188,9 @@ def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air |
         return None
     return Air(
         indicated_airspeed=indicated,
-        true_airspeed=place.airspeed if isinstance(place, Gps | Ins) else None,
+        true_airspeed=(
+            place.airspeed if isinstance(place, Gps | Ins) and not math.isnan(place.airspeed)
+            else None),
         static_pressure=static,
         dynamic_pressure=dynamic,
         temperature=temperature,

@@ -23,9 +23,8 @@ is right wing up.
 
 from __future__ import annotations
 
-import math
-
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.plausibility import is_attitude
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.protocols import simpit
@@ -83,8 +82,8 @@ def attitude(message: simpit.Attitude) -> tuple[float, float, float]:
 
 
 def orientation(message: simpit.Attitude) -> frames.Quaternion | None:
-    """Return the orientation, body FLU to ENU; None if it is not finite."""
-    heading, pitch, roll = attitude(message)
-    if not all(map(math.isfinite, (heading, pitch, roll))):
+    """Return the orientation, body FLU to ENU; None if it cannot be one."""
+    if not is_attitude((message.heading, message.pitch, message.roll)):
         return None
+    heading, pitch, roll = attitude(message)
     return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))

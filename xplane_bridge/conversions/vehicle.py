@@ -65,9 +65,11 @@ class VehicleState:
     """
     One vehicle at one instant; None is what this simulator does not say.
 
-    Geodetic position in degrees and metres above mean sea level; orientation (w, x, y, z) from
-    body FLU to local ENU; angular velocity (rad/s) and specific force (m/s^2) in body FLU;
-    velocity over ground in ENU, m/s. ``time`` is the simulator's own, in seconds.
+    Geodetic position in degrees and metres above mean sea level, NaN where it is not known;
+    orientation (w, x, y, z) from body FLU to local ENU; angular velocity (rad/s) and specific
+    force (m/s^2) in body FLU; velocity over ground in ENU, m/s. ``time`` is the simulator's own,
+    in seconds. ``impossible`` has name and value of what the simulator said, cannot be, and was
+    left out for that.
     """
 
     latitude_deg: float
@@ -81,3 +83,4 @@ class VehicleState:
     controls: Controls | None = None
     time: float | None = None
     paused: bool = False
+    impossible: tuple[tuple[str, float], ...] = ()

@@ -26,6 +26,7 @@ import math
 
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.plausibility import attitude_fault, is_attitude, place_fault
 from xplane_bridge.conversions.units import (
     celsius_to_kelvin,
     DEGREE,
@@ -198,17 +199,18 @@ def own_state(
     Return the state of the user's aircraft.
 
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
-    level, as finite doubles. ``attitude_deg`` (heading, pitch, roll) is used if the datarefs have
-    none. ``rows`` are the values of OWN_DATAREFS. The specific force comes from the three g loads,
-    or, ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
+    level, as doubles, or NOWHERE: then nothing is known that X-Plane's local axes have part in.
+    ``attitude_deg`` (heading, pitch, roll) is used if the datarefs have none. ``rows`` are the
+    values of OWN_DATAREFS. The specific force comes from the three g loads, or,
+    ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
     values = Values(OWN_DATAREFS, rows)
     turn = _turn_from_origin(values, position)
     true_attitude = values.vector(_TRUE_ATTITUDE)
-    if true_attitude is not None:
-        orientation = _orientation(true_attitude)
-    else:
-        orientation = _local_orientation(values.vector(_ATTITUDE) or attitude_deg, turn)
+    attitude = true_attitude or values.vector(_ATTITUDE) or attitude_deg
+    orientation = (
+        _orientation(attitude) if true_attitude is not None
+        else _local_orientation(attitude, turn))
     rates = values.vector(_RATES)
     velocity = _local_to_enu(values.vector(_VELOCITY), turn)
     return VehicleState(
@@ -231,6 +233,7 @@ def own_state(
         ),
         time=values[TIME],
         paused=bool(values[PAUSED]),
+        impossible=attitude_fault(attitude),
     )
 
 
@@ -247,12 +250,12 @@ def other_state(
     plane = names[0].removesuffix('lat')
     values = Values(names, rows)
     turn = _turn_from_origin(values, position)
+    attitude = values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg
     return VehicleState(
         latitude_deg=position[0],
         longitude_deg=position[1],
         altitude_msl=position[2],
-        orientation=_local_orientation(
-            values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg, turn),
+        orientation=_local_orientation(attitude, turn),
         velocity=_local_to_enu(
             values.vector((plane + 'v_x', plane + 'v_y', plane + 'v_z')), turn),
         controls=Controls(
@@ -266,15 +269,14 @@ def other_state(
         ),
         time=values[TIME],
         paused=bool(values[PAUSED]),
+        impossible=attitude_fault(attitude),
     )
 
 
 def origin(aircraft: int, rows: Rows) -> tuple[float, float] | None:
     """Return latitude and longitude of the origin of X-Plane's local axes, in degrees (1.10)."""
     names = other_datarefs(aircraft) if aircraft else OWN_DATAREFS
-    values = Values(names, rows)
-    latitude, longitude = values[_LATITUDE_OF_ORIGIN], values[_LONGITUDE_OF_ORIGIN]
-    return None if latitude is None or longitude is None else (latitude, longitude)
+    return _origin(Values(names, rows))
 
 
 def local_attitude(
@@ -292,39 +294,51 @@ def local_attitude(
         frames.enu_flu_to_ned_frd(frames.multiply(turn, orientation)))
 
 
-def _local_orientation(attitude_deg: Vector, turn: Quaternion) -> Quaternion | None:
+def _local_orientation(attitude_deg: Vector, turn: Quaternion | None) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) against X-Plane's local axes (1.11)."""
     orientation = _orientation(attitude_deg)
-    return None if orientation is None else frames.multiply(turn, orientation)
+    return None if turn is None or orientation is None else frames.multiply(turn, orientation)
 
 
 def _orientation(attitude_deg: Vector) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) in degrees (1.21, 6.1, 6.2)."""
-    if not all(math.isfinite(angle) for angle in attitude_deg):
+    if not is_attitude(attitude_deg):
         return None
     heading, pitch, roll = (angle * DEGREE for angle in attitude_deg)
     return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))
 
 
-def _turn_from_origin(values: Values, position: Vector) -> Quaternion:
+def _origin(values: Values) -> tuple[float, float] | None:
+    latitude, longitude = values[_LATITUDE_OF_ORIGIN], values[_LONGITUDE_OF_ORIGIN]
+    if latitude is None or longitude is None or place_fault(latitude, longitude, 0.0):
+        return None
+    return latitude, longitude
+
+
+def _turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
     """
     Return the rotation to ENU at the aircraft from ENU at the origin of X-Plane's local axes.
 
-    These are parallel to east, up and south only there (1.8, 6.7).
+    These are parallel to east, up and south only there (1.8, 6.7). None for NOWHERE.
     """
-    latitude, longitude = values[_LATITUDE_OF_ORIGIN], values[_LONGITUDE_OF_ORIGIN]
-    if latitude is None or longitude is None:
+    if math.isnan(position[0]):
+        return None
+    origin = _origin(values)
+    if origin is None:
         return 1.0, 0.0, 0.0, 0.0
-    return frames.enu_to_enu_rotation(latitude, longitude, position[0], position[1])
+    return frames.enu_to_enu_rotation(*origin, position[0], position[1])
 
 
-def _local_to_enu(local: Vector | None, turn: Quaternion) -> Vector | None:
+def _local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | None:
     """Return a vector along X-Plane's local axes in ENU at the aircraft."""
-    return None if local is None else frames.rotate(turn, frames.opengl_to_enu(local))
+    if local is None or turn is None:
+        return None
+    return frames.rotate(turn, frames.opengl_to_enu(local))
 
 
 def _specific_force(
-    values: Values, turn: Quaternion, orientation: Quaternion | None, by_acceleration: bool
+    values: Values, turn: Quaternion | None, orientation: Quaternion | None,
+    by_acceleration: bool,
 ) -> Vector | None:
     """Return the specific force in body FLU: what an accelerometer reads (6.5, 6.6)."""
     speed = values[_GROUND_SPEED]
@@ -358,7 +372,8 @@ def force_difference(position: Vector, state: VehicleState, rows: Rows) -> float
 
 
 def _air(
-    values: Values, turn: Quaternion, orientation: Quaternion | None, velocity: Vector | None
+    values: Values, turn: Quaternion | None, orientation: Quaternion | None,
+    velocity: Vector | None,
 ) -> Air:
     """Return the air data, from the names of X-Plane 12 or of those before (2.9 to 2.22)."""
     indicated = values[_INDICATED_AIRSPEED]

@@ -28,6 +28,8 @@ import math
 
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.plausibility import attitude_fault
+from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.protocols.xplane_udp import Quantities, quantities, rows_for, Segment
 
@@ -59,7 +61,10 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState | None
     angles = _finite(given.roll, given.pitch, given.true_heading)
     rates = _finite(given.roll_rate, given.pitch_rate, given.yaw_rate)
     local = _finite(given.velocity_east, given.velocity_up, given.velocity_south)
-    orientation = None if angles is None else frames.ned_frd_to_enu_flu(
+    angles_deg = None if angles is None else (
+        angles[0] / DEGREE, angles[1] / DEGREE, angles[2] / DEGREE)
+    impossible = attitude_fault(angles_deg)
+    orientation = None if angles is None or impossible else frames.ned_frd_to_enu_flu(
         frames.euler_to_quaternion(*angles))
     velocity = None if local is None else frames.opengl_to_enu(local)
     throttles = given.throttle or (None,)
@@ -81,6 +86,7 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState | None
             speedbrake=given.speedbrake_request,
         ),
         time=given.total_time,
+        impossible=impossible,
     )
 
 

@@ -40,6 +40,7 @@ from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
     make_undulation,
@@ -195,7 +196,6 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._paused_here = False
         self._magnetic = False
         self._last_update = 0.0
-        self._unsound = 0
         self._not_on_the_wire = 0
         self._subscribed: frozenset[str] = frozenset()
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
@@ -340,8 +340,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')
 
     def _publish(self, sample: Sample, stamp_ns: int) -> None:
-        if not huginn.is_sound(sample.replies):
-            self._unsound += 1
+        replies = huginn.plausible(sample.replies, self.vehicle.plausibility.withhold)
+        if not replies:
             return
         stamp = self.stamps.received(stamp_ns)
         if stamp is None:
@@ -349,18 +349,18 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             return
         stamp_ns = stamp
         if sample.name == 'magnetometer':
-            self._publish_magnetic_field(sample.replies[Command.MAGNETOMETER], stamp_ns)
+            self._publish_magnetic_field(replies[Command.MAGNETOMETER], stamp_ns)
             return
         self._last_update = time.monotonic()
-        state = huginn.vehicle_state(sample.replies, self._reading)
+        state = huginn.vehicle_state(replies, self._reading)
         if sample.name == 'gps':
             self.vehicle.publish(state, stamp_ns, ('fix',))
-            self._publish_navigation('gps', sample.replies[Command.GPS], stamp_ns)
+            self._publish_navigation('gps', replies[Command.GPS], stamp_ns)
         elif sample.name == 'imu':
             self.vehicle.publish(state, stamp_ns, ('imu/data',))
-        elif sample.name == 'ins' and Command.INS in sample.replies:
+        elif sample.name == 'ins' and Command.INS in replies:
             self.vehicle.publish(state, stamp_ns, ('odom',))
-            self._publish_navigation('ins', sample.replies[Command.INS], stamp_ns)
+            self._publish_navigation('ins', replies[Command.INS], stamp_ns)
         elif sample.name == 'air':
             self.vehicle.publish(state, stamp_ns, ('air_data',))
             self._publish_air(state, stamp_ns)
@@ -460,7 +460,6 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
                 (
                     *rates,
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
-                    ('not finite, dropped', str(self._unsound)),
                 ),
             ),
             Status(
@@ -472,6 +471,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
                     ('with flaps, gear or speedbrake, left out', str(self._not_on_the_wire)),
                 ),
             ),
+            plausibility_status({'': self.vehicle.plausibility}),
         )
 
 

@@ -27,6 +27,7 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.serial import check_port, PortChanged, SerialCounters, SerialLoop
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.simpit_commands import SimpitCommands
 from xplane_bridge.nodes.simpit_telemetry import SimpitTelemetry
 from xplane_bridge.nodes.vehicle import CommandGate, CommandParameters
@@ -243,6 +244,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
                 self._diagnose_peer(),
                 self._diagnose_telemetry(now, rates),
                 self._diagnose_commands(),
+                plausibility_status({'': self._telemetry.plausibility}),
             )
 
     def _diagnose_link(self, counters: SerialCounters) -> Status:
@@ -311,7 +313,6 @@ class SimpitNode(BridgeNode[SimpitParameters]):
             *((f'{name}: packets/s', f'{rate:.1f}') for name, rate in rates.items()),
             ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
             ('not asked for', str(session.statistics.unexpected)),
-            ('attitudes that are not finite', str(self._telemetry.not_finite)),
         ))
 
     def _diagnose_commands(self) -> Status:

@@ -27,6 +27,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import Bool, String, UInt8
 
 from xplane_bridge.conversions import simpit as conversions
+from xplane_bridge.conversions.plausibility import attitude_fault
 from xplane_bridge.conversions.units import DEGREE, STANDARD_GRAVITY
 from xplane_bridge.msg import (
     AirData,
@@ -50,6 +51,7 @@ from xplane_bridge.msg import (
     SimpitVelocities,
 )
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.plausibility import make_gate
 from xplane_bridge.nodes.simpit_commands import AXES_MASK
 from xplane_bridge.nodes.vehicle import CONTROLS_MASK, LATCHED
 from xplane_bridge.protocols import simpit
@@ -267,7 +269,7 @@ def _vessel_change(message: simpit.VesselChange, out: UInt8) -> None:
 def _imu(message: simpit.Attitude, out: Imu) -> None:
     quaternion = conversions.orientation(message)
     if quaternion is None:
-        raise ValueError('the attitude is not finite')
+        raise ValueError('the attitude is impossible')
     target = out.orientation
     target.w, target.x, target.y, target.z = quaternion
     out.angular_velocity_covariance = out.linear_acceleration_covariance = _UNKNOWN
@@ -336,7 +338,7 @@ class SimpitTelemetry:
         self._frame = frame
         self._outputs: dict[str, tuple[Any, Any]] = {}
         self._packets = self._output(_Topic('packets', SimpitPacket, lambda *_: None, _DEPTH))
-        self.not_finite = 0
+        self.plausibility = make_gate(node)
         self.reset()
 
     def reset(self) -> None:
@@ -395,6 +397,9 @@ class SimpitTelemetry:
         publisher.publish(out)
 
     def _publish_meaning(self, message: Message, stamp_ns: int) -> None:
+        if isinstance(message, simpit.Attitude):
+            for fault in attitude_fault((message.heading, message.pitch, message.roll)):
+                self.plausibility.withhold(*fault)
         for topic in _TOPICS.get(type(message), ()):
             self._publish(topic, message, stamp_ns)
         if isinstance(message, simpit.AdvancedActionStatus):
@@ -428,7 +433,6 @@ class SimpitTelemetry:
         try:
             topic.fill(message, out)
         except ValueError:
-            self.not_finite += 1
             return
         _stamp(out, stamp_ns)
         publisher.publish(out)
@@ -447,16 +451,20 @@ class SimpitTelemetry:
         if _AIR_DATA.name not in self._outputs:
             return
         publisher, out = self._outputs[_AIR_DATA.name]
-        out.indicated_airspeed = message.ias_mps
+        out.indicated_airspeed = self.plausibility.air('indicated_airspeed', message.ias_mps)
         out.true_airspeed = out.angle_of_attack = out.sideslip = out.dynamic_pressure = math.nan
         # There are no axes of a wind that is never known.
         out.header.frame_id = ''
         out.wind.x = out.wind.y = out.wind.z = math.nan
         air = self._air
         out.static_pressure = (
-            math.nan if air is None else air.pressure_kpa * _PASCAL_PER_KILOPASCAL)
-        out.temperature = math.nan if air is None else air.temperature_k
-        out.density = math.nan if air is None else air.density_kgpm3
+            math.nan if air is None
+            else self.plausibility.air(
+                'static_pressure', air.pressure_kpa * _PASCAL_PER_KILOPASCAL))
+        out.temperature = (
+            math.nan if air is None else self.plausibility.air('temperature', air.temperature_k))
+        out.density = (
+            math.nan if air is None else self.plausibility.air('density', air.density_kgpm3))
         _stamp(out, stamp_ns)
         publisher.publish(out)
 

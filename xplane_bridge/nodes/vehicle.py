@@ -35,6 +35,7 @@ from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.msg import AircraftPose, AirData, FlightControls
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.plausibility import make_gate
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
 # As tf2's own broadcaster has it.
@@ -142,14 +143,15 @@ class VehiclePublisher:
     """
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
 
-    ``topics`` are those of TOPICS that this simulator has anything for. One message object a
-    topic is reused: publishing serialises before it returns.
+    ``topics`` are those of TOPICS that this simulator has anything for. What cannot be does not
+    pass ``gate``. One message object a topic is reused: publishing serialises before it returns.
     """
 
     def __init__(
         self, node: BridgeNode, parameters: VehicleParameters, prefix: str = '',
         undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
     ) -> None:
+        self.plausibility = make_gate(node, prefix)
         self._publishers: dict[str, Any] = {}
         self._undulation = undulation or make_undulation(parameters)
         self._local: LocalFrame | None = None
@@ -236,7 +238,13 @@ class VehiclePublisher:
     def publish_fix(
         self, latitude_deg: float, longitude_deg: float, altitude_msl: float, stamp_ns: int
     ) -> None:
-        """Publish fix alone: it needs a position only, not what else is computed of a state."""
+        """
+        Publish fix alone: it needs a position only, not what else is computed of a state.
+
+        The position has passed ``plausibility``; NOWHERE is not published.
+        """
+        if math.isnan(latitude_deg):
+            return
         fix = self._fix
         fix.header.stamp.sec, fix.header.stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
         fix.latitude = latitude_deg
@@ -251,8 +259,10 @@ class VehiclePublisher:
         """
         Publish those of ``topics`` that ``state`` has something for, with one stamp.
 
-        Except for fix, the first, what nobody subscribes to is left out.
+        Except for fix, the first, what nobody subscribes to is left out. What is impossible in
+        the state counts as not known: without a position there is no fix and no odom.
         """
+        state = self.plausibility.state(state)
         if 'fix' in topics:
             self.publish_fix(
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, stamp_ns)
@@ -316,10 +326,12 @@ class VehiclePublisher:
 
         Velocities that this simulator does not say are 0, with the variance of the unknown.
         """
+        if state.orientation is None or math.isnan(state.latitude_deg):
+            return
         height = msl_to_ellipsoid(
             state.altitude_msl,
             self._undulation.height_m(state.latitude_deg, state.longitude_deg))
-        if state.orientation is None or not math.isfinite(height):
+        if not math.isfinite(height):
             return
         if self._local is None:
             self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)

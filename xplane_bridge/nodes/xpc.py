@@ -19,11 +19,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-import math
 import time
 from typing import Any
 
 from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
@@ -33,6 +33,7 @@ from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
     ALL_BUT_FIX,
     CommandGate,
@@ -181,7 +182,6 @@ class XpcNode(BridgeNode[XpcParameters]):
             self, self.session, self.link, undulation, self.last_state, self.local_origin)
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
-        self._incomplete = 0
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self.link.start()
 
@@ -267,15 +267,12 @@ class XpcNode(BridgeNode[XpcParameters]):
         if not self.active:
             return
         reply = event.position
-        position = (reply.lat, reply.lon, reply.alt)
-        if not all(map(math.isfinite, position)):
-            self._incomplete += 1
-            return
+        vehicle = self.vehicles[event.aircraft]
+        position = vehicle.plausibility.place(reply.lat, reply.lon, reply.alt)
         clock = self._simulator_clock
         attitude = (reply.heading, reply.pitch, reply.roll)
         stamp = self.stamps.received(stamp_ns) if clock is None else clock.stamp(
             *xplane.running_time(event.values), (position, attitude), event.aircraft)
-        vehicle = self.vehicles[event.aircraft]
         # To compute the state takes about as long as to publish: fix, the first, need not wait.
         if stamp is not None:
             vehicle.publish_fix(*position, stamp)
@@ -285,7 +282,8 @@ class XpcNode(BridgeNode[XpcParameters]):
                 by_acceleration=self.parameters.specific_force == 'acceleration')
         else:
             state = xplane.other_state(event.aircraft, position, attitude, event.values)
-        self._last[event.aircraft] = state, event
+        if position is not NOWHERE:
+            self._last[event.aircraft] = state, event
         if stamp is not None:
             vehicle.publish(state, stamp, ALL_BUT_FIX)
         self._last_update = time.monotonic()
@@ -377,7 +375,6 @@ class XpcNode(BridgeNode[XpcParameters]):
                     *((f'aircraft {number}: updates/s', f'{rate:.1f}')
                       for number, rate in rates.items()),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
-                    ('not finite, dropped', str(self._incomplete)),
                     ('g loads against acceleration, m/s^2',
                      self._force_difference()),
                 ),
@@ -392,6 +389,9 @@ class XpcNode(BridgeNode[XpcParameters]):
                     for number, gate in self.gates.items()
                 ) + (('merged, budget used up', str(statistics.held_back)),),
             ),
+            plausibility_status({
+                f'aircraft {number}: ' if number else '': vehicle.plausibility
+                for number, vehicle in self.vehicles.items()}),
             *(() if self._simulator_clock is None else (self._simulator_clock.diagnose(),)),
         )
 

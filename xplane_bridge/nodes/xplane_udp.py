@@ -25,6 +25,7 @@ import time
 from typing import Any
 
 from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.plausibility import place_fault
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
@@ -35,6 +36,7 @@ from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import link_status
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
     CommandGate,
     CONTROLS,
@@ -430,10 +432,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def _publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
         pose = event.pose
-        position = (pose.lat, pose.lon, pose.ele_m)
-        if not all(map(math.isfinite, position)):
-            self._incomplete += 1
-            return
+        position = self.vehicle.plausibility.place(pose.lat, pose.lon, pose.ele_m)
         values = event.values
         rows = [() if place is None or values[place] is None else (values[place],)
                 for place in self._places]
@@ -451,7 +450,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         stamp = self.stamps.received(stamp_ns) if clock is None else clock.stamp(
             state.time, state.paused, (
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, state.orientation))
-        self._last_state = state
+        if place_fault(state.latitude_deg, state.longitude_deg, state.altitude_msl) is None:
+            self._last_state = state
         if stamp is not None:
             self.vehicle.publish(state, stamp)
         self._last_update = time.monotonic()
@@ -553,7 +553,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('rows received', str(statistics.rows)),
                     ('rows that do not come', ', '.join(map(str, missing)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
-                    ('not finite, dropped', str(self._incomplete)),
+                    ('rows without a position, dropped', str(self._incomplete)),
                     ('g loads against acceleration, m/s^2', self._force_difference()),
                 ),
             ),
@@ -565,6 +565,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('merged, faster than pacing', str(statistics.held_back)),
                 ),
             ),
+            plausibility_status({'': self.vehicle.plausibility}),
             *(() if self._simulator_clock is None else (self._simulator_clock.diagnose(),)),
         )
 

@@ -1,0 +1,226 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What a vehicle's values can be at all: a gate that keeps the impossible from every topic.
+
+Datagrams come over networks without authentication, from programs that hold uninitialised or
+broken state, in formats whose wrong byte order or version still decodes. Most garbage is far
+from anything that flies, so wide bounds catch it; they refuse nothing that a simulator can say in
+earnest. Values without a bound here are only checked for being finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+import math
+import time
+from typing import Any
+
+from xplane_bridge.conversions.frames import Vector
+from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+
+NOWHERE: Vector = (math.nan, math.nan, math.nan)
+"""The position that is not known."""
+
+# Degrees. A simulator may count longitudes to 360, or go on past the date line; it does not go
+# round twice.
+_LATITUDE = 90.0
+_LONGITUDE = 360.0
+# Metres above mean sea level: below the deepest sea floor, and beyond the moon, to which JSBSim
+# flies. Of the exponents of a random float32 nearly half are beyond.
+_LOWEST, _HIGHEST = -12_000.0, 1e9
+# Degrees. Simulators say -180..180 or 0..360; the rest is room for one turn more.
+_ANGLE = 720.0
+# m/s along one axis: ten times what leaves the earth, and what Kerbal's sun asks for.
+_SPEED = 1e5
+# rad/s: a flight model that has fallen apart spins at tens.
+_RATE = 1e3
+# m/s^2: ten thousand g, beyond every crash.
+_FORCE = 1e5
+_WIND = 1e4
+_TURN = 6.5
+
+AIR_BOUNDS: dict[str, tuple[float, float]] = {
+    'indicated_airspeed': (-_SPEED, _SPEED),
+    'true_airspeed': (-_SPEED, _SPEED),
+    'angle_of_attack': (-_TURN, _TURN),
+    'sideslip': (-_TURN, _TURN),
+    # Pa: Venus has 9e6. A vacuum's, and that of air at rest, may be a rounding error below 0.
+    'static_pressure': (-1.0, 1e8),
+    'dynamic_pressure': (-1e5, 1e10),
+    # K: from nothing to hotter than a sun.
+    'temperature': (0.0, 1e5),
+    'density': (-1e-3, 1e4),
+}
+
+# Ratios are -1.5..1.5 by definition; engines with reverse or emergency power go beyond.
+_RATIO = 10.0
+_CONTROLS = (
+    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+_VECTORS = (('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE))
+_QUATERNION = 1.01
+
+
+def place_fault(
+    latitude_deg: float, longitude_deg: float, altitude_msl: float
+) -> tuple[str, float] | None:
+    """Return name and value of what makes a position impossible, None if nothing does."""
+    if not -_LATITUDE <= latitude_deg <= _LATITUDE:
+        return 'latitude', latitude_deg
+    if not -_LONGITUDE <= longitude_deg <= _LONGITUDE:
+        return 'longitude', longitude_deg
+    if not _LOWEST <= altitude_msl <= _HIGHEST:
+        return 'altitude', altitude_msl
+    return None
+
+
+def is_attitude(angles_deg: Vector) -> bool:
+    """Tell whether three angles can be an attitude."""
+    a, b, c = angles_deg
+    return -_ANGLE <= a <= _ANGLE and -_ANGLE <= b <= _ANGLE and -_ANGLE <= c <= _ANGLE
+
+
+def attitude_fault(angles_deg: Vector | None) -> tuple[tuple[str, float], ...]:
+    """Return name and value of what makes an attitude impossible, as VehicleState has it."""
+    if angles_deg is None or is_attitude(angles_deg):
+        return ()
+    return (('attitude', next(
+        angle for angle in angles_deg if not -_ANGLE <= angle <= _ANGLE)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Values of one name that were not published: how many, the last one, and when it came."""
+
+    count: int
+    value: float
+    at: float
+
+
+class Plausibility:
+    """
+    The gate of one vehicle, and the account of what did not pass.
+
+    ``told(name, value)`` is called for each value that is withheld. ``clock`` is any steady one.
+    """
+
+    def __init__(
+        self, told: Callable[[str, float], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._told = told
+        self._clock = clock
+        self._withheld: dict[str, Withheld] = {}
+
+    @property
+    def withheld(self) -> dict[str, Withheld]:
+        """Return what did not pass so far, by name."""
+        return dict(self._withheld)
+
+    def withhold(self, name: str, value: float) -> None:
+        """Count a value that is not published."""
+        last = self._withheld.get(name)
+        self._withheld[name] = Withheld(
+            last.count + 1 if last else 1, value, self._clock())
+        if self._told is not None:
+            self._told(name, value)
+
+    def place(self, latitude_deg: float, longitude_deg: float, altitude_msl: float) -> Vector:
+        """Return a position as it is, or NOWHERE if it cannot be one, which is counted."""
+        fault = place_fault(latitude_deg, longitude_deg, altitude_msl)
+        if fault is None:
+            return latitude_deg, longitude_deg, altitude_msl
+        self.withhold(*fault)
+        return NOWHERE
+
+    def number(self, name: str, value: float, low: float, high: float) -> float:
+        """Return a value as it is, or NaN if it is not within its bounds, which is counted."""
+        if low <= value <= high:
+            return value
+        self.withhold(name, value)
+        return math.nan
+
+    def air(self, name: str, value: float) -> float:
+        """Return a value of Air as it is, or NaN if it cannot be one, which is counted."""
+        return self.number(name, value, *AIR_BOUNDS[name])
+
+    def state(self, state: VehicleState) -> VehicleState:
+        """
+        Return a state without what cannot be: that is None, a position NOWHERE.
+
+        What follows from a value that is withheld is withheld with it, uncounted. NOWHERE is no
+        fault: this position is not known.
+        """
+        for name, value in state.impossible:
+            self.withhold(name, value)
+        changes: dict[str, Any] = {}
+        if not (math.isnan(state.latitude_deg) and math.isnan(state.longitude_deg)):
+            place = self.place(state.latitude_deg, state.longitude_deg, state.altitude_msl)
+            if place is NOWHERE:
+                changes['latitude_deg'], changes['longitude_deg'], changes['altitude_msl'] = place
+        for name, limit in _VECTORS:
+            if not self._within(name, getattr(state, name), limit):
+                changes[name] = None
+        if not self._within('orientation', state.orientation, _QUATERNION):
+            changes['orientation'] = None
+        if state.air is not None:
+            # By way of the sideslip the air depends on these two.
+            astray = 'velocity' in changes or 'orientation' in changes
+            air = self._air(state.air, astray)
+            if air is not state.air:
+                changes['air'] = air
+        if state.controls is not None:
+            controls = self._controls(state.controls)
+            if controls is not state.controls:
+                changes['controls'] = controls
+        return replace(state, **changes) if changes else state
+
+    def _within(self, name: str, values: tuple[float, ...] | None, limit: float) -> bool:
+        if values is None:
+            return True
+        for value in values:
+            if not -limit <= value <= limit:
+                self.withhold(name.replace('_', ' '), value)
+                return False
+        return True
+
+    def _air(self, air: Air, astray: bool) -> Air:
+        changes: dict[str, Any] = {}
+        if not self._within('wind', air.wind, _WIND):
+            changes['wind'] = None
+            astray = True
+        if astray:
+            changes['sideslip'] = None
+        for name, (low, high) in AIR_BOUNDS.items():
+            value = getattr(air, name)
+            # NaN stands for None there: of no pressure there is no density.
+            if value is None or low <= value <= high or name in changes or math.isnan(value):
+                continue
+            changes[name] = None
+            self.withhold(name.replace('_', ' '), value)
+            if name in ('static_pressure', 'temperature'):
+                changes['density'] = None
+        return replace(air, **changes) if changes else air
+
+    def _controls(self, controls: Controls) -> Controls:
+        changes: dict[str, Any] = {}
+        for name in _CONTROLS:
+            value = getattr(controls, name)
+            if value is None or -_RATIO <= value <= _RATIO:
+                continue
+            changes[name] = None
+            self.withhold(name, value)
+        return replace(controls, **changes) if changes else controls

@@ -1,0 +1,52 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The gate that keeps impossible values from the topics, and what diagnostics say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import time
+
+from xplane_bridge.conversions.plausibility import Plausibility
+from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+
+# How long diagnostics warn of an impossible value, in seconds, and how many they name.
+_ANNOUNCED = 60.0
+_NAMED = 5
+
+
+def make_gate(node: BridgeNode, prefix: str = '') -> Plausibility:
+    """Return the gate that keeps impossible values of one vehicle from its topics."""
+    def tell(name: str, value: float) -> None:
+        node.warn('impossible', f'{prefix}{name} {value:g} is impossible: not published')
+
+    return Plausibility(tell)
+
+
+def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
+    """Return the line of /diagnostics about impossible values, by prefix of the vehicle."""
+    now = time.monotonic()
+    found = [
+        (prefix + name, what) for prefix, gate in gates.items()
+        for name, what in gate.withheld.items()]
+    recent = [
+        f'{name} {what.value:g} ({what.count} times, {now - what.at:.0f} s ago)'
+        for name, what in found if now - what.at < _ANNOUNCED]
+    more = f' and {len(recent) - _NAMED} more' if len(recent) > _NAMED else ''
+    return Status(
+        'plausibility', WARN if recent else OK,
+        f'impossible values come, and are not published: {", ".join(recent[:_NAMED])}{more}'
+        if recent else 'nothing impossible',
+        tuple((f'{name}, withheld', str(what.count)) for name, what in found))
