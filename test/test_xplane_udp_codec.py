@@ -100,6 +100,11 @@ def test_document_integer_minus_3(order, four):
     assert xp.decode(packet, 'bridge', layout=xp.Layout(8, order)).indices == (-3,)
 
 
+def test_label_in_lower_case_is_another_label():
+    with pytest.raises(ProtocolError, match='data'):
+        xp.decode(b'data' + DOCUMENT_PACKET[4:])
+
+
 def test_version_9_sample_of_a_big_endian_mac():
     packet = b'DATA@' + bytes([0, 0, 0, 37, 68, 151, 111, 166] + [0] * 28)
     data = xp.decode(packet)
