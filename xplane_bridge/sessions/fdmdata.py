@@ -41,15 +41,15 @@ _SILENCE = 1.0
 _PROBE_PERIOD = 0.5
 
 # Data change with every step of 17 ms while the simulation runs; if all stand still for this long
-# it is held (FDMData wire notes, section 1). Even a parked aircraft's accelerometer and gyroscope
-# do change, so these are always asked for.
+# it is held (docs/wire/fdmdata.md, section 1). Even a parked aircraft's accelerometer and
+# gyroscope do change, so these are always asked for.
 _HELD_AFTER = 2.0
 
 # Polls that are due this close together are one.
 _SLACK = 0.001
 
 # Replies that somebody else asked for belong together if they are less than a step of the flight
-# model apart (FDMData wire notes, section 1).
+# model apart (docs/wire/fdmdata.md, section 1).
 _TOGETHER = 0.0166
 
 # A command that Huginn refuses is asked for again after this long: it may be another Huginn now.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
 _TIMEOUT = 1.0
-# Plugins before 2.0 cut an answer to this (Simpit wire notes, 2.2).
+# Plugins before 2.0 cut an answer to this (docs/wire/simpit.md, section 2.2).
 SHORT_ANSWER = 28
 LONG_ANSWER = 32
 

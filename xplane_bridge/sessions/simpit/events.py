@@ -37,7 +37,11 @@ class PeerState(Enum):
 
 
 class Game(Enum):
-    """The game behind the plugin, by the second byte of its SYNACK (Simpit wire notes, 2.3)."""
+    """
+    The game behind the plugin, by the second byte of its SYNACK.
+
+    See docs/wire/simpit.md, section 2.3.
+    """
 
     KSP1 = 'Kerbal Space Program'
     KSP2 = 'Kerbal Space Program 2'

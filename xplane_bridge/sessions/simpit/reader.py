@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How real plugins cut their input into packets, faults included (Simpit wire notes, 2.1, 4)."""
+"""
+How real plugins cut their input into packets, faults included.
+
+See docs/wire/simpit.md, sections 2.1 and 4.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class ActionSilence:
     Tell when no action group is on, which plugins before 2.0 never say.
 
     They send the action status in each frame while a group is on, and nothing once the last one
-    goes off (Simpit wire notes, section 3). So half a second of other telemetry without it means
+    goes off (docs/wire/simpit.md, section 3). So half a second of other telemetry without it means
     that all are off. Times are in seconds.
     """
 

@@ -40,7 +40,7 @@ _DAY = 1000 * MICROS_PER_DAY
 # A time without a year is of the year that brings it nearest, so never further off than this.
 _HALF_YEAR = 183 * _DAY
 # Sample times count from 1 January; one day more than a leap year has, for publishers that count
-# its days from 1 (Ulyssix wire notes, section 2, row 5).
+# its days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -89,7 +89,7 @@ class Timeline:
 
     The year is the one that brings the time nearest to when it was received; a ``year`` that is
     given is that of the first packet, and the following packets are near to it. So New Year
-    needs no care, neither between packets nor within one. Source: Ulyssix wire notes, section 2,
+    needs no care, neither between packets nor within one. Source: docs/wire/ulyssix.md, section 2,
     rows 3 to 8, 16 and 19.
     """
 

@@ -33,7 +33,7 @@ class PeerState(Enum):
 
 
 class Generation(Enum):
-    """Generations of the plugin (XPC wire notes, section 6); develop cannot be told from rc6."""
+    """Generations of the plugin (docs/wire/xpc.md, section 6); develop cannot be told from rc6."""
 
     V1_2_1 = '1.2.1'
     RC5 = 'rc5'

@@ -30,7 +30,7 @@ _LEFT_FOR_COMMANDS = 2
 _COMMAND_SHARE = 0.75
 _COMMAND_BURST = 6
 
-# At the 20th datagram of a frame the plugin drops all that follow (XPC wire notes, section 1),
+# At the 20th datagram of a frame the plugin drops all that follow (docs/wire/xpc.md, section 1),
 # and a frame may last long. So this many may wait for it, and others send to it too.
 _WAITING_POLLS = 10
 _WAITING_COMMANDS = 6
