@@ -14,7 +14,7 @@
 
 """XML-RPC calls against servers that answer well, badly, or not at all."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import socket
 import threading
 import time
@@ -53,7 +53,9 @@ def answering(answer):
                 while b'</methodCall>' not in data:
                     data += connection.recv(4096)
                 requests.append(data)
-                connection.sendall(answer)
+                # Who is sent too much closes.
+                with suppress(OSError):
+                    connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -74,13 +76,17 @@ def test_result_of_a_method():
     (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'no XML-RPC'),
     (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'no XML-RPC'),
     (b'SSH-2.0-OpenSSH\r\n', 'no XML-RPC'),
-    (b'', 'closed connection'),
+    (b'', 'closed the connection'),
     # Each of these leaves Python's reader as another kind of exception.
     (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'no XML-RPC'),
     (GOOD.replace(b'>1<', b'>7<'), 'no XML-RPC'),
     (GOOD.replace(b"'1.0'?>", b"'1.0' encoding='none'?>"), 'no XML-RPC'),
     (FAULT.replace(b'faultCode', b'code'), 'no XML-RPC'),
-    (b'HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8bxx', 'no XML-RPC'),
+    (GOOD.replace(b'text/xml', b'text/html'), 'content is text/html'),
+    (GOOD.replace(b'text/xml', b'text/xml\r\nContent-Encoding: gzip'), 'encoding gzip'),
+    (GOOD.replace(b'<methodResponse>', b'<!DOCTYPE a [<!ENTITY b "cc">]><methodResponse>'),
+     'document type'),
+    (GOOD + b' ' * 70000, 'longer than 65536 bytes'),
 ])
 def test_what_went_wrong_is_said(answer, text):
     with answering(answer) as (port, _), pytest.raises(LinkError, match=text) as error:
@@ -104,3 +110,26 @@ def test_silence_ends_in_time():
         with pytest.raises(LinkError, match='timed out'):
             xmlrpc.call('127.0.0.1', deaf.getsockname()[1], 'pause', 0.2)
         assert time.monotonic() - begin < 3.0
+
+
+def test_a_server_that_drips_ends_in_time():
+    """Each byte comes in time, the answer never does."""
+    stop = threading.Event()
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        listener.listen()
+
+        def drip():
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                while not stop.wait(0.02):
+                    connection.sendall(b'x')
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        begin = time.monotonic()
+        with pytest.raises(LinkError, match='no complete answer in 0.3 s'):
+            xmlrpc.call('127.0.0.1', listener.getsockname()[1], 'resume', 0.3)
+        assert time.monotonic() - begin < 3.0
+        stop.set()
+        thread.join(5.0)
