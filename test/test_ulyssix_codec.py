@@ -509,10 +509,22 @@ def test_row_13_names_are_bytes_in_utf_8_or_latin_1():
     assert utf8.names == ('ΔP', 'T°')
     latin = ulyssix.decode(datagram(data, 2, control=2, names='T°\x1fW'.encode('latin-1')))
     assert latin.names == ('T°', 'W')
-    characters = datagram(data, 2, control=2, names='ΔP'.encode())
-    characters = characters[:5] + struct.pack('<H', 2) + characters[7:]
-    with pytest.raises(ProtocolError, match='start string at offset 9'):
-        ulyssix.decode(characters)
+
+
+@pytest.mark.parametrize('strings', [(START, END), (END, START)])
+def test_row_13_a_length_that_counts_characters_is_told_by_the_start_string(strings):
+    start, end = strings
+    data = floats(1.0) + floats(2.0)
+    sound = datagram(data, 2, control=2, names='ΔP\x1fT°'.encode(), start=start, end=end)
+    characters = sound[:5] + struct.pack('<H', 5) + sound[7:]
+    packet = ulyssix.decode(characters)
+    assert packet.names == ('ΔP', 'T°')
+    assert packet.values.tolist() == [1.0, 2.0]
+    assert PacketFlag.NAMES_LENGTH_IN_CHARACTERS in packet.flags
+    assert PacketFlag.NAMES_LENGTH_IN_CHARACTERS not in ulyssix.decode(sound).flags
+    for length in (4, 6, len(sound), 65535):
+        with pytest.raises(ProtocolError, match='start string at offset|names: '):
+            ulyssix.decode(sound[:5] + struct.pack('<H', length) + sound[7:])
 
 
 @pytest.mark.parametrize('names', [b'A', b'A\x1fB\x1fC', b'A\x1fB\x1f'])

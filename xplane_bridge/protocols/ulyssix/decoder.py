@@ -17,6 +17,8 @@
 from functools import lru_cache
 import struct
 
+import numpy as np
+
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix.columns import read_columns
 from xplane_bridge.protocols.ulyssix.packet import (
@@ -39,6 +41,7 @@ _NAMES_LENGTH = struct.Struct('<H')
 _PAYLOAD_HEADER = struct.Struct('<8sIIIQ8s')
 _TYPE_END = 16  # of the payload header
 _END_STRING = struct.Struct('8s')
+_START_STRINGS = (START, END)
 
 _TIME_TAGGED = int(Control.TIME_TAGGED)  # plain integers: an IntFlag's & takes a microsecond
 _NAMES = int(Control.NAMES)
@@ -67,7 +70,7 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
     if len(view) < _HEADER.size:
         raise ProtocolError(f'header: {len(view)} bytes, need {_HEADER.size}')
     counter, control = _HEADER.unpack_from(view)
-    names, payload = _read_names(view) if control & _NAMES else (None, _HEADER.size)
+    names, payload, odd = _read_names(view) if control & _NAMES else (None, _HEADER.size, ())
     if len(view) - payload < _PAYLOAD_HEADER.size:
         raise ProtocolError(
             f'payload header: {len(view) - payload} bytes left at offset {payload}, '
@@ -77,6 +80,7 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
         _PAYLOAD_HEADER.unpack_from(view, payload)
     )
     end, flags = _read_frame(view, payload, start_string, size)
+    flags += odd
     if control & UNUSED_BITS:
         flags += (PacketFlag.RESERVED_BITS,)
     if packet_type != 0:
@@ -116,8 +120,10 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
     )
 
 
-def _read_names(view: memoryview) -> tuple[tuple[str, ...] | None, int]:
-    """Return the names, None where their length is 0, and the offset of the payload."""
+def _read_names(
+    view: memoryview,
+) -> tuple[tuple[str, ...] | None, int, tuple[PacketFlag, ...]]:
+    """Return the names, None where their length is 0; the payload's offset; and what was odd."""
     at = _HEADER.size
     if len(view) < at + _NAMES_LENGTH.size:
         raise ProtocolError(
@@ -128,8 +134,28 @@ def _read_names(view: memoryview) -> tuple[tuple[str, ...] | None, int]:
     if len(view) - at < length:
         raise ProtocolError(f'names: {len(view) - at} bytes left at offset {at}, need {length}')
     if length == 0:
-        return None, at
-    return _split_names(bytes(view[at:at + length])), at + length
+        return None, at, ()
+    end = at + length
+    if view[end:end + len(START)] not in _START_STRINGS:
+        counted = _end_of_characters(view, at, length)
+        if counted is not None:
+            names = _split_names(bytes(view[at:counted]))
+            return names, counted, (PacketFlag.NAMES_LENGTH_IN_CHARACTERS,)
+    return _split_names(bytes(view[at:end])), end, ()
+
+
+def _end_of_characters(view: memoryview, at: int, length: int) -> int | None:
+    """
+    Return where so many characters of UTF-8 end, as the document counts the names' length.
+
+    None where no payload begins there.
+    """
+    text = np.frombuffer(view, np.uint8)[at:]
+    first_bytes = np.flatnonzero((text & 0xC0) != 0x80)
+    if len(first_bytes) <= length:
+        return None
+    end = at + int(first_bytes[length])
+    return end if view[end:end + len(START)] in _START_STRINGS else None
 
 
 @lru_cache(maxsize=16)  # a publisher repeats the same names in each packet

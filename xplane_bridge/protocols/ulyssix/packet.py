@@ -47,6 +47,7 @@ class PacketFlag(enum.Enum):
     RESERVED_BITS = 'unused bits of the control byte are set'
     MIRRORED_STRINGS = 'start and end string are sent most significant byte first'
     TRAILING_BYTES = 'bytes follow the end string'
+    NAMES_LENGTH_IN_CHARACTERS = 'the length of the names counts characters'
     NAME_COUNT_MISMATCH = 'as many names as parameters were expected; the names are dropped'
     SAMPLE_COUNT_MISMATCH = 'samples in payload is not the sum of the counts'
     INTEGER_WIDTH_AMBIGUOUS = 'the data can be read with 8-byte and with 4-byte values'
