@@ -145,7 +145,10 @@ def started(ros, parameters, *topics, **others):
     """Start the node, with subscribers of these topics."""
     for topic in topics or TOPICS:
         ros.subscribe(TOPICS[topic], topic)
-    return ros.start(FdmdataNode, **parameters, **others)
+    node = ros.start(FdmdataNode, **parameters, **others)
+    # Before the first answer commands are refused.
+    ros.wait_for(lambda: node.session.peer_state is not PeerState.UNKNOWN, 'an answer')
+    return node
 
 
 def jsbsim(server, *names):
@@ -427,6 +430,8 @@ def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
     level, message, values = ros.diagnosed(
         'peer', lambda level, message, values: values['refused'] == 'ins')
     assert level == WARN and 'refuses ins' in message
+    _, message, _ = ros.diagnosed('values', lambda level, *_: level == WARN)
+    assert 'values do not come: ins (for ' in message
     assert not ros.messages['odom']
 
 
@@ -655,16 +660,30 @@ def test_huginn_that_is_not_there_yet_is_awaited(ros):
 @pytest.mark.parametrize('how', ['freeze', 'restart'])
 def test_recovery(ros, how):
     with flying() as (server, parameters):
-        started(ros, parameters, 'fix', 'imu/data')
+        node = started(ros, parameters, 'fix', 'imu/data', command_timeout=0.0)
         ros.next('imu/data', 10)
+        publisher = ros.publisher(FlightControls, 'command/controls')
+        publisher.publish(controls(elevator=0.5, throttle=0.75))
+        ros.wait_for(lambda: commanded(server)[3] == 0.75, 'controls')
         server.freeze() if how == 'freeze' else server.switch_off()
         ros.diagnosed('peer', lambda level, message, values: values['state'] == 'away')
         ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
+        publisher.publish(controls(elevator=1.0, throttle=1.0))
+        ros.wait_for(lambda: node.refused['command/controls'] == 1, 'a refusal')
         server.resume() if how == 'freeze' else server.switch_on()
         ros.next('imu/data', 50)
         ros.diagnosed('peer', lambda level, message, values: level == OK)
         ros.diagnosed('telemetry', lambda level, message, values: (
             float(values['imu: updates/s']) == pytest.approx(50.0, rel=0.1)))
+        ros.diagnosed('values', lambda level, message, values: level == OK)
+        publisher.publish(controls(elevator=0.25))
+        if how == 'freeze':
+            # The same one: it holds what it was sent.
+            ros.wait_for(lambda: commanded(server)[1] == -0.25, 'controls')
+            assert commanded(server)[3] == 0.75
+        else:
+            ros.wait_for(lambda: node.refused['command/controls'] == 2, 'another refusal')
+            assert commanded(server)[1] == 0.0
 
 
 def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):

@@ -21,10 +21,12 @@ import struct
 import pytest
 
 from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.sessions.base import PeerAbsentError
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     FdmdataSession,
     PeerChanged,
+    PeerRecognized,
     PeerState,
     Sample,
     Wanted,
@@ -123,6 +125,13 @@ def started(plan=None, refuses=(), up=True, **options):
     return huginn
 
 
+def met(*arguments, **options):
+    """Return a Huginn that has answered."""
+    huginn = started(*arguments, **options)
+    huginn.run(0.1)
+    return huginn
+
+
 def samples(events, name):
     return [event for event in events if isinstance(event, Sample) and event.name == name]
 
@@ -200,9 +209,13 @@ def test_lost_replies_cost_their_samples_only():
     huginn = started(delay=0.002)
     huginn.lose = lambda reply: chance.random() < 0.1
     events = huginn.run(20.0)
-    # 0.9 of the polls with one reply come through, 0.9 ** 3 of those with three.
+    # An entry comes through if its last reply does.
     assert len(samples(events, 'gps')) == pytest.approx(360, abs=25)
-    assert len(samples(events, 'imu')) == pytest.approx(729, abs=50)
+    imu = samples(events, 'imu')
+    assert len(imu) == pytest.approx(900, abs=50)
+    # What else was lost is missing; 0.9 ** 2 have lost nothing else.
+    assert sum(1 for sample in imu if len(sample.replies) == 3) == pytest.approx(729, abs=50)
+    assert not huginn.session.missing(huginn.now)
     statistics = huginn.session.statistics
     assert statistics.lost == pytest.approx(0.1 * statistics.requests, rel=0.2)
     assert statistics.replies + statistics.lost == pytest.approx(statistics.requests, abs=8)
@@ -211,12 +224,13 @@ def test_lost_replies_cost_their_samples_only():
 
 
 def together(sample):
+    names = {ACC: 'x', GYRO: 'roll_rate', INS: 'roll'}
     return len({
-        sample.replies[ACC].x, sample.replies[GYRO].roll_rate, sample.replies[INS].roll}) == 1
+        getattr(reply, names[command]) for command, reply in sample.replies.items()}) == 1
 
 
 @pytest.mark.parametrize('fault', ['lose', 'twice'])
-def test_samples_are_complete_and_of_one_poll_whatever_the_network_does(fault):
+def test_samples_are_of_one_poll_whatever_the_network_does(fault):
     chance = random.Random(2)
     huginn = started(delay=0.05)
     setattr(huginn, fault, lambda reply: chance.random() < 0.5)
@@ -225,41 +239,70 @@ def test_samples_are_complete_and_of_one_poll_whatever_the_network_does(fault):
     assert all(together(sample) for sample in found)
 
 
-@pytest.mark.parametrize('refused', [GPS, GYRO, INS])
-@pytest.mark.parametrize('delay', [0.0, 0.03])
-def test_errors_are_placed_at_the_sensor_that_is_refused(refused, delay):
-    huginn = started(delay=delay, refuses={refused})
-    events = huginn.run(4.0)
-    statistics = huginn.session.statistics
-    assert huginn.session.refused == {refused}
-    assert set(statistics.refused) == {refused}
-    assert statistics.errors == statistics.refused[refused]
-    assert statistics.lost == statistics.unexpected == 0
-    # Only what was on its way when the first error came was asked in vain.
-    assert statistics.errors <= 8
+@pytest.mark.parametrize('kind', ['refuses', 'silent'])
+@pytest.mark.parametrize('absent', [GPS, GYRO, INS])
+def test_one_sensor_that_does_not_answer_never_stops_the_others(absent, kind):
+    huginn = started(delay=0.03)
+    huginn.run(1.0)
+    if kind == 'refuses':
+        huginn.refuses = {absent}
+    else:
+        huginn.lose = lambda reply: reply[1] == absent
+    gap = huginn.run(1.5)
+    assert {c for e in samples(gap, 'imu') for c in e.replies} >= {ACC, GYRO, INS} - {absent}
+    assert list(huginn.session.missing(huginn.now)) == [absent]
+    huginn.requests.clear()
+    events = huginn.run(6.0)
+    assert huginn.session.refused == ({absent} if kind == 'refuses' else set())
     imu = samples(events, 'imu')
-    assert len(imu) == pytest.approx(200, abs=5)
-    assert set(imu[-1].replies) == {ACC, GYRO, INS} - {refused}
-    assert bool(samples(events, 'gps')) == (refused != GPS)
-
-
-def test_refused_sensor_is_asked_again_after_a_while():
-    huginn = started(refuses={INS})
-    huginn.run(4.0)
-    huginn.refuses = set()
-    events = huginn.run(3.0)
-    assert huginn.session.refused == frozenset()
-    assert set(samples(events, 'imu')[-1].replies) == {ACC, GYRO, INS}
+    assert len(imu) == pytest.approx(300, abs=5)
+    assert all(set(sample.replies) == {ACC, GYRO, INS} - {absent} for sample in imu)
+    assert bool(samples(events, 'gps')) == (absent != GPS)
+    # It is asked again for ever, with pauses of up to five seconds.
+    asked = [at for at, command in huginn.requests if command == absent]
+    assert 1 <= len(asked) <= 4
     assert states(events) == []
 
 
-def test_error_between_losses_is_placed_where_errors_came_before():
-    huginn = started(delay=0.001, refuses={INS})
-    huginn.run(5.2)
-    chance = random.Random(3)
-    huginn.lose = lambda reply: chance.random() < 0.5
-    huginn.run(30.0)
-    assert set(huginn.session.statistics.refused) == {INS}
+def test_a_sensor_that_answers_again_is_back_within_the_longest_pause():
+    huginn = started(refuses={INS})
+    huginn.run(4.0)
+    assert huginn.session.refused == {INS}
+    huginn.refuses = set()
+    huginn.run(5.1)
+    assert huginn.session.refused == frozenset() and not huginn.session.missing(huginn.now)
+    imu = samples(huginn.run(1.0), 'imu')
+    assert len(imu) == pytest.approx(50, abs=1)
+    assert all(set(sample.replies) == {ACC, GYRO, INS} for sample in imu)
+
+
+def test_a_slow_sensor_is_not_missing_between_its_polls():
+    huginn = started({'gps': Wanted((GPS,), 0.2)})
+    for _ in range(40):
+        huginn.run(0.5)
+        assert not huginn.session.missing(huginn.now)
+
+
+@pytest.mark.parametrize(('delay', 'forged'), [(0.0005, 1), (0.03, 3)])
+def test_forged_error_bytes_cost_no_sensor_its_rate(delay, forged):
+    huginn = started(delay=delay)
+    huginn.run(1.0)
+    # One byte from Huginn's address to each socket of ours, faster than its own replies.
+    answer = huginn.session.poll
+
+    def poll(now):
+        outgoing = answer(now)
+        for channel in {channel for channel, data in outgoing if data is not None}:
+            for _ in range(forged):
+                huginn.arriving.insert(0, (now, channel, b'\xff'))
+        return outgoing
+
+    huginn.session.poll = poll
+    events = huginn.run(5.0)
+    for name, wanted in DEFAULT.items():
+        assert len(samples(events, name)) == pytest.approx(5.0 * wanted.rate, abs=1)
+    assert huginn.session.refused == frozenset() and not huginn.session.missing(huginn.now)
+    assert huginn.session.statistics.errors > 100 and huginn.session.statistics.lost == 0
 
 
 def test_error_to_nothing_is_counted():
@@ -308,21 +351,63 @@ def test_nobody_there_from_the_start():
     assert statistics.lost >= statistics.requests - 2
 
 
-def test_thaw_after_a_freeze_recovers():
-    # A stopped process answers everything that waits in its socket, once it goes on.
-    huginn = started(delay=0.001)
-    huginn.run(1.0)
+def frozen(huginn, seconds):
+    """Stop the process: what it is asked waits in its socket until it goes on."""
     waiting = []
-    huginn.lose = lambda reply: waiting.append(reply) or True
-    assert states(huginn.run(3.0)) == [PeerState.AWAY]
-    huginn.lose = lambda reply: False
-    # The last is the answer to a probe, on a socket that is still open.
-    channel = next(iter(huginn.session._polls))
-    huginn.arriving = [(huginn.now + 0.001, channel, reply) for reply in waiting]
-    assert states(huginn.run(0.5)) == [PeerState.ANSWERING]
-    events = huginn.run(5.0)
-    assert len(samples(events, 'imu')) == pytest.approx(250, abs=3)
-    assert huginn.session.peer_state is PeerState.ANSWERING
+    reply_to = huginn.answer
+
+    def answer(data):
+        waiting.append((data, channel_of(huginn, data)))
+        return b''
+
+    def channel_of(huginn, data):
+        return next(
+            (channel for channel, poll in reversed(huginn.session._polls.items())
+             if poll.sent_at == huginn.now and data[0] in poll.commands), '')
+
+    huginn.answer, huginn.lose = answer, lambda reply: True
+    events = huginn.run(seconds)
+    huginn.answer, huginn.lose = reply_to, lambda reply: False
+    # A socket of ours that was closed meanwhile gets nothing any more.
+    still = {*huginn.session._polls, *(huginn.session._witness or ())[:1]}
+    huginn.arriving = [
+        (huginn.now + 0.001, channel, reply_to(data))
+        for data, channel in waiting if channel in still]
+    return events
+
+
+def recognized(events):
+    return [event.same for event in events if isinstance(event, PeerRecognized)]
+
+
+def test_thaw_after_a_freeze_recovers_and_is_recognized():
+    huginn = met(delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    assert states(frozen(huginn, 3.0)) == [PeerState.AWAY]
+    events = huginn.run(0.5)
+    assert states(events) == [PeerState.ANSWERING] and recognized(events) == [True]
+    assert not huginn.session.in_doubt
+    assert len(samples(huginn.run(5.0), 'imu')) == pytest.approx(250, abs=3)
+    # It holds what it was sent.
+    huginn.controlled(elevator=0.25)
+    huginn.call(huginn.session.stop)
+    assert [values for _, values in huginn.controls[1:]] == [
+        (0.0, 0.25, 0.0, 0.75), (0.0, 0.0, 0.0, 0.75)]
+
+
+def test_a_restarted_huginn_is_another_one_and_gets_nothing_of_the_former():
+    huginn = met(delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.up = False
+    huginn.run(12.0)
+    huginn.up = True
+    events = huginn.run(1.0)
+    assert states(events) == [PeerState.ANSWERING] and recognized(events) == [False]
+    with pytest.raises(ValueError, match='throttle'):
+        huginn.controlled(elevator=0.25)
+    huginn.call(huginn.session.give_back)
+    huginn.call(huginn.session.stop)
+    assert len(huginn.controls) == 1
 
 
 def test_requests_that_wait_fit_into_a_stock_receive_buffer():
@@ -374,7 +459,7 @@ def test_nan_is_noticed():
 
 
 def test_controls_leave_at_once_and_none_repeats_the_last():
-    huginn = started()
+    huginn = met()
     huginn.controlled(aileron=0.25, elevator=-0.5, rudder=1.0, throttle=0.75)
     huginn.controlled(elevator=0.5)
     huginn.controlled()
@@ -384,13 +469,13 @@ def test_controls_leave_at_once_and_none_repeats_the_last():
 
 
 def test_surfaces_that_never_were_sent_are_centred():
-    huginn = started()
+    huginn = met()
     huginn.controlled(elevator=0.5, throttle=1.0)
     assert huginn.controls[0][1] == (0.0, 0.5, 0.0, 1.0)
 
 
 def test_first_command_without_throttle_is_refused():
-    huginn = started()
+    huginn = met()
     with pytest.raises(ValueError, match='throttle'):
         huginn.controlled(aileron=0.5)
     assert not huginn.controls
@@ -399,7 +484,7 @@ def test_first_command_without_throttle_is_refused():
 @pytest.mark.parametrize('bad', [
     {'aileron': math.nan}, {'elevator': 1.1}, {'rudder': -math.inf}, {'throttle': -0.5}])
 def test_what_would_harm_the_flight_model_never_leaves(bad):
-    huginn = started()
+    huginn = met()
     huginn.controlled(aileron=0.1, throttle=0.5)
     with pytest.raises(ValueError, match=next(iter(bad))):
         huginn.controlled(**bad)
@@ -408,8 +493,73 @@ def test_what_would_harm_the_flight_model_never_leaves(bad):
     assert huginn.controls[1][1][0] == pytest.approx(0.1)
 
 
+def test_commands_to_nobody_are_refused_at_once_and_never_arrive():
+    huginn = started(up=False)
+    with pytest.raises(PeerAbsentError, match='waiting for the first answer of Huginn at its'):
+        huginn.controlled(throttle=0.5)
+    huginn.run(2.0)
+    with pytest.raises(PeerAbsentError, match='nothing answers at its address'):
+        huginn.controlled(throttle=0.5)
+    huginn.up = True
+    huginn.run(2.0)
+    assert not huginn.controls
+    huginn.call(huginn.session.stop)
+    with pytest.raises(PeerAbsentError, match='not started'):
+        huginn.controlled(throttle=0.5)
+
+
+def test_no_command_goes_to_a_huginn_of_which_it_is_not_known_yet_who_it_is():
+    huginn = met(delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.up = False
+    huginn.run(2.0)
+    huginn.up = True
+    while huginn.session.peer_state is PeerState.AWAY:
+        huginn.run(0.01)
+    with pytest.raises(PeerAbsentError, match='finding out'):
+        huginn.controlled(throttle=0.5)
+    huginn.call(huginn.session.stop)
+    assert len(huginn.controls) == 1
+
+
+def test_a_command_of_the_throttle_alone_gives_no_surface_back():
+    huginn = met()
+    huginn.controlled(throttle=0.75)
+    assert huginn.session.taken == ('throttle',)
+    huginn.call(huginn.session.stop)
+    assert [values for _, values in huginn.controls] == [(0.0, 0.0, 0.0, 0.75)]
+
+
+def test_what_was_commanded_before_a_reset_is_not_repeated_after_it():
+    huginn = met()
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.call(huginn.session.forget_controls)
+    with pytest.raises(ValueError, match='throttle'):
+        huginn.controlled(elevator=0.5)
+    huginn.call(huginn.session.stop)
+    assert len(huginn.controls) == 1
+
+
+def test_surfaces_are_given_back_once():
+    huginn = met()
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.call(huginn.session.give_back)
+    huginn.call(huginn.session.stop)
+    assert [values for _, values in huginn.controls[1:]] == [(0.0, 0.0, 0.0, 0.75)]
+
+
+def test_a_sensor_that_is_asked_no_more_tells_nothing_of_the_flight_model():
+    huginn = met()
+    sound = huginn.answer
+    huginn.answer = lambda data: (
+        b'\0\4' + struct.pack('>f', math.nan) if data[0] == THERMO else sound(data))
+    assert states(huginn.run(0.5)) == [PeerState.BROKEN]
+    huginn.call(huginn.session.set_plan, {'gps': Wanted((GPS,), 20.0)})
+    assert states(huginn.run(1.0)) == [PeerState.ANSWERING]
+
+
 def test_stop_centres_the_surfaces_and_keeps_the_throttle():
-    huginn = started()
+    huginn = met()
     huginn.controlled(aileron=0.25, elevator=-0.5, rudder=1.0, throttle=0.75)
     huginn.call(huginn.session.stop)
     assert huginn.controls[-1][1] == (0.0, 0.0, 0.0, 0.75)

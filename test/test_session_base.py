@@ -130,6 +130,21 @@ def test_missing_is_named_only_after_the_patience():
     assert leases.due(6.6) == ['a']
 
 
+def test_a_value_may_have_its_own_patience():
+    leases = Leases(1.0, first=0.5)
+    leases.want(('fast', 'slow'), 0.0, {'slow': 5.0})
+    leases.due(0.0)
+    leases.heard(('fast', 'slow'), 0.1)
+    assert leases.due(2.0) == ['fast']
+    assert leases.missing(2.0) == {'fast': 0.1}
+    assert leases.is_fresh('slow', 5.0) and not leases.is_fresh('slow', 5.1)
+    assert 'slow' in leases.due(5.2)
+    # A change of plan keeps what was heard.
+    leases.heard(('slow',), 6.0)
+    leases.want(('slow',), 6.0)
+    assert leases.missing(7.5) == {'slow': 6.0}
+
+
 @given(
     lost=st.lists(st.tuples(st.floats(0.0, 60.0), st.floats(0.0, 20.0)), max_size=4),
     patience=st.sampled_from((0.5, 2.0)), longest=st.sampled_from((1.0, 8.0)))

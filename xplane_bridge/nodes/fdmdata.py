@@ -38,7 +38,7 @@ from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
-from xplane_bridge.nodes.datagrams import link_status
+from xplane_bridge.nodes.datagrams import link_status, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -55,6 +55,7 @@ from xplane_bridge.sessions.fdmdata import (
     FdmdataListener,
     FdmdataSession,
     PeerChanged,
+    PeerRecognized,
     PeerState,
     Sample,
     Wanted,
@@ -185,12 +186,13 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._host = host = resolve(given.host)
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
-        self.session = FdmdataListener() if given.capture_file else FdmdataSession()
+        self.session = FdmdataListener() if given.capture_file else FdmdataSession(
+            f'{given.host}:{given.data_port}')
         self.link = self._replay() if given.capture_file else self._open_link(host)
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._make_topics(given, undulation)
         self.gate = CommandGate(
-            self, self._send, lambda: None, clamp=True, takes=_CONTROLS)
+            self, self._send, lambda: None, clamp=True, takes=_CONTROLS, neutral=self._centre)
         self.make_service(SetBool, 'pause', self._pause)
         self.make_service(Trigger, 'reset', self._reset)
         self._paused_here = False
@@ -231,9 +233,15 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
     def end(self) -> None:
         """Stop asking; centre the surfaces and resume, if they were moved or it was paused."""
         self.gate.watchdog.disarm()
+        with self.link.lock:
+            in_doubt = self.session.in_doubt
         self.link.call(self.session.stop)
         if self._paused_here:
             self._paused_here = False
+            if in_doubt:
+                self.get_logger().warning(
+                    'it stays paused: Huginn was silent, and may be another one by now')
+                return
             try:
                 xmlrpc.call(
                     self._host, self.parameters.rpc_port, 'resume', _RPC_TIMEOUT_AT_END)
@@ -290,6 +298,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             self._not_on_the_wire += 1
         self.link.call(partial(self.session.set_controls, **huginn.to_huginn(controls)))
 
+    def _centre(self) -> None:
+        self.link.call(self.session.give_back)
+
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
         await self._call('pause' if request.data else 'resume')
         self._paused_here = bool(request.data)
@@ -297,7 +308,11 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         response.message = 'paused' if request.data else 'resumed'
 
     async def _reset(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        await self._call('reset')
+        try:
+            await self._call('reset')
+        finally:
+            # It trims: what was commanded tells nothing any more about the controls.
+            self.link.call(self.session.forget_controls)
         response.success = True
         response.message = 'back at the initial conditions'
 
@@ -335,6 +350,21 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
                 log.info(f'Huginn answers at {self.parameters.host}')
             else:
                 log.warning(f'{event.state.value}; {_HINTS[event.state]}')
+        elif isinstance(event, PeerRecognized):
+            self._recognize(event.same)
+
+    def _recognize(self, same: bool) -> None:
+        """Go on with a Huginn that only stood still, or begin anew with another one."""
+        if not same:
+            self._paused_here = False
+            self.get_logger().info(
+                'Huginn was silent, and counts as restarted: what was commanded is forgotten')
+        elif self.gate.watchdog.expired and self.parameters.on_command_timeout == 'neutral':
+            # Commands stopped while it could not be told.
+            try:
+                self._centre()
+            except ValueError as error:
+                self.refuse('command/controls', error)
 
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')
@@ -416,6 +446,10 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             refused = self.session.refused
             updates = dict(statistics.updates)
             malformed = dict(statistics.malformed)
+            taken = self.session.taken
+            wanted_values = [c.name.lower() for c in self.session.wanted if self.active]
+            missing = {
+                c.name.lower(): since for c, since in self.session.missing(now).items()}
         counters = self.link.counters()
         before, seen = self._seen
         self._seen = (now, updates)
@@ -468,9 +502,12 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
                 (
                     ('commands', str(self.gate.commands)),
                     ('controls sent', str(statistics.controls)),
+                    ('taken from the user', ', '.join(taken) or 'nothing'),
                     ('with flaps, gear or speedbrake, left out', str(self._not_on_the_wire)),
                 ),
             ),
+            *(() if self.parameters.capture_file
+              else (values_status(wanted_values, missing, now),)),
             plausibility_status({'': self.vehicle.plausibility}),
         )
 

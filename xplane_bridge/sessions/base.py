@@ -212,15 +212,17 @@ class _Lease:
     since: float
     ask_at: float
     pause: float
+    patience: float
 
 
 class Leases(Generic[_Key]):
     """
     Values asked for, each with its own freshness; what stops coming is asked for again, for ever.
 
-    A value is fresh for ``patience`` seconds after it came. One that is not is due again after
-    ``first`` seconds, then after twice as long each time, up to ``longest``. That a peer does not
-    know a value is nothing that lasts: it is asked for again too, at ``longest``.
+    A value is fresh for ``patience`` seconds after it came, or for its own patience. One that is
+    not is due again after ``first`` seconds, then after twice as long each time, up to
+    ``longest``. That a peer does not know a value is nothing that lasts: it is asked for again
+    too, at ``longest``.
     """
 
     def __init__(
@@ -248,10 +250,21 @@ class Leases(Generic[_Key]):
         """Return all that is wanted, in the order of asking."""
         return tuple(self._leases)
 
-    def want(self, keys: Iterable[_Key], now: float) -> None:
-        """Want exactly these from now on: new ones are due at once, others keep their state."""
-        old = self._leases
-        self._leases = {key: old.get(key) or _Lease(now, now, self._first) for key in keys}
+    def want(
+        self, keys: Iterable[_Key], now: float, patience: Mapping[_Key, float] | None = None
+    ) -> None:
+        """
+        Want exactly these from now on: new ones are due at once, others keep their state.
+
+        ``patience`` is that of those that come at a pace of their own.
+        """
+        old, own = self._leases, patience or {}
+        self._leases = {}
+        for key in keys:
+            limit = own.get(key, self.patience)
+            lease = old.get(key) or _Lease(now, now, self._first, limit)
+            lease.patience = limit
+            self._leases[key] = lease
         self._heard = {key: at for key, at in self._heard.items() if key in self._leases}
         self._asked &= self._leases.keys()
         self._look_at = now
@@ -262,7 +275,8 @@ class Leases(Generic[_Key]):
             if key in self._leases:
                 self._heard.pop(key, None)
                 self._asked.discard(key)
-                self._leases[key] = _Lease(now, now, self._first)
+                self._leases[key] = _Lease(
+                    now, now, self._first, self._leases[key].patience)
         self._look_at = now
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
@@ -271,7 +285,9 @@ class Leases(Generic[_Key]):
         self._heard.update(came)
         if not self._asked.isdisjoint(came):
             self._asked.difference_update(came)
-            self._look_at = min(self._look_at, now + self.patience)
+            self._look_at = min(self._look_at, now + min(
+                (self._leases[key].patience for key in came if key in self._leases),
+                default=self.patience))
 
     def unknown(self, key: _Key, now: float) -> None:
         """Note that the peer says it does not know this one: ask again after the longest pause."""
@@ -289,10 +305,10 @@ class Leases(Generic[_Key]):
         look_at = now + self._longest
         for key, lease in self._leases.items():
             heard = self._heard.get(key)
-            if heard is not None and now < heard + self.patience:
+            if heard is not None and now < heard + lease.patience:
                 # Fresh: should it stop, it is missed since it last came, and due at once then.
                 lease.since, lease.pause = heard, self._first
-                lease.ask_at = heard + self.patience
+                lease.ask_at = heard + lease.patience
                 self._asked.discard(key)
             elif now >= lease.ask_at:
                 due.append(key)
@@ -310,8 +326,8 @@ class Leases(Generic[_Key]):
 
     def is_fresh(self, key: _Key, now: float) -> bool:
         """Tell whether this one came within the last ``patience`` seconds."""
-        heard = self._heard.get(key)
-        return heard is not None and now < heard + self.patience
+        heard, lease = self._heard.get(key), self._leases.get(key)
+        return heard is not None and lease is not None and now < heard + lease.patience
 
     def has_come(self, key: _Key) -> bool:
         """Tell whether this one has come at all since it was wanted or renewed."""
@@ -322,7 +338,7 @@ class Leases(Generic[_Key]):
         missing = {}
         for key, lease in self._leases.items():
             since = self._heard.get(key, lease.since)
-            if now >= since + self.patience:
+            if now >= since + lease.patience:
                 missing[key] = since
         return missing
 

@@ -16,15 +16,24 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
 import math
 
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.fdmdata import Command, Controls, SensorReply
+from xplane_bridge.protocols.fdmdata import Command, SensorReply
+from xplane_bridge.sessions.base import Leases, PeerAbsentError
+from xplane_bridge.sessions.fdmdata.controls import HeldControls
+from xplane_bridge.sessions.fdmdata.events import (
+    Event,
+    PeerChanged,
+    PeerRecognized,
+    PeerState,
+    Sample,
+    Statistics,
+    Wanted,
+)
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
@@ -37,8 +46,18 @@ _CHANNELS = 16
 _TIMEOUT = 0.5
 
 # Without any answer for this long Huginn counts as away, and one small request asks again.
-_SILENCE = 1.0
+SILENCE = 1.0
 _PROBE_PERIOD = 0.5
+
+# A sensor that has not answered for this long, and for this many polls, is missing: the others go
+# on without it, and it is asked by itself, after these pauses.
+_PATIENCE = 0.5
+_POLLS = 4
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
+
+# Within this time after the first answer that ends a silence a Huginn that only stood still has
+# answered what it was asked meanwhile.
+_RECOGNITION = 0.25
 
 # Data change with every step of 17 ms while the simulation runs; if all stand still for this long
 # it is held (docs/wire/fdmdata.md, section 1). Even a parked aircraft's accelerometer and
@@ -48,87 +67,24 @@ _HELD_AFTER = 2.0
 # Polls that are due this close together are one.
 _SLACK = 0.001
 
-# Replies that somebody else asked for belong together if they are less than a step of the flight
-# model apart (docs/wire/fdmdata.md, section 1).
-_TOGETHER = 0.0166
-
-# A command that Huginn refuses is asked for again after this long: it may be another Huginn now.
-_REFUSAL_LASTS = 5.0
-
-
-class PeerState(Enum):
-    """How Huginn looks from here; the value says it to a person."""
-
-    UNKNOWN = 'nothing heard yet'
-    ANSWERING = 'answering'
-    HELD = 'held: it answers, but its data stand still'
-    BROKEN = 'its flight model holds NaN'
-    AWAY = 'nothing there: Huginn is off or unreachable'
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Sensors to be asked together, and how many times a second."""
-
-    commands: tuple[Command, ...]
-    rate: float
-
-
-_WATCH = {'': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE), 2.0)}
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """
-    The replies of one poll to one entry of the plan, by command.
-
-    A sensor that Huginn refuses is missing; where a reply was lost there is no sample.
-    """
-
-    name: str
-    replies: Mapping[Command, SensorReply]
-
-
-@dataclass(frozen=True, slots=True)
-class PeerChanged:
-    """Huginn's state is another one now."""
-
-    state: PeerState
-
-
-Event = Sample | PeerChanged
-
-
-@dataclass(slots=True)
-class Statistics:
-    """What happened so far; only ever grows."""
-
-    requests: int = 0
-    replies: int = 0
-    lost: int = 0
-    errors: int = 0
-    unexpected: int = 0
-    controls: int = 0
-    refused: Counter[Command] = field(default_factory=Counter)
-    malformed: Counter[str] = field(default_factory=Counter)
-    last_error: str = ''
-    updates: Counter[str] = field(default_factory=Counter)
+WATCH = {'': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE), 2.0)}
 
 
 class _Poll:
-    """Requests that left together, in order, and the replies so far."""
+    """Requests that left together, in order, the replies so far, and what is not given out yet."""
 
-    __slots__ = ('entries', 'errors', 'lost', 'replies', 'sent_at', 'waiting')
+    __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
 
     def __init__(
         self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
     ) -> None:
-        self.entries = entries
+        self.entries = dict(entries)
+        self.lone = not entries
+        self.commands = tuple(commands)
         self.waiting = list(commands)
         self.sent_at = now
         self.errors = 0
         self.replies: dict[Command, SensorReply] = {}
-        self.lost: set[Command] = set()
 
 
 class FdmdataSession:
@@ -137,23 +93,35 @@ class FdmdataSession:
 
     Requests are pipelined: those of one poll leave together, and the next one does not wait for
     their replies. Huginn answers in order, so a reply tells that those to earlier requests of its
-    poll are lost. An error reply names no command; it is placed by what comes next.
+    poll are lost; what has come is given out then. An error reply names no command, and anybody
+    can forge the one byte: a sensor counts as refused only while it does not answer.
+
+    Each sensor is a lease: one that does not answer is left out of the polls and asked by itself,
+    for ever. FDMData has nothing that tells one run of Huginn from another. But one that only
+    stood still answers, when it goes on, what it was asked meanwhile; another one has never heard
+    of it. ``address`` is where Huginn is, for the sentences of refusals.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = 'its address') -> None:
         self.statistics = Statistics()
         self.peer_state = PeerState.UNKNOWN
-        self.controls: Controls | None = None
-        self._plan = _WATCH
-        self._due = dict.fromkeys(_WATCH, 0.0)
+        self._address = address
+        self._controls = HeldControls()
+        self._plan = WATCH
+        self._due = dict.fromkeys(WATCH, 0.0)
+        self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
+        self._refused: set[Command] = set()
         self._active = False
+        self._met = False
         self._started_at = 0.0
         # In the order of sending, by channel.
         self._polls: dict[str, _Poll] = {}
         self._free = deque(f'data {number}' for number in range(_CHANNELS))
         self._serial = _CHANNELS
         self._closing: list[str] = []
-        self._refused: dict[Command, float] = {}
+        # What was asked when the silence began: its channel, and the commands.
+        self._witness: tuple[str, tuple[Command, ...]] | None = None
+        self._recognize_until: float | None = None
         self._waiting_since: float | None = None
         self._probe_at = 0.0
         self._last: dict[Command, bytes] = {}
@@ -167,25 +135,59 @@ class FdmdataSession:
 
     @property
     def refused(self) -> frozenset[Command]:
-        """Return the sensors that this Huginn does not have."""
+        """Return the sensors that are answered by an error alone."""
         return frozenset(self._refused)
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return the names of the controls that were commanded."""
+        return self._controls.taken
+
+    @property
+    def wanted(self) -> tuple[Command, ...]:
+        """Return the sensors that are asked for."""
+        return self._leases.keys
+
+    def missing(self, now: float) -> dict[Command, float]:
+        """Return the sensors that do not answer, with since when."""
+        return self._leases.missing(now) if self._active else {}
+
+    @property
+    def absence(self) -> str:
+        """Return why Huginn takes no command now; empty if it does."""
+        if not self._active:
+            return 'the session is not started'
+        if self.peer_state is PeerState.UNKNOWN:
+            return f'waiting for the first answer of Huginn at {self._address}'
+        if self.peer_state is PeerState.AWAY:
+            return f'nothing answers at {self._address}'
+        if self._recognize_until is not None:
+            return f'Huginn answers again at {self._address}; finding out if it was restarted'
+        return ''
+
+    @property
+    def in_doubt(self) -> bool:
+        """Tell whether Huginn was silent, and it is not known yet whether it is the same."""
+        return self._witness is not None
 
     def start(self, now: float) -> None:
         """Begin to ask."""
-        self._active = True
+        self._active, self._met = True, False
         self._forget()
+        self._controls.forget()
         self._restart_plan(now)
         self.peer_state = PeerState.UNKNOWN
 
     def stop(self, now: float) -> None:
         """
-        Stop asking, and centre the surfaces if controls were sent.
+        Stop asking, and centre the surfaces if they were commanded.
 
-        Huginn would hold the last ones for ever. The throttle stays.
+        Huginn would hold the last ones for ever. The throttle stays. A Huginn that is not there,
+        or is another one by now, gets nothing.
         """
-        if self.controls is not None:
-            self.set_controls(now, aileron=0.0, elevator=0.0, rudder=0.0)
-            self.controls = None
+        if not self.absence:
+            self.give_back(now)
+        self._controls.forget()
         self._active = False
         self._forget()
         self.peer_state = PeerState.UNKNOWN
@@ -201,37 +203,55 @@ class FdmdataSession:
             if not 0.0 < wanted.rate < math.inf or not wanted.commands:
                 raise ValueError(f'{name}: {wanted} is nothing to ask for')
         old = self._plan
-        self._plan = {**plan, **_WATCH}
+        self._plan = {**plan, **WATCH}
         self._due = {
             name: self._due[name] if old.get(name) == wanted else now
             for name, wanted in self._plan.items()
         }
+        rates: dict[Command, float] = {}
+        for wanted in self._plan.values():
+            for command in wanted.commands:
+                rates[command] = max(wanted.rate, rates.get(command, 0.0))
+        self._leases.want(rates, now, {
+            command: max(_PATIENCE, _POLLS / rate) for command, rate in rates.items()})
+        self._refused &= rates.keys()
 
     def set_controls(
         self, now: float, *, aileron: float | None = None, elevator: float | None = None,
         rudder: float | None = None, throttle: float | None = None,
     ) -> None:
         """
-        Send controls with Huginn's signs and ranges; None repeats the last value sent.
+        Send controls with Huginn's signs and ranges; None repeats what this Huginn was sent last.
 
-        Surfaces that never were sent are centred. Raises ValueError for a value out of range, and
-        if the throttle never was sent: the datagram has all four, and none leaves it as it is.
+        Surfaces that it never was sent are centred. Raises PeerAbsentError if it is not there,
+        and ValueError for a value out of range, or if it never was sent a throttle.
         """
+        if self.absence:
+            raise PeerAbsentError(self.absence)
         given = {
             name: value for name, value in (
                 ('aileron', aileron), ('elevator', elevator), ('rudder', rudder),
                 ('throttle', throttle)) if value is not None
         }
-        if self.controls is None:
-            if throttle is None:
-                raise ValueError(
-                    'the first command must say the throttle, for FDMData sets all controls at '
-                    'once')
-            controls = Controls(**{'aileron': 0.0, 'elevator': 0.0, 'rudder': 0.0, **given})
-        else:
-            controls = replace(self.controls, **given)
+        controls = self._controls.merged(given)
         self._outbox.append(fdmdata.encode(controls))
-        self.controls = controls
+        self._controls.sent(controls, given)
+
+    def give_back(self, now: float) -> None:
+        """
+        Centre the surfaces, if one of them was commanded; the throttle stays.
+
+        Raises PeerAbsentError if Huginn is not there.
+        """
+        if self.absence:
+            raise PeerAbsentError(self.absence)
+        controls = self._controls.give_back()
+        if controls is not None:
+            self._outbox.append(fdmdata.encode(controls))
+
+    def forget_controls(self, now: float) -> None:
+        """Forget what was commanded: Huginn has moved its controls itself, as a reset does."""
+        self._controls.forget()
 
     # What the link calls.
 
@@ -256,13 +276,16 @@ class FdmdataSession:
             self.statistics.errors += 1
         if not self._active:
             return ()
-        events = self._take(channel, reply, data, now)
         if self.peer_state is PeerState.AWAY:
-            self._restart_plan(now)
+            self._return(now)
+        self._met = True
+        events = self._take(channel, reply, data, now)
         state = self._judge(now)
         if state is not self.peer_state:
             self.peer_state = state
             events.append(PeerChanged(state))
+        if self._is_witness(channel, reply):
+            self._recognize(same=True, events=events)
         return events
 
     def poll(self, now: float) -> list[tuple[str, bytes | None]]:
@@ -273,6 +296,8 @@ class FdmdataSession:
         self._outbox.clear()
         if self._active:
             self._give_up(now)
+            if self._recognize_until is not None and now >= self._recognize_until:
+                self._recognize(same=False, events=self._expired)
         outgoing += [(channel, None) for channel in self._closing]
         self._closing.clear()
         self._deadline = self._ask_and_wait(now, outgoing) if self._active else None
@@ -286,6 +311,8 @@ class FdmdataSession:
         """Let all entries be due now, and their grids begin now."""
         self._started_at = now
         self._due = dict.fromkeys(self._plan, now)
+        self._leases.renew(now)
+        self._refused.clear()
 
     def _next_due(self, after: float, rate: float) -> float:
         """Return the next time on the entry's grid; all grids begin together."""
@@ -299,17 +326,28 @@ class FdmdataSession:
                 self._probe_at = now + _PROBE_PERIOD
                 self._ask({}, [Command.THERMOMETER], now, outgoing)
             return self._probe_at
+        missing = self._leases.missing(now)
+        for command in self._leases.due(now):
+            if command in missing:
+                self._ask({}, [command], now, outgoing)
         if min(self._due.values()) <= now:
-            self._ask_what_is_due(now, outgoing)
+            self._ask_what_is_due(missing, now, outgoing)
         deadlines = list(self._due.values())
+        if self._leases.deadline is not None:
+            deadlines.append(self._leases.deadline)
         for poll in self._polls.values():
             deadlines.append(poll.sent_at + _TIMEOUT)
             break
         if self._waiting_since is not None:
-            deadlines.append(self._waiting_since + _SILENCE)
+            deadlines.append(self._waiting_since + SILENCE)
+        if self._recognize_until is not None:
+            deadlines.append(self._recognize_until)
         return min(deadlines)
 
-    def _ask_what_is_due(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> None:
+    def _ask_what_is_due(
+        self, missing: Mapping[Command, float], now: float,
+        outgoing: list[tuple[str, bytes | None]],
+    ) -> None:
         entries = {}
         for name, due in self._due.items():
             if due <= now + _SLACK:
@@ -317,11 +355,9 @@ class FdmdataSession:
                 entries[name] = wanted.commands
                 # A poll that is late does not cost the next one; those missed are not made up.
                 self._due[name] = self._next_due(max(due, now - 1.0 / wanted.rate), wanted.rate)
-        for command in [c for c, until in self._refused.items() if now >= until]:
-            del self._refused[command]
         commands = sorted({
             command for wanted in entries.values() for command in wanted
-            if command not in self._refused
+            if command not in missing
         })
         self._ask(entries, commands, now, outgoing)
 
@@ -344,31 +380,41 @@ class FdmdataSession:
         silent = (
             self.peer_state is not PeerState.AWAY
             and self._waiting_since is not None
-            and now >= self._waiting_since + _SILENCE
+            and now >= self._waiting_since + SILENCE
         )
         for channel, poll in list(self._polls.items()):
             if now < poll.sent_at + _TIMEOUT and not silent:
                 break
-            self._drop(channel)
-            self._place_errors(poll, poll.waiting, now)
-            self._finish(poll, self._expired)
+            self._miss(poll, len(poll.waiting))
+            if poll.lone and poll.errors and poll.commands[0] in self._leases:
+                # Asked by itself, and answered by errors alone.
+                self._refused.add(poll.commands[0])
+                self._leases.unknown(poll.commands[0], now)
+            if silent and self._met and self._witness is None:
+                self._witness = channel, tuple(poll.waiting)
+                del self._polls[channel]
+            else:
+                self._drop(channel)
         if silent:
-            self._forget()
+            self._forget(keep_witness=True)
             self.peer_state = PeerState.AWAY
             self._probe_at = now
             self._expired.append(PeerChanged(self.peer_state))
 
     def _drop(self, channel: str) -> None:
         """Give up a poll and its channel: a reply that still comes is nobody's."""
-        del self._polls[channel]
+        self._polls.pop(channel, None)
         self._closing.append(channel)
         self._free.append(f'data {self._serial}')
         self._serial += 1
 
-    def _forget(self) -> None:
+    def _forget(self, *, keep_witness: bool = False) -> None:
         """Forget what is outstanding and what was learnt of the peer."""
         for channel in list(self._polls):
             self._drop(channel)
+        if not keep_witness:
+            self._drop_witness()
+        self._recognize_until = None
         self._refused.clear()
         self._waiting_since = None
         self._last.clear()
@@ -387,15 +433,16 @@ class FdmdataSession:
             if poll is None:
                 self.statistics.unexpected += 1
             else:
-                self._take_error(poll, now)
+                poll.errors += 1
         elif poll is None or reply.command not in poll.waiting:
             # Late, or a duplicate.
             self.statistics.unexpected += 1
         else:
             self._take_reply(poll, reply, data, now)
-        if poll is not None and not poll.waiting:
-            self._free.append(channel)
-            self._finish(self._polls.pop(channel), events)
+            self._give_out(poll, events)
+            if not poll.waiting:
+                self._free.append(channel)
+                del self._polls[channel]
         self._waiting_since = now if self._polls else None
         return events
 
@@ -404,50 +451,62 @@ class FdmdataSession:
     ) -> None:
         """Take a reply; the requests before it stay without one."""
         place = poll.waiting.index(reply.command)
-        before = poll.waiting[:place]
         del poll.waiting[:place + 1]
-        self._place_errors(poll, before, now)
-        self._refused.pop(reply.command, None)
+        self._miss(poll, place)
+        self._refused.discard(reply.command)
+        self._leases.heard((reply.command,), now)
         self.statistics.replies += 1
         poll.replies[reply.command] = reply
         self._watch(reply, data, now)
 
-    def _take_error(self, poll: _Poll, now: float) -> None:
-        """Place errors as soon as there are as many as requests; or else by the next reply."""
-        poll.errors += 1
-        if poll.errors == len(poll.waiting):
-            self._place_errors(poll, poll.waiting, now)
-            poll.waiting = []
+    def _miss(self, poll: _Poll, unanswered: int) -> None:
+        """Count requests without a reply: what no error stands for is lost."""
+        refused = min(unanswered, poll.errors)
+        if not poll.lone:
+            poll.errors -= refused
+        self.statistics.lost += unanswered - refused
 
-    def _place_errors(self, poll: _Poll, unanswered: Sequence[Command], now: float) -> None:
-        """
-        Tell which of a poll's unanswered requests were refused, and which replies were lost.
-
-        With fewer errors than requests only those to sensors that were refused before are
-        certain.
-        """
-        errors, poll.errors = poll.errors, 0
-        certain = errors >= len(unanswered)
-        for command in unanswered:
-            if errors and (certain or self.statistics.refused[command]):
-                errors -= 1
-                self._refused[command] = now + _REFUSAL_LASTS
-                self.statistics.refused[command] += 1
-            else:
-                self.statistics.lost += 1
-                poll.lost.add(command)
-
-    def _finish(self, poll: _Poll, events: list[Event]) -> None:
-        """Give out what a poll has brought."""
-        for name, commands in poll.entries.items():
-            if name in _WATCH:
+    def _give_out(self, poll: _Poll, events: list[Event]) -> None:
+        """Give out each entry of a poll of which nothing more is to come."""
+        waiting = set(poll.waiting)
+        for name, commands in list(poll.entries.items()):
+            if not waiting.isdisjoint(commands):
+                continue
+            del poll.entries[name]
+            if name in WATCH:
                 continue
             replies = {c: poll.replies[c] for c in commands if c in poll.replies}
-            if replies and poll.lost.isdisjoint(commands):
+            if replies:
                 self.statistics.updates[name] += 1
                 events.append(Sample(name, replies))
 
     # Judging the peer.
+
+    def _return(self, now: float) -> None:
+        """Begin anew with a Huginn that was silent; find out if it is the same one."""
+        self._restart_plan(now)
+        if self._witness is not None:
+            self._recognize_until = now + _RECOGNITION
+        elif self._met:
+            self._recognize(same=False, events=self._expired)
+
+    def _is_witness(self, channel: str, reply: fdmdata.Reply) -> bool:
+        return (
+            self._witness is not None and channel == self._witness[0]
+            and not isinstance(reply, fdmdata.ErrorReply) and reply.command in self._witness[1])
+
+    def _recognize(self, *, same: bool, events: list[Event]) -> None:
+        """Settle whether it is the same Huginn; what another one held is forgotten."""
+        self._recognize_until = None
+        self._drop_witness()
+        if not same:
+            self._controls.forget()
+        events.append(PeerRecognized(same))
+
+    def _drop_witness(self) -> None:
+        if self._witness is not None:
+            self._drop(self._witness[0])
+            self._witness = None
 
     def _watch(self, reply: SensorReply, data: bytes, now: float) -> None:
         """Notice data that stand still, and data that are no numbers."""
@@ -461,54 +520,12 @@ class FdmdataSession:
         self._last[command] = data
 
     def _judge(self, now: float) -> PeerState:
-        if self._broken:
+        # What is not asked for any more tells nothing about now.
+        if any(self._leases.is_fresh(command, now) for command in self._broken):
             return PeerState.BROKEN
         if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
             return PeerState.HELD
         return PeerState.ANSWERING
-
-
-class FdmdataListener(FdmdataSession):
-    """
-    Listen to somebody else's conversation with one Huginn, as a capture has it; ask nothing.
-
-    A channel is one asker's port. An entry of the plan has a sample whenever new replies of all
-    its sensors have come to one port close together, whatever its rate.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        # By channel and entry: what came after the last sample, and when.
-        self._heard: dict[tuple[str, str], dict[Command, tuple[float, SensorReply]]] = {}
-
-    def _take(
-        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
-    ) -> list[Event]:
-        self._waiting_since = now
-        if isinstance(reply, fdmdata.ErrorReply):
-            return []
-        self.statistics.replies += 1
-        self._watch(reply, data, now)
-        events: list[Event] = []
-        for name, wanted in self._plan.items():
-            if name in _WATCH or reply.command not in wanted.commands:
-                continue
-            heard = self._heard.setdefault((channel, name), {})
-            heard[reply.command] = now, reply
-            replies = {
-                command: answer for command, (at, answer) in heard.items()
-                if now - at < _TOGETHER
-            }
-            if len(replies) == len(wanted.commands):
-                heard.clear()
-                self.statistics.updates[name] += 1
-                events.append(Sample(name, replies))
-        return events
-
-    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
-        if self._waiting_since is None or self.peer_state is PeerState.AWAY:
-            return math.inf
-        return self._waiting_since + _SILENCE
 
 
 def _kind(data: bytes) -> str:

@@ -1,0 +1,77 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Listening to a recorded conversation with Huginn. Time is passed in; there is no socket."""
+
+from __future__ import annotations
+
+import math
+
+from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.fdmdata import Command, SensorReply
+from xplane_bridge.sessions.fdmdata.events import Event, PeerState, Sample
+from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE, WATCH
+
+# Replies that somebody else asked for belong together if they are less than a step of the flight
+# model apart (docs/wire/fdmdata.md, section 1).
+_TOGETHER = 0.0166
+
+
+class FdmdataListener(FdmdataSession):
+    """
+    Listen to somebody else's conversation with one Huginn, as a capture has it; ask nothing.
+
+    A channel is one asker's port. An entry of the plan has a sample whenever new replies of all
+    its sensors have come to one port close together, whatever its rate.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # By channel and entry: what came after the last sample, and when.
+        self._heard: dict[tuple[str, str], dict[Command, tuple[float, SensorReply]]] = {}
+
+    @property
+    def absence(self) -> str:
+        """Return why nobody takes a command."""
+        return 'a capture file is being played: there is no Huginn to command'
+
+    def _take(
+        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
+    ) -> list[Event]:
+        self._waiting_since = now
+        if isinstance(reply, fdmdata.ErrorReply):
+            return []
+        self.statistics.replies += 1
+        self._leases.heard((reply.command,), now)
+        self._watch(reply, data, now)
+        events: list[Event] = []
+        for name, wanted in self._plan.items():
+            if name in WATCH or reply.command not in wanted.commands:
+                continue
+            heard = self._heard.setdefault((channel, name), {})
+            heard[reply.command] = now, reply
+            replies = {
+                command: answer for command, (at, answer) in heard.items()
+                if now - at < _TOGETHER
+            }
+            if len(replies) == len(wanted.commands):
+                heard.clear()
+                self.statistics.updates[name] += 1
+                events.append(Sample(name, replies))
+        return events
+
+    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
+        if self._waiting_since is None or self.peer_state is PeerState.AWAY:
+            return math.inf
+        return self._waiting_since + SILENCE
