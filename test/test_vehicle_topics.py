@@ -90,6 +90,17 @@ def test_an_impossible_position_withholds_fix_and_odom_alone():
     assert status.values == (('longitude, withheld', '1'),)
 
 
+def test_what_is_not_known_any_more_leaves_no_old_value_behind():
+    node = Node()
+    vehicle = VehiclePublisher(node, VehicleParameters(undulation=47.0))
+    vehicle.publish(state(orientation=UP), 1)
+    vehicle.publish(state(orientation=UP, angular_velocity=None, specific_force=None), 2)
+    vehicle.publish(state(orientation=None), 3)
+    _, second, third = node.said['imu/data']
+    assert (second.angular_velocity.x, second.linear_acceleration.z) == (0.0, 0.0)
+    assert (third.orientation.w, third.orientation.y) == (1.0, 0.0)
+
+
 def test_an_impossible_velocity_is_not_known():
     node = Node()
     VehiclePublisher(node, VehicleParameters(undulation=47.0)).publish(

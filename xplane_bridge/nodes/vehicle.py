@@ -299,21 +299,24 @@ class VehiclePublisher:
             self._controls_publisher.publish(self._controls)
 
     def _publish_imu(self, state: VehicleState) -> None:
-        """Publish imu/data; what this simulator does not say is marked by -1 (Imu.msg)."""
+        """Publish imu/data; what is not known now is marked by -1 (Imu.msg), and no old value."""
         if state.orientation is state.angular_velocity is state.specific_force is None:
             return
         imu = self._imu
         if state.orientation is None:
+            _fill_quaternion(imu.orientation, _NOT_TURNED)
             imu.orientation_covariance = _NONE
         else:
             _fill_quaternion(imu.orientation, state.orientation)
             imu.orientation_covariance = self._orientation_covariance
         if state.angular_velocity is None:
+            _fill(imu.angular_velocity, _ZERO)
             imu.angular_velocity_covariance = _NONE
         else:
             _fill(imu.angular_velocity, state.angular_velocity)
             imu.angular_velocity_covariance = self._rate_covariance
         if state.specific_force is None:
+            _fill(imu.linear_acceleration, _ZERO)
             imu.linear_acceleration_covariance = _NONE
         else:
             _fill(imu.linear_acceleration, state.specific_force)
@@ -534,6 +537,8 @@ def _variance(given: float) -> float:
 
 
 _NONE = [-1.0] + [0.0] * 8
+_ZERO = (0.0, 0.0, 0.0)
+_NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 
 
 def _is_heard(publisher: Any) -> bool:
