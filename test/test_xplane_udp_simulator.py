@@ -439,3 +439,27 @@ def test_bad_options_are_refused(options, capsys):
     with pytest.raises(SystemExit):
         main(['xplane', *options])
     assert 'error' in capsys.readouterr().err
+
+
+# Timers of their own, and what its user has ticked
+
+def test_streams_that_drift_are_in_one_frame_only_now_and_then(world):
+    xplane = XPlane(world, 12, drift=0.01)
+    xplane.handle(b'RPOS\x0050\0', CLIENT)
+    xplane.handle(rref(50, 1, 'sim/time/sim_speed'), CLIENT)
+    poses, together = 0, 0
+    for frame in range(600):
+        tags = [data[:4] for data, _ in xplane.frame(100.0 + frame / 60)]
+        poses += b'RPOS' in tags
+        together += len(tags) == 2
+    assert poses == pytest.approx(500, rel=0.02)
+    assert 0.5 < together / poses < 0.95
+
+
+def test_rows_that_the_user_ticked_are_selected_in_each_run(world):
+    face = XplaneUdpFace(MemoryEndpoint(), 6, data_target=TARGET, ticked=(17,))
+    for _ in range(2):
+        face.open(world, 100.0)
+        assert face.xplane.selected == {17}
+        face.xplane.selected.clear()
+        face.close()

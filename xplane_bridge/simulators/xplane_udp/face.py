@@ -36,11 +36,13 @@ class XplaneUdpFace:
     X-Plane 7 and later send from another port than they listen at; ``sender`` None is the same.
     ``data_target`` is where rows go as its settings say: None is nowhere. ``data_rate`` is how
     often a second. ``beacon_interfaces`` are as XpcFace's; X-Plane 10 and later beacon.
+    ``ticked`` are the rows that its user has selected, in each run; ``drift`` is as XPlane's.
     """
 
     def __init__(self, endpoint: Endpoint, version: int = 12, *, sender: Endpoint | None = None,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
-                 data_rate: float = 50.0, beacon_interfaces: Sequence[str] = ()) -> None:
+                 data_rate: float = 50.0, beacon_interfaces: Sequence[str] = (),
+                 ticked: Sequence[int] = (), drift: float = 0.0) -> None:
         self.endpoint = endpoint
         self.sender = sender or endpoint
         self.version = version
@@ -48,6 +50,8 @@ class XplaneUdpFace:
         self.data_target = data_target
         self.data_rate = data_rate
         self.beacon_interfaces = tuple(beacon_interfaces)
+        self.ticked = tuple(ticked)
+        self.drift = drift
 
     @property
     def name(self) -> str:
@@ -77,7 +81,8 @@ class XplaneUdpFace:
         self._world = world
         self.xplane = XPlane(
             world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
-            data_target=self.data_target, data_rate=self.data_rate, started=now)
+            data_target=self.data_target, data_rate=self.data_rate, started=now,
+            ticked=self.ticked, drift=self.drift)
 
     def frame(self, now: float) -> None:
         """Do what happens once a frame: read what has come, send what is due."""

@@ -49,6 +49,12 @@ def add_options(parser: ArgumentParser) -> None:
                         'can be told by UDP)')
     parser.add_argument('--data-rate', type=options.rate, default=50.0, metavar='HZ',
                         help='how often rows are sent, per second (%(default)s)')
+    parser.add_argument('--tick', type=int, action='append', default=[], metavar='ROW',
+                        help='a row that the user has ticked in the data output screen; may be '
+                        'given more than once')
+    parser.add_argument('--drift', type=options.probability, default=0.0, metavar='P',
+                        help='the timer of each subscription is off by up to this part, each '
+                        'with its own phase; 0: all of one rate tick together (%(default)s)')
     options.add_beacon(parser)
 
 
@@ -64,5 +70,5 @@ def make_face(arguments: Namespace, faults: Faults) -> XplaneUdpFace:
         target = _SETTINGS
     return XplaneUdpFace(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
-        data_rate=arguments.data_rate,
+        data_rate=arguments.data_rate, ticked=arguments.tick, drift=arguments.drift,
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))

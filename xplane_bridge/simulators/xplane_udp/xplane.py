@@ -21,7 +21,7 @@ number, situations, objects, sounds, radar, starts on runways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 import math
 import re
@@ -52,6 +52,9 @@ _RAKNET_PORT = 49010
 # what else has come.
 _READ_BY_6 = 2
 
+# Its multiples are spread evenly over the fractions of 1.
+_GOLDEN = 0.618_033_988_75
+
 _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
 
 
@@ -70,6 +73,7 @@ class _Subscription:
     name: str
     element: int
     frequency: int
+    stream: int
 
 
 class XPlane:
@@ -77,17 +81,20 @@ class XPlane:
     One run of X-Plane ``version`` (6 to 12).
 
     ``port`` is what the beacon says; ``data_target``, ``data_rate`` and ``byte_order`` are its
-    settings and its machine; ``started`` is the time at which it began to run.
+    settings and its machine, ``ticked`` the rows that its user has selected; ``started`` is the
+    time at which it began to run. ``drift`` is the part by which the timers of subscriptions are
+    off, each by its own and with a phase of its own; 0 lets all of one rate tick together.
     """
 
     def __init__(self, world: World, version: int, port: int = wire.PORT, *,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
-                 data_rate: float = 50.0, started: float = 0.0) -> None:
+                 data_rate: float = 50.0, started: float = 0.0, ticked: Iterable[int] = (),
+                 drift: float = 0.0) -> None:
         self.world = world
         self.version = version
         self.counters = Counters()
         self.data_target = data_target
-        self.selected: set[int] = set()
+        self.selected = set(ticked)
         self.next_beacon: float | None = (
             started + BEACON_PERIOD if version >= _FIRST_WITH_DATAREFS else None)
         self._store = (
@@ -100,8 +107,12 @@ class XPlane:
         if version < 8:
             self._input_layout = wire.default_layout(version, 'bridge', byte_order=byte_order)
         self._subscriptions: dict[Address, dict[int, _Subscription]] = {}
-        self._positions: dict[Address, int] = {}
-        self._ticks: dict[float, int] = {}
+        # Rate and stream of the pose.
+        self._positions: dict[Address, tuple[int, int]] = {}
+        self._drift = drift
+        self._streams = 0
+        self._ticks: dict[tuple[float, int], int] = {}
+        self._due: dict[tuple[float, int], bool] = {}
 
     # Reading
 
@@ -162,7 +173,7 @@ class XPlane:
             self._subscribe(store, message, sender)
         elif isinstance(message, wire.RposRequest):
             if message.rate > 0:
-                self._positions[sender] = message.rate
+                self._positions[sender] = message.rate, self._next_stream()
             else:
                 self._positions.pop(sender, None)
         elif isinstance(message, wire.Dref):
@@ -187,7 +198,8 @@ class XPlane:
         mine.pop(message.index, None)
         name, element = _element(message.dataref)
         if message.freq > 0 and store.read_element(name, element) is not None:
-            mine[message.index] = _Subscription(name, element, message.freq)
+            mine[message.index] = _Subscription(
+                name, element, message.freq, self._next_stream())
         if not mine:
             del self._subscriptions[sender]
 
@@ -215,17 +227,18 @@ class XPlane:
 
     def frame(self, now: float) -> Iterator[tuple[bytes, Address]]:
         """Return what is due in this frame, and where it goes."""
-        due = {rate for rate in self._rates() if self._is_due(rate, now)}
-        for client, rate in self._positions.items():
-            if rate in due:
+        self._due.clear()
+        for client, pose in self._positions.items():
+            if self._is_due(*pose, now):
                 yield wire.encode(self._pose(), self.version), client
         for client, subscriptions in self._subscriptions.items():
             values = [(index, self._value(s)) for index, s in subscriptions.items()
-                      if s.frequency in due]
+                      if self._is_due(s.frequency, s.stream, now)]
             for start in range(0, len(values), wire.MOST_RREF_VALUES):
                 part = tuple(values[start:start + wire.MOST_RREF_VALUES])
                 yield wire.encode(wire.RrefReply(part), self.version), client
-        if self.selected and self.data_target is not None and self._data_rate in due:
+        if self.selected and self.data_target is not None and (
+                self._is_due(self._data_rate, 0, now)):
             segments = filled_rows(self.world, self.version, sorted(self.selected))
             yield wire.encode(wire.Data(
                 segments, self._layout, _FIFTH_BYTES.get(self.version, 0)), self.version), (
@@ -240,19 +253,21 @@ class XPlane:
         return wire.encode(wire.Becn(
             1, minor, 1, _INTERNAL_VERSIONS[self.version], 1, self._port, 'simulator', raknet))
 
-    def _rates(self) -> set[float]:
-        rates: set[float] = {self._data_rate, *self._positions.values()}
-        for subscriptions in self._subscriptions.values():
-            rates.update(s.frequency for s in subscriptions.values())
-        return rates
+    def _next_stream(self) -> int:
+        """Return the number of a new subscription; without drift all are one."""
+        self._streams += self._drift > 0.0
+        return self._streams
 
-    def _is_due(self, rate: float, now: float) -> bool:
-        """Tell whether a tick of this rate has passed: the same frame for all of one rate."""
-        tick = math.floor(now * rate)
-        if self._ticks.get(rate) == tick:
-            return False
-        self._ticks[rate] = tick
-        return True
+    def _is_due(self, rate: float, stream: int, now: float) -> bool:
+        """Tell whether a tick of this rate has passed: the same frame for all of one stream."""
+        key = rate, stream
+        if key not in self._due:
+            off = self._drift * (2.0 * (stream * _GOLDEN % 1.0) - 1.0)
+            phase = stream * _GOLDEN * _GOLDEN % 1.0
+            tick = math.floor(now * rate * (1.0 + off) + phase)
+            self._due[key] = self._ticks.get(key) != tick
+            self._ticks[key] = tick
+        return self._due[key]
 
     def _value(self, subscription: _Subscription) -> float:
         assert self._store is not None
