@@ -31,7 +31,8 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import XPlane
 
 X_PLANE, SENDS_FROM = ('10.0.0.2', 49000), ('10.0.0.2', 49001)
-BRIDGE = ('10.0.0.1', 40001)
+BRIDGE = {'telemetry': ('10.0.0.1', 40001), 'reports': ('10.0.0.1', 40002)}
+CHANNELS = {address: channel for channel, address in BRIDGE.items()}
 EPOCH = 1_700_000_000.0
 FRAME = 1.0 / 60.0
 
@@ -57,15 +58,15 @@ def test_datarefs_of_a_capture(ros, tmp_path):
     session.start(0.0)
     for tick in range(3000):
         now = tick * 0.001
-        for _, data in session.poll(now):
-            datagrams.append((EPOCH + now, BRIDGE, X_PLANE, data))
-            xplane.handle(data, BRIDGE)
+        for channel, data in session.poll(now):
+            datagrams.append((EPOCH + now, BRIDGE[channel], X_PLANE, data))
+            xplane.handle(data, BRIDGE[channel])
         if tick % 17 == 0:
             world.advance(0.017)
             flown[world.aircraft.state.lon_deg] = world.aircraft.state.altitude_msl
             for data, to in xplane.frame(now):
                 datagrams.append((EPOCH + now, SENDS_FROM, to, data))
-                session.receive('telemetry', data, now)
+                session.receive(CHANNELS[to], data, now)
     session.stop(3.0)
     count = session.statistics.updates
     assert count > 100

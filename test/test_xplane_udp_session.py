@@ -19,6 +19,21 @@ import math
 import struct
 
 import pytest
+from scripted_xplane import (
+    drefs,
+    latitude,
+    NAMES,
+    NEEDS,
+    OVERRIDE,
+    overrides,
+    PEER,
+    PLANEPATH,
+    REPORTED,
+    Run,
+    START,
+    steer,
+    XPlane,
+)
 
 from xplane_bridge.protocols import xplane_udp as xp
 from xplane_bridge.sessions.xplane_udp import (
@@ -34,150 +49,6 @@ from xplane_bridge.sessions.xplane_udp import (
     Wire,
     XplaneUdpSession,
 )
-
-START = 1000.0
-FRAME = 0.016
-PEER = ('10.0.0.2', 49000)
-NAMES = ('lat', 'lon', 'ele', 'frame', 'g')
-NEEDS = Needs(
-    dict.fromkeys((10, 11, 12), NAMES),
-    {6: (17, 18), 7: (16, 18), 8: (18, 20), 9: (18, 20), 10: (17, 20), 11: (17, 20),
-     12: (17, 20)})
-INTERNAL = 'sim/version/xplane_internal_version'
-
-
-def latitude(frame):
-    """Return a latitude that tells the frame, also as a float32."""
-    return 40.0 + (frame % 2**18) / 2**14
-
-
-class XPlane:
-    """What docs/wire/xplane_udp.md says of X-Plane, every byte packed here by hand."""
-
-    def __init__(self, version=12, aligned=True):
-        self.version = version
-        self.aligned = aligned
-        self.values = {'lat': lambda: latitude(self.frame), 'lon': lambda: 8.0,
-                       'ele': lambda: 500.0, 'frame': lambda: float(self.frame),
-                       'g': lambda: 1.0, 'sim/time/total_running_time_sec': lambda: 1.0,
-                       'other': lambda: 7.0, 'array[2]': lambda: 2.0,
-                       **{f'n{n}': lambda n=n: float(n) for n in range(200)}}
-        if version >= 11:
-            self.values[INTERNAL] = lambda: version * 10000.0 + 1
-        self.on = True
-        self.most = 183
-        self.frame = 0
-        self.received = []
-        self.times = []
-        self.restart()
-
-    def restart(self):
-        self.rref = {}
-        self.rpos = {}
-        self.rows = set()
-        self.target = self.version < 9
-
-    def handle(self, channel, data, now):
-        if not self.on:
-            return
-        self.times.append(now)
-        self.received.append((channel, data))
-        tag, body = data[:4], data[5:]
-        if tag == b'RREF' and self.version >= 10:
-            assert len(data) == 413
-            freq, index = struct.unpack_from('<ii', body)
-            name = body[8:].split(b'\0')[0].decode()
-            self.rref.pop((channel, index), None)
-            if freq and name in self.values:
-                self.rref[channel, index] = [name, freq, now]
-        elif tag == b'RPOS' and self.version >= 10:
-            rate = struct.unpack('<i', body)[0] if self.version == 10 else int(body[:-1])
-            self.rpos[channel] = [rate, now]
-        elif tag in (b'DSEL', b'USEL'):
-            rows = {row for row, in struct.iter_unpack('<i', self._list(data))}
-            self.rows = self.rows | rows if tag == b'DSEL' else self.rows - rows
-        elif tag in (b'ISE4', b'ISET'):
-            self.target = struct.unpack('<i', data[-4:])[0] == 1
-
-    def _list(self, data):
-        return data[6:-1] if self.version == 6 else data[5:]
-
-    def due(self, entry, rate, now):
-        """Tell whether it is time: all of a rate together, or each on its own."""
-        if self.aligned:
-            return math.floor(now * rate) != math.floor((now - FRAME) * rate)
-        if now - entry[-1] < 1.0 / rate - 1e-9 and rate < 1000:
-            return False
-        entry[-1] = now
-        return True
-
-    def output(self, now):
-        self.frame += 1
-        if not self.on:
-            return
-        for channel, entry in self.rpos.items():
-            if entry[0] and self.due(entry, entry[0], now):
-                yield channel, b'RPOS4' + struct.pack(
-                    '<3d10f', 8.0, latitude(self.frame), 500.0, *[0.0] * 10)
-        for channel in {channel for channel, _ in self.rref}:
-            values = [(index, self.values[entry[0]]())
-                      for (owner, index), entry in self.rref.items()
-                      if owner == channel and self.due(entry, entry[1], now)]
-            for start in range(0, len(values), self.most):
-                yield channel, b'RREF,' + b''.join(
-                    struct.pack('<if', *value) for value in values[start:start + self.most])
-        if self.rows and self.target and self.frame % 2:
-            body = b''.join(
-                struct.pack('<i8f', row, *[float(self.frame)] * 8) for row in sorted(self.rows))
-            if self.version == 6:
-                yield 'data', b'DATA\0' + b'0' + body + b'0'
-            elif self.version == 7:
-                yield 'data', b'DATA\0' + body + b'\0'
-            else:
-                yield 'data', b'DATA*' + body
-
-
-class Run:
-    """Session and X-Plane, a millisecond at a time; ``lose`` says which requests get lost."""
-
-    def __init__(self, peer=None, lose=lambda channel, data: False, **session):
-        self.peer = peer or XPlane(session.get('version') or 12)
-        session.setdefault('rate', 50.0)
-        session.setdefault('peer', PEER)
-        session.setdefault('wire_format', Wire(data_target=lambda _: ('10.0.0.1', 49003)))
-        self.session = XplaneUdpSession(NEEDS, **session)
-        self.lose = lose
-        self.now = START
-        self.events = []
-        self.sent = []
-        self.steps = itertools.count()
-
-    def run(self, seconds):
-        for _ in range(round(seconds * 1000)):
-            self.now += 0.001
-            self.transmit()
-            if next(self.steps) % 16 == 0:
-                for channel, data in self.peer.output(self.now):
-                    self.events += self.session.receive(channel, data, self.now)
-            self.events += self.session.expired()
-        return self
-
-    def transmit(self):
-        for channel, data in self.session.poll(self.now):
-            self.sent.append((self.now, channel, data))
-            if data is not None and not self.lose(channel, data):
-                self.peer.handle(channel, data, self.now)
-
-    def start(self):
-        self.session.start(self.now)
-        return self
-
-    def of(self, kind):
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def tags(self):
-        return [data[:4] for _, _, data in self.sent if data is not None]
-
 
 # Telemetry by datarefs
 
@@ -195,7 +66,7 @@ def test_pose_and_datarefs_of_one_frame_become_telemetry(version):
 def test_requests_leave_at_the_pace():
     run = Run(version=12).start().run(1.0)
     asked = run.peer.times
-    assert len(asked) == 1 + len(NAMES)
+    assert len(asked) == 1 + len(NAMES) + REPORTED
     assert min(b - a for a, b in itertools.pairwise(asked)) >= 0.0099
 
 
@@ -214,12 +85,20 @@ def test_lost_requests_are_sent_again():
     assert run.session.statistics.asked_again == 1
 
 
-def test_unknown_dataref_is_none_after_three_requests():
+def test_unknown_dataref_is_none_and_asked_for_for_ever():
     run = Run(version=12)
-    del run.peer.values['g']
-    run.start().run(5.0)
-    assert run.of(Telemetry)[-1].values[4] is None
-    assert sum(b'g\0' in data[13:15] for _, _, data in run.sent) == 3
+    known = run.peer.values.pop('g')
+    run.start().run(60.0)
+    assert run.of(Telemetry)[-1].values[:4] and run.of(Telemetry)[-1].values[4] is None
+    asked = [at for at, _, data in run.sent if data and data[13:15] == b'g\0']
+    pauses = [b - a for a, b in itertools.pairwise(asked)]
+    assert 6 <= len(asked) <= 12 and pauses == sorted(pauses) and pauses[-1] > 9.0
+    assert 58.0 < run.now - run.session.missing(run.now)['g'] < 61.0
+    # The plugin that has it is loaded.
+    run.peer.values['g'] = known
+    run.run(11.0)
+    assert run.of(Telemetry)[-1].values[4] == 1.0
+    assert run.session.missing(run.now) == {}
 
 
 def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
@@ -243,7 +122,8 @@ def test_peer_that_sends_few_datarefs_a_datagram_is_understood_at_the_rate_asked
     for event in late:
         assert event.pose.lat == event.values[0] == latitude(event.values[3])
     assert not run.session.every_frame
-    assert {rate for _, rate, _ in peer.rref.values()} == {20}
+    assert {entry[1] for (channel, _), entry in peer.rref.items()
+            if channel == 'telemetry'} == {20}
     assert peer.rpos['telemetry'][0] == 20
 
 
@@ -268,7 +148,7 @@ def test_silent_x_plane_is_asked_little():
     run.start().run(1.5)
     before = len(run.sent)
     run.run(5.0)
-    assert len(run.sent) - before <= 12
+    assert len(run.sent) - before <= 15
 
 
 def test_everything_is_cancelled_and_given_back_on_stop():
@@ -277,7 +157,7 @@ def test_everything_is_cancelled_and_given_back_on_stop():
     run.session.set_controls({'elevator': 0.5}, run.now)
     run.session.pause(True, run.now)
     run.run(0.5)
-    assert run.session.taken == {'joystick', 'pause'}
+    assert run.session.taken == {'joystick', 'elevator', 'pause'}
     run.session.stop(run.now)
     run.run(1.0)
     assert run.peer.rref == {}
@@ -285,10 +165,8 @@ def test_everything_is_cancelled_and_given_back_on_stop():
     tail = [data for _, data in run.peer.received[-40:]]
     drefs = [(struct.unpack_from('<f', data, 5)[0], data[9:].split(b'\0')[0].decode())
              for data in tail if data[:4] == b'DREF']
-    assert drefs[-4:] == [
-        (0.0, 'sim/joystick/yoke_pitch_ratio'), (0.0, 'sim/joystick/yoke_roll_ratio'),
-        (0.0, 'sim/joystick/yoke_heading_ratio'),
-        (0.0, 'sim/operation/override/override_joystick')]
+    # The other two axes were never moved: they are the user's.
+    assert drefs[-2:] == [(0.0, 'sim/joystick/yoke_pitch_ratio'), (0.0, OVERRIDE)]
     assert b'CMND\0sim/operation/pause_off' in tail
     assert run.session.drained
     assert run.session.taken == set()
@@ -307,7 +185,7 @@ def test_flush_sends_what_is_owed_at_once():
 
 @pytest.mark.parametrize('version', [6, 7, 8, 9])
 def test_rows_are_selected_and_come(version):
-    run = Run(version=version).start().run(1.0)
+    run = Run(version=version).start().run(2.2)
     events = run.of(RowTelemetry)
     assert len(events) > 25
     assert tuple(s.index for s in events[-1].segments) == NEEDS.rows[version]
@@ -316,18 +194,19 @@ def test_rows_are_selected_and_come(version):
 
 
 def test_rows_by_choice_in_a_late_version():
-    run = Run(version=12, by_rows=True).start().run(1.0)
+    run = Run(version=12, by_rows=True).start().run(2.0)
     assert run.of(RowTelemetry)
     assert not run.of(Telemetry)
     # Where, then what: index 64, our address and port, use it.
-    assert run.peer.received[0][1] == bytes.fromhex('49534534' '00' '40000000') + (
+    received = [data for channel, data in run.peer.received if channel == 'data']
+    assert received[0] == received[1] == bytes.fromhex('49534534' '00' '40000000') + (
         b'10.0.0.1'.ljust(16, b'\0') + b'49003'.ljust(8, b'\0') + b'\1\0\0\0')
-    assert run.peer.received[1][1] == b'DSEL\0' + struct.pack('<2i', 17, 20)
+    assert received[2] == b'DSEL\0' + struct.pack('<2i', 17, 20)
 
 
 def test_x_plane_9_is_told_by_iset_and_6_not_at_all():
-    assert Run(version=9).start().run(0.1).tags()[:2] == [b'ISET', b'DSEL']
-    run = Run(version=6).start().run(0.1)
+    assert Run(version=9).start().run(1.2).tags() == [b'ISET', b'ISET', b'DSEL']
+    run = Run(version=6).start().run(1.2)
     assert run.sent[0][2] == b'DSEL\0' + b'0' + struct.pack('<2i', 17, 18) + b'0'
     assert set(run.tags()) == {b'DSEL'}
 
@@ -337,8 +216,7 @@ def test_x_plane_9_is_told_by_iset_and_6_not_at_all():
     (Wire(trailer=False), b'DSEL\0' + b'0' + struct.pack('<2i', 17, 18)),
 ])
 def test_layout_of_6_can_be_chosen(wire, expected):
-    run = Run(version=6, wire_format=wire, lose=lambda channel, data: True).start()
-    run.transmit()
+    run = Run(version=6, wire_format=wire, lose=lambda channel, data: True).start().run(1.2)
     assert run.sent[0][2] == expected
 
 
@@ -347,8 +225,7 @@ def test_byte_order_is_learnt_from_what_comes():
     run.session.receive(
         'data', b'DATA\0' + b'1' + struct.pack('>i8f', 33, *[1.0] * 8) + b'1', run.now)
     run.session.set_controls({'throttle': 0.5}, run.now)
-    run.now += 1.0
-    run.transmit()
+    run.run(0.1)
     data = next(data for _, _, data in run.sent if data[:4] == b'DATA')
     assert data == b'DATA\0' + b'1' + struct.pack('>i8f', 23, *[0.5] * 8) + b'1'
 
@@ -360,8 +237,8 @@ def test_rows_are_selected_until_they_come():
         lost.append(data[:4])
         return data[:4] == b'DSEL' and lost.count(b'DSEL') < 4
 
-    run = Run(version=6, lose=lose).start().run(6.0)
-    assert lost.count(b'DSEL') == 4
+    run = Run(version=6, lose=lose).start().run(8.0)
+    assert lost.count(b'DSEL') >= 4
     assert run.of(RowTelemetry)
 
 
@@ -377,7 +254,7 @@ def test_rows_are_selected_anew_after_a_restart():
 
 
 def test_chosen_rows_come_beside_the_needed_ones_and_go():
-    run = Run(version=6).start().run(0.5)
+    run = Run(version=6).start().run(1.5)
     run.session.choose_rows([33, 18], run.now)
     run.run(1.5)
     assert run.peer.rows == {17, 18, 33}
@@ -393,7 +270,7 @@ def test_chosen_rows_come_beside_the_needed_ones_and_go():
 def test_chosen_rows_come_beside_datarefs():
     run = Run(version=12)
     run.session.choose_rows([37], run.now)
-    run.start().run(1.0)
+    run.start().run(2.0)
     assert run.of(Telemetry)
     assert [s.index for s in run.of(DataArrived)[-1].segments] == [37]
 
@@ -428,18 +305,20 @@ def test_version_is_found_by_asking(version):
 @pytest.mark.parametrize(('version', 'expected'), [(6, 6), (7, 7), (9, 9)])
 def test_old_version_is_known_by_the_rows_it_sends(version, expected):
     run = Run(XPlane(version))
-    run.peer.rows = {0}
+    run.peer.tick(0)
     run.peer.target = True
     run.start().run(5.0)
     assert [event.version for event in run.of(VersionFound)] == [expected]
     assert run.of(RowTelemetry)
 
 
-def test_beacon_tells_the_version():
+def test_beacon_does_not_tell_the_version_but_the_peer_itself():
     run = Run(version=None).start()
     beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc', 49010)
     run.session.hear(beacon, PEER[0], run.now)
-    assert run.session.version == 11
+    assert run.session.beacon == beacon
+    run.run(2.0)
+    assert run.session.version == 12
 
 
 def test_chosen_version_is_kept_whatever_the_beacon_says():
@@ -498,10 +377,23 @@ def test_x_plane_that_comes_back_elsewhere_is_followed():
     run.run(1.0)
     run.hear('10.0.0.7')
     assert run.session.peer == ('10.0.0.2', 49000), 'heard on two networks'
-    run.run(2.5)
-    run.hear('10.0.0.7')
-    assert run.session.peer == ('10.0.0.7', 49000)
+    run.session.set_controls({'elevator': 0.5}, run.now)
+    run.run(0.2)
+    run.hear('10.0.0.2')
+    run.peer.on = False
+    for _ in range(3):
+        assert run.session.peer == ('10.0.0.2', 49000), 'not confirmed yet'
+        run.run(1.0)
+        run.hear('10.0.0.7')
     run.transmit()
+    # What was taken was given back to the old one, on the old socket.
+    assert [data for _, channel, data in run.sent if channel == 'command'][-3:] == [
+        xp.encode(xp.Dref(0.0, 'sim/joystick/yoke_pitch_ratio')),
+        xp.encode(xp.Dref(0.0, OVERRIDE)), None]
+    assert run.session.peer == ('10.0.0.2', 49000)
+    run.transmit()
+    assert run.session.peer == ('10.0.0.7', 49000)
+    run.peer.on = True
     closed = {channel for _, channel, data in run.sent if data is None}
     assert {'telemetry', 'command', 'data'} <= closed
     before = len(run.of(Telemetry))
@@ -561,20 +453,15 @@ def test_read_ends_when_x_plane_is_gone():
 
 def test_read_needs_a_name_and_a_version_with_datarefs():
     with pytest.raises(ValueError, match='at least one dataref'):
-        Run(version=12).start().session.read_datarefs([], START)
+        Run(version=12).up().session.read_datarefs([], START)
     with pytest.raises(ValueError, match='knows only rows'):
         Run(version=9).start().session.read_datarefs(['other'], START)
 
 
 # Commands
 
-def drefs(run):
-    return [(data[9:].split(b'\0')[0].decode(), struct.unpack_from('<f', data, 5)[0])
-            for _, data in run.peer.received if data[:4] == b'DREF']
-
-
 def test_controls_are_datarefs_after_the_override():
-    run = Run(version=11).start()
+    run = Run(version=11).up()
     run.session.set_controls(
         {'elevator': 0.25, 'aileron': -0.5, 'rudder': 0.125, 'throttle': 0.75, 'flaps': 0.5,
          'gear': 1.0, 'speedbrake': -0.5}, run.now)
@@ -592,34 +479,54 @@ def test_controls_are_datarefs_after_the_override():
 
 
 def test_no_override_when_not_wanted_or_not_needed():
-    run = Run(version=11, override_joystick=False).start()
+    run = Run(version=11, override_joystick=False).up()
     run.session.set_controls({'elevator': 0.25}, run.now)
     assert run.run(0.1) and [name for name, _ in drefs(run)] == ['sim/joystick/yoke_pitch_ratio']
-    run = Run(version=11).start()
+    run = Run(version=11).up()
     run.session.set_controls({'throttle': 0.25}, run.now)
     assert run.run(0.1) and len(drefs(run)) == 1
 
 
-def test_override_is_repeated_and_set_anew_after_a_restart():
-    run = Run(version=11).start().run(0.5)
-    for _ in range(25):
-        run.session.set_controls({'elevator': 0.1}, run.now)
-        run.run(0.1)
-    count = [name for name, _ in drefs(run)].count('sim/operation/override/override_joystick')
-    assert count == 3
-    run.peer.on = False
-    run.run(3.0)
-    run.peer.restart()
-    run.peer.on = True
-    run.run(2.0)
-    assert drefs(run)[-1] == ('sim/operation/override/override_joystick', 1.0)
+def test_override_is_set_once_where_x_plane_reports_it():
+    run = Run(version=11).up()
+    steer(run, 3.0)
+    assert overrides(run) == [1.0]
+
+
+def test_override_is_repeated_where_x_plane_does_not_report_it():
+    run = Run(version=11)
+    del run.peer.values[OVERRIDE]
+    steer(run.up(), 2.5)
+    assert overrides(run) == [1.0] * 3
+
+
+def test_override_that_somebody_ended_is_set_again_by_the_next_command():
+    run = Run(version=11).up()
+    steer(run, 1.0)
+    run.peer.written[OVERRIDE] = 0.0
+    run.run(1.0)
+    assert run.session.taken == {'elevator'}
+    assert overrides(run) == [1.0]
+    steer(run, 0.5)
+    assert overrides(run) == [1.0] * 2
+    assert 'joystick' in run.session.taken
+
+
+def test_override_of_somebody_else_is_left_as_it_is():
+    run = Run(version=11)
+    run.peer.written[OVERRIDE] = 1.0
+    steer(run.up(), 0.5)
+    run.session.stop(run.now)
+    run.run(0.5)
+    assert overrides(run) == []
+    assert run.peer.written[OVERRIDE] == 1.0
 
 
 @pytest.mark.parametrize(('version', 'kind', 'axis_row', 'throttle_row'), [
     (6, 'trim', 12, 23), (6, 'joystick', 8, 23), (7, 'joystick', 7, 23),
     (9, 'trim', 13, 25), (9, 'joystick', 8, 25)])
 def test_controls_are_rows_before_10(version, kind, axis_row, throttle_row):
-    run = Run(version=version, row_kind=kind).start()
+    run = Run(version=version, row_kind=kind).up()
     run.session.set_controls({'elevator': 0.25, 'rudder': -1.0, 'throttle': 0.5}, run.now)
     run.run(0.1)
     data = next(data for _, data in run.peer.received if data[:4] == b'DATA')
@@ -630,7 +537,7 @@ def test_controls_are_rows_before_10(version, kind, axis_row, throttle_row):
 
 
 def test_gear_of_7_travels_as_an_integer():
-    run = Run(version=7).start()
+    run = Run(version=7).up()
     run.session.set_controls({'gear': 1.0}, run.now)
     run.run(0.1)
     data = next(data for _, data in run.peer.received if data[:4] == b'DATA')
@@ -638,7 +545,7 @@ def test_gear_of_7_travels_as_an_integer():
 
 
 def test_trims_of_the_user_come_back_on_release():
-    run = Run(version=9, row_kind='trim').start()
+    run = Run(version=9, row_kind='trim').up()
     rows = b''.join(struct.pack('<i8f', row, *values) for row, values in (
         (13, (0.25, 0.125, -0.5, 0, 0, 0, 0, 0)),))
     run.session._feeds._needs = Needs({}, {9: (13,)})
@@ -650,22 +557,22 @@ def test_trims_of_the_user_come_back_on_release():
         struct.pack('<f', 0.25), struct.pack('<f', 0.75)), run.now)
     run.session.release(run.now)
     run.transmit()
-    assert run.sent[-1][2] == b'DATA\0' + struct.pack(
-        '<i8f', 13, 0.25, 0.125, -0.5, *[-999.0] * 5)
+    # The other two were not moved.
+    assert run.sent[-1][2] == b'DATA\0' + struct.pack('<i8f', 13, 0.25, *[-999.0] * 7)
 
 
 def test_joystick_is_centred_on_release():
-    run = Run(version=6, row_kind='joystick').start()
+    run = Run(version=6, row_kind='joystick').up()
     run.session.set_controls({'elevator': 0.75}, run.now)
     run.run(0.1)
     run.session.release(run.now)
     run.transmit()
     assert run.sent[-1][2] == b'DATA\0' + b'0' + struct.pack(
-        '<i8f', 8, 0.0, 0.0, 0.0, *[-999.0] * 5) + b'0'
+        '<i8f', 8, 0.0, *[-999.0] * 7) + b'0'
 
 
 def test_newest_controls_win_when_they_come_too_fast():
-    run = Run(version=12).start().run(1.0)
+    run = Run(version=12).up()
     run.session.set_controls({'throttle': 0.1}, run.now)
     for value in (0.2, 0.3, 0.4):
         run.session.set_controls({'throttle': value, 'flaps': 0.5}, run.now)
@@ -677,8 +584,8 @@ def test_newest_controls_win_when_they_come_too_fast():
 
 
 def test_controls_do_not_wait_behind_other_commands():
-    run = Run(version=12).start().run(1.0)
-    for _ in range(100):
+    run = Run(version=12).up()
+    for _ in range(50):
         run.session.send(xp.Cmnd('sim/none/none'), run.now)
     run.session.set_controls({'throttle': 0.5}, run.now)
     run.run(0.03)
@@ -686,8 +593,8 @@ def test_controls_do_not_wait_behind_other_commands():
 
 
 def test_too_many_waiting_commands_are_refused():
-    run = Run(version=12).start()
-    with pytest.raises(ValueError, match='datagrams wait already'):
+    run = Run(version=12).up()
+    with pytest.raises(ValueError, match='64 commands are waiting already'):
         for _ in range(2000):
             run.session.send(xp.Cmnd('sim/none/none'), run.now)
 
@@ -700,17 +607,18 @@ def test_old_versions_take_rows_only(message):
 
 
 def test_stopped_flight_model_is_released():
-    run = Run(version=11).start()
+    run = Run(version=11).up()
     run.session.send(xp.Vehx(0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), run.now)
+    run.run(0.1)
     assert run.session.taken == {'flight model'}
     run.session.release(run.now)
     run.transmit()
-    assert drefs(run) == [('sim/operation/override/override_planepath[0]', 0.0)]
+    assert drefs(run) == [(PLANEPATH, 0.0)]
 
 
 def test_commands_need_to_know_the_version():
     run = Run(XPlane(12)).start()
-    with pytest.raises(ValueError, match='version of X-Plane is not known yet'):
+    with pytest.raises(ValueError, match='version of X-Plane at .* is not known yet'):
         run.session.set_controls({'elevator': 0.0}, run.now)
 
 

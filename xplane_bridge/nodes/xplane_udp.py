@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
 import socket
@@ -25,7 +25,7 @@ import time
 from typing import Any
 
 from xplane_bridge.conversions import xplane
-from xplane_bridge.conversions.plausibility import place_fault
+from xplane_bridge.conversions.plausibility import NOWHERE, place_fault
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
@@ -34,7 +34,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import link_status
+from xplane_bridge.nodes.datagrams import link_status, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -47,6 +47,7 @@ from xplane_bridge.nodes.vehicle import (
 from xplane_bridge.nodes.xplane_udp_commands import XplaneUdpCommands
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import Segment, VERSIONS
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
     BeaconHeard,
@@ -74,6 +75,8 @@ _WITHOUT_PLATFORM = (7, 8, 9)
 
 # Its row of times has no total time.
 _WITHOUT_TIME = 7
+
+_NO_ATTITUDE = (math.nan, math.nan, math.nan)
 
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
@@ -218,6 +221,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             ),
             row_kind=given.command_rows,
             override_joystick=given.override_joystick,
+            lifetime=given.command_lifetime,
         )
         self._beacon_socket: BeaconSocket | None = None
         self.link = self._replay(host) if given.capture_file else self._open_link(host)
@@ -383,7 +387,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self._publish_rows(event.segments, stamp_ns)
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
-        elif isinstance(event, ReadDone):
+        elif isinstance(event, ReadDone | CommandDone):
             self._commands.finish(event)
         elif isinstance(event, BeaconHeard):
             # Without a socket it comes from a capture, and is of the peer that was given.
@@ -432,12 +436,20 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def _publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
         pose = event.pose
-        position = self.vehicle.plausibility.place(pose.lat, pose.lon, pose.ele_m)
         values = event.values
+        attitude = _NO_ATTITUDE
+        if pose is not None:
+            position = self.vehicle.plausibility.place(pose.lat, pose.lon, pose.ele_m)
+            attitude = (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg)
+        elif None in values[:3]:
+            position = NOWHERE
+        else:
+            # The pose does not come: the datarefs say the same as float32, as rows do.
+            position = self.vehicle.plausibility.place(*values[:3])
         rows = [() if place is None or values[place] is None else (values[place],)
                 for place in self._places]
         state = xplane.own_state(
-            position, (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), rows,
+            position, attitude, rows,
             by_acceleration=self.parameters.specific_force == 'acceleration')
         self._last_telemetry = position, state, rows
         self._publish(state, stamp_ns)
@@ -513,7 +525,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             taken = session.taken
             updates = statistics.updates
             malformed = dict(statistics.malformed)
-            missing = session.missing_rows
+            missing = _missed(session.missing(now))
+            wanted = session.wanted
+            missing_rows = session.missing_rows(now)
             every_frame = session.every_frame
             by_datarefs = session.uses_datarefs
         counters = self.link.counters()
@@ -551,12 +565,13 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('updates/s', f'{rate:.1f}'),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('rows received', str(statistics.rows)),
-                    ('rows that do not come', ', '.join(map(str, missing)) or 'none'),
+                    ('rows that do not come', ', '.join(map(str, missing_rows)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
                     ('rows without a position, dropped', str(self._incomplete)),
                     ('g loads against acceleration, m/s^2', self._force_difference()),
                 ),
             ),
+            values_status(wanted, missing, now),
             Status(
                 'commands', WARN if self.gate.watchdog.expired else OK,
                 'commands stopped coming' if self.gate.watchdog.expired else 'watched',
@@ -578,6 +593,13 @@ def _names(given: XplaneUdpParameters) -> list[str]:
 def _asked(name: str) -> str:
     """Return how RREF asks for a dataref: of an array, for its first element."""
     return f'{name}[0]' if name == xplane.THROTTLE else name
+
+
+def _missed(missing: Mapping[str, float]) -> dict[str, float]:
+    """Return what does not come and is not made up for by another dataref."""
+    spared = {*map(_asked, xplane.OWN_DATAREFS)}.intersection(missing)
+    spared.difference_update(xplane.missed(spared))
+    return {name: since for name, since in missing.items() if name not in spared}
 
 
 def _places(version: int) -> list[int | None]:

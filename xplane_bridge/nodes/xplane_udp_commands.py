@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import math
 
 from rclpy.parameter import Parameter
@@ -34,6 +35,7 @@ from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
@@ -76,12 +78,17 @@ class XplaneUdpCommands:
         node.make_service(SelectRows, 'select_rows', self._select_rows)
         node.make_service(SetBool, 'pause', self._pause)
 
-    def finish(self, event: ReadDone) -> None:
-        """End the read whose end this is; for the link's thread."""
+    def finish(self, event: ReadDone | CommandDone) -> None:
+        """End the read or command whose end this is; for the link's thread."""
         self._pending.end(event)
 
-    def _send(self, message: xplane_udp.Message) -> None:
-        self._link.call(self._session.send, message)
+    def _send(self, what: str, *messages: xplane_udp.Message) -> None:
+        self._link.call(partial(self._session.send_all, what=what), messages)
+
+    async def _send_and_wait(self, what: str, *messages: xplane_udp.Message) -> None:
+        """Send, and return when all have left. Raises ValueError if that fails."""
+        await self._pending.wait(
+            self._link.call, partial(self._session.send_all, what=what, awaited=True), messages)
 
     async def _read(self, names: Sequence[str]) -> tuple[float | None, ...]:
         """Read datarefs, while the executor goes on. Raises ValueError if that fails."""
@@ -92,18 +99,8 @@ class XplaneUdpCommands:
     # Topics.
 
     def _datarefs(self, message: Datarefs) -> None:
-        self._write(_items(message.names, message.sizes, message.values))
-
-    def _write(self, items: Sequence[tuple[str, Sequence[float]]]) -> None:
-        if not items:
-            raise ValueError('no dataref is named')
-        messages = [xplane_udp.Dref(value, name)
-                    for item in items for name, value in _elements(*item)]
-        # All or none: what cannot be sent is found before anything is.
-        for message in messages:
-            xplane_udp.encode(message)
-        for message in messages:
-            self._send(message)
+        self._send('command/datarefs', *_writes(
+            _items(message.names, message.sizes, message.values)))
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
@@ -114,7 +111,7 @@ class XplaneUdpCommands:
                 f'{count} rows need {VALUES_PER_ROW * count} values, got {len(message.values)}')
         values = [None if math.isnan(value) else value for value in message.values]
         integers = INTEGER_INPUTS.get(self._session.version or 0, {})
-        self._send(xplane_udp.Data(tuple(
+        self._send('command/data', xplane_udp.Data(tuple(
             xplane_udp.Segment(
                 row, tuple(values[VALUES_PER_ROW * place:VALUES_PER_ROW * (place + 1)]),
                 integers.get(row, ()))
@@ -143,12 +140,12 @@ class XplaneUdpCommands:
         lat, lon, altitude = self._position(given)
         roll, pitch, heading = self._attitude(given)
         if kind == 'prel':
-            self._send(xplane_udp.Prel(
+            self._send('command/pose', xplane_udp.Prel(
                 _BY_POSITION, lat=lat, lon=lon, ele_m=altitude, psi_true=heading,
                 speed_m_s=self._speed()))
         else:
             place = xplane_udp.Vehs if kind == 'vehs' else xplane_udp.Vehx
-            self._send(place(0, lat, lon, altitude, heading, pitch, roll))
+            self._send('command/pose', place(0, lat, lon, altitude, heading, pitch, roll))
 
     # Services.
 
@@ -167,7 +164,7 @@ class XplaneUdpCommands:
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
         items = _items(request.names, request.sizes, request.values)
-        self._write(items)
+        await self._send_and_wait('set_datarefs', *_writes(items))
         elements = [element for item in items for element in _elements(*item)]
         values = await self._read([name for name, _ in elements])
         wrong = []
@@ -179,12 +176,12 @@ class XplaneUdpCommands:
         response.success = not wrong
         response.message = '; '.join(wrong)
 
-    def _run_command(
+    async def _run_command(
         self, request: RunCommand.Request, response: RunCommand.Response
     ) -> None:
         if request.action != RunCommand.Request.ONCE:
             raise ValueError("X-Plane's own UDP runs a command once; it cannot hold one")
-        self._send(xplane_udp.Cmnd(request.name))
+        await self._send_and_wait('run_command', xplane_udp.Cmnd(request.name))
         response.success = True
         response.message = _SENT
 
@@ -201,8 +198,9 @@ class XplaneUdpCommands:
         response.success = result.successful
         response.message = result.reason
 
-    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
-        self._link.call(self._session.pause, request.data)
+    async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        await self._pending.wait(
+            self._link.call, partial(self._session.pause, awaited=True), request.data)
         response.success = True
         response.message = _SENT
 
@@ -246,6 +244,13 @@ def _complete(
             f'{", ".join(name.upper() for name in missing)} not set, so it stays as it is flown, '
             'but no telemetry comes')
     return [given[name] if name in given else flown[name] for name in names]
+
+
+def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:
+    """Return what writes these datarefs; ValueError if there are none."""
+    if not items:
+        raise ValueError('no dataref is named')
+    return [xplane_udp.Dref(value, name) for item in items for name, value in _elements(*item)]
 
 
 def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:

@@ -91,7 +91,7 @@ class CommandQueue(Generic[_T]):
         self._queue: deque[Waiting[_T]] = deque()
         self._ended: list[CommandDone] = []
         self.lifetime = lifetime
-        self._limit = limit
+        self.limit = limit
         self._why = why
 
     def __len__(self) -> int:
@@ -107,9 +107,9 @@ class CommandQueue(Generic[_T]):
         ``awaited``: somebody waits for its CommandDone, and gets one also when it was sent.
         Raises ValueError if too many wait already.
         """
-        if len(self._queue) >= self._limit:
+        if len(self._queue) >= self.limit:
             raise ValueError(
-                f'{what}: {self._limit} commands are waiting already; {self._why}')
+                f'{what}: {self.limit} commands are waiting already; {self._why}')
         ticket = self._tickets.draw()
         self._queue.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
         return ticket
@@ -332,6 +332,11 @@ class Leases(Generic[_Key]):
     def has_come(self, key: _Key) -> bool:
         """Tell whether this one has come at all since it was wanted or renewed."""
         return key in self._heard
+
+    def has_come_since(self, key: _Key, at: float) -> bool:
+        """Tell whether this one came last at this time or later."""
+        heard = self._heard.get(key)
+        return heard is not None and heard >= at
 
     def missing(self, now: float) -> dict[_Key, float]:
         """Return those that have not come for longer than ``patience``, with since when."""

@@ -14,6 +14,7 @@
 
 """Conversations with X-Plane over its own UDP, versions 6 to 12."""
 
+from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import RowKind
 from xplane_bridge.sessions.xplane_udp.events import (
     BeaconHeard,
@@ -28,7 +29,7 @@ from xplane_bridge.sessions.xplane_udp.events import (
     VersionFound,
     WatchedDatarefs,
 )
-from xplane_bridge.sessions.xplane_udp.feeds import DATA_CHANNEL, Needs, Wire
+from xplane_bridge.sessions.xplane_udp.feeds import Needs, Wire
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
 
 __all__ = [

@@ -20,16 +20,30 @@ from collections.abc import Sequence
 import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
+from xplane_bridge.sessions.base import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics, Telemetry
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 
 EVERY_FRAME = 1000
 """A rate above that of any X-Plane's frames."""
 
-# When so many in a row do not belong together, X-Plane sends different datarefs in different
-# frames, each at its own time: then all are asked for every frame. When they come in several
-# datagrams even then, this peer scatters one frame over them. When it is the pose that does not
-# agree, its two ways to say a position differ, and agreement is no longer asked for.
+POSE = 'RPOS'
+"""How the pose is called among the values that do not come."""
+
+_POSE_PATIENCE = 1.0
+_LONGEST_PAUSE = 10.0
+
+# RPOS and RREF run on timers of their own (docs/wire/xplane_udp.md, section 6), so below the
+# rate of frames they are of the same frame in a part of the frames only. When fewer than this
+# share of the poses find their datarefs, all are asked for every frame.
+_GOOD_SHARE = 0.97
+_FEWEST = 5
+_MOST = 60
+_ASK_AGAIN_AFTER = 5.0
+
+# When so many in a row do not belong together even then: datarefs that come in several datagrams
+# are those of one frame scattered over them. When it is the pose that does not agree, the two
+# ways to say a position differ, and agreement is no longer asked for.
 _DISAGREEMENTS = 60
 
 # How early an update may be when every frame comes, so that none is passed over for its jitter.
@@ -46,56 +60,95 @@ class Aircraft:
     One RREF subscription and the pose by RPOS, both ``rate`` times a second.
 
     The first three of ``names`` are latitude, longitude and elevation: they tell whether a pose
-    and a datagram of datarefs are of one frame.
+    and a datagram of datarefs are of one frame. When one of the two stays away, the other goes on
+    alone.
     """
 
-    def __init__(self, names: Sequence[str], rate: int, first_index: int,
+    def __init__(self, names: Sequence[str], rate: int, first_index: int, pacing: float,
                  statistics: Statistics, version: int) -> None:
-        self.state = Subscription(names, rate, first_index)
-        self.pose_at: float | None = None
+        self.state = Subscription(names, rate, first_index, pacing, statistics)
+        self._pose_lease: Leases[str] = Leases(
+            max(_POSE_PATIENCE, self.state.frame_patience), longest=_LONGEST_PAUSE)
         self._rate = rate
         self._version = version
         self._statistics = statistics
-        self._pose_changed = False
-        self._pose: RposReply | None = None
-        self._values: tuple[float | None, ...] | None = None
-        self._disagreements = 0
-        self._needs_agreement = True
-        self._scattered = False
-        self._state_at = 0.0
-        self._due = 0.0
+        self._window = max(_FEWEST, min(_MOST, rate))
+        self._listening = False
+        self.end()
 
     @property
     def every_frame(self) -> bool:
         """Tell whether every frame had to be asked for, more than is wanted."""
         return self.state.frequency > self._rate
 
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() has to be called."""
+        deadlines = (self.state.deadline, self._pose_lease.deadline if self._listening else None)
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def begin(self, at: float) -> None:
+        """Ask for all that has not come by time ``at``."""
+        self._listening = True
+        self.state.begin(at)
+        self._pose_lease.want((POSE,), at)
+        self._pose_lease.renew(at)
+        self._pose_at = self._state_at = at
+
+    def end(self) -> None:
+        """Ask for nothing, as X-Plane is silent; what has come counts no longer."""
+        self._listening = False
+        self.state.retune(self._rate)
+        self.state.end()
+        self._needs_agreement = True
+        self._scattered = False
+        self._pose: RposReply | None = None
+        self._values: tuple[float | None, ...] | None = None
+        self._pose_at = self._state_at = 0.0
+        self._poses = self._joined = self._disagreements = 0
+        self._asked_again_at = 0.0
+        self._asks_pose = False
+        self._due = 0.0
+
+    def due(self, now: float) -> list[bytes]:
+        """Return the requests to send now."""
+        if not self._listening:
+            return []
+        asks_pose = self._pose_lease.due(now) or self._asks_pose
+        self._asks_pose = False
+        return [*([self.pose_request()] if asks_pose else []), *self.state.due(now)]
+
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
-        self._pose_changed = False
         return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
 
-    def forget(self) -> None:
-        """Take X-Plane as restarted."""
-        self.state.forget()
-        self.pose_at = self._pose = self._values = None
-        self._disagreements = 0
+    def missing(self, now: float) -> dict[str, float]:
+        """Return what does not come, with since when."""
+        pose = self._pose_lease.missing(now) if self._listening else {}
+        return {**pose, **self.state.missing(now)}
 
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
         """Take a pose; return the telemetry that it completes."""
-        # What still comes at an old rate is no answer to the new request.
-        if not self._pose_changed:
-            self.pose_at = now
+        self._pose_lease.heard((POSE,), now)
+        self._pose_at = now
         self._pose = pose
-        return self._join(now)
+        if not self.state.settled(now):
+            return None
+        if now - self._state_at > self.state.frame_patience:
+            return self._finish(Telemetry(pose, (None,) * len(self.state.names)), now)
+        self._poses += 1
+        telemetry = self._join(now)
+        if self._poses >= self._window:
+            self._review(now)
+        return telemetry
 
     def receive_state(self, reply: RrefReply, now: float) -> Telemetry | None:
         """Take a datagram of datarefs; return the telemetry that it completes."""
         if self._scattered and now - self._state_at > _FRAME_GAP / self._rate:
             self.state.take()
         self._state_at = now
-        complete = self.state.receive(reply)
-        if not self.state.settled:
+        complete = self.state.receive(reply, now)
+        if not self.state.settled(now):
             return None
         if self._scattered:
             if not complete:
@@ -104,40 +157,59 @@ class Aircraft:
             # All fit into one datagram: these are of several frames.
             self.state.take()
             complete = False
-        if self._values is not None or not complete:
+        alone = now - self._pose_at > self.state.frame_patience
+        if not alone and (self._values is not None or not complete):
             self._disagree(now, complete)
         if not complete:
             return None
         self._values = self.state.take()
+        if alone:
+            self._pose = None
+            return self._finish(Telemetry(None, self._values), now)
         return self._join(now)
 
     def _disagree(self, now: float, complete: bool) -> None:
         """Note that datarefs were of no pose's frame, or (not ``complete``) of several frames."""
         self._statistics.split += 1
-        if self._pose is None:
+        if not self.every_frame:
             return
         self._disagreements += 1
-        if self._disagreements >= _DISAGREEMENTS:
-            self._disagreements = 0
-            if self.state.frequency < EVERY_FRAME and not self._scattered:
-                self._change_frequency(EVERY_FRAME, now)
-            elif complete:
-                self._needs_agreement = False
-            else:
-                self._scattered = True
-                self._change_frequency(self._rate, now)
+        if self._disagreements < _DISAGREEMENTS:
+            return
+        self._disagreements = 0
+        if complete:
+            self._needs_agreement = False
+        else:
+            self._scattered = True
+            self._ask_again(now, self._rate)
 
-    def _change_frequency(self, frequency: int, now: float) -> None:
-        self.state.change_frequency(frequency, now)
-        self.pose_at = None
-        self._pose_changed = True
+    def _review(self, now: float) -> None:
+        """See now and then how many of the poses found the datarefs of their frame."""
+        good = self._joined >= _GOOD_SHARE * self._poses
+        self._poses = self._joined = 0
+        if good or self._scattered:
+            return
+        if not self.every_frame:
+            self._ask_again(now, EVERY_FRAME)
+        elif now - self._asked_again_at >= _ASK_AGAIN_AFTER:
+            # What still comes at the old rate, as a request was lost, spoils every sixth frame.
+            self._ask_again(now, EVERY_FRAME)
+
+    def _ask_again(self, now: float, frequency: int) -> None:
+        self._asked_again_at = now
+        self._asks_pose = True
+        self.state.retune(frequency)
 
     def _join(self, now: float) -> Telemetry | None:
         if self._pose is None or self._values is None:
             return None
         if self._needs_agreement and not _of_one_frame(self._pose, self._values):
             return None
-        telemetry = Telemetry(self._pose, self._values)
+        self._joined += 1
+        return self._finish(Telemetry(self._pose, self._values), now)
+
+    def _finish(self, telemetry: Telemetry, now: float) -> Telemetry | None:
+        """Return telemetry at the rate that is wanted."""
         self._pose = self._values = None
         self._disagreements = 0
         if self.every_frame:

@@ -12,9 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which X-Plane to talk to, by the beacons that come."""
+"""Which X-Plane is there, by the beacons that come."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from xplane_bridge.protocols.xplane_udp import Becn
 
@@ -28,32 +30,78 @@ BEACON_TIMEOUT = 3.5
 
 _MISSED_BEACON = 2.0
 
+# Beacons exist since X-Plane 10; its version 12.1.0 is 121000.
+_VERSIONS = range(100_000, 1_000_000)
+
+# So many beacons of another one must come, and none of the present one, before it takes its place.
+_CONFIRMATIONS = 3
+_MOST_OTHERS = 16
+
 
 class Discovery:
     """
     Follow one X-Plane by its beacons.
 
-    The first master heard is taken. When its beacons stop, it is followed to another address
-    under the same name, and then any other is taken. A computer on two networks is heard from two
-    addresses all the time, and the first one stays.
+    ``peer`` None takes the first master heard, and follows it to another address when its beacons
+    stop there; given, only beacons of that address and port count. Anybody can send a beacon: one
+    that says something else than the ones before counts only after it was confirmed, when none of
+    the others comes any more. A computer on two networks is heard from two addresses all the time,
+    and the first one stays. What version the beacon names is for people only: X-Plane is asked.
     """
 
-    def __init__(self) -> None:
-        self._name = ''
-        self._heard_at = 0.0
-        self.peer: Address | None = None
+    def __init__(self, peer: Address | None) -> None:
+        self.peer = peer
+        self.beacon: Becn | None = None
+        self._fixed = peer is not None
+        self._identity: tuple[Address, int, str] | None = None
+        self._heard_at: float | None = None
+        self._others: Counter[tuple[Address, int, str]] = Counter()
 
-    def hear(self, beacon: Becn, address: str, now: float) -> bool:
-        """Take a beacon; tell whether the peer is another one now."""
+    def is_heard(self, now: float) -> bool:
+        """Tell whether the X-Plane that is followed beacons."""
+        return self._heard_at is not None and now - self._heard_at < BEACON_TIMEOUT
+
+    def hear(self, beacon: Becn, address: str, now: float, answering: bool) -> bool:
+        """
+        Take a beacon; tell whether the peer is another one now.
+
+        One that ``answering`` says is there is not left. ValueError for a beacon that cannot be
+        X-Plane's.
+        """
+        if not beacon.port:
+            raise ValueError('BECN: port 0, expected 1 to 65535')
+        if beacon.version not in _VERSIONS:
+            raise ValueError(f'BECN: version {beacon.version}, expected a number like 121001')
         if beacon.host_id != _X_PLANE or beacon.role != _MASTER:
             return False
         found = (address, beacon.port)
-        if self.peer is not None and found != self.peer:
-            patience = _MISSED_BEACON if beacon.name == self._name else BEACON_TIMEOUT
-            if now - self._heard_at < patience:
-                return False
-        moved = found != self.peer
-        self.peer = found
-        self._name = beacon.name
+        if self._fixed and (self.peer is None or beacon.port != self.peer[1]):
+            return False
+        identity = (found, beacon.version, beacon.name)
+        if identity == self._identity:
+            self._others.clear()
+        elif self._identity is not None and not self._is_confirmed(identity, now, answering):
+            return False
+        moved = not self._fixed and found != self.peer
+        if not self._fixed:
+            self.peer = found
+        self._identity = identity
         self._heard_at = now
+        self.beacon = beacon
         return moved
+
+    def _is_confirmed(
+        self, identity: tuple[Address, int, str], now: float, answering: bool
+    ) -> bool:
+        """Count the beacon of another one; tell whether it takes the place of the present one."""
+        assert self._identity is not None and self._heard_at is not None
+        if len(self._others) > _MOST_OTHERS:
+            self._others.clear()
+        self._others[identity] += 1
+        patience = _MISSED_BEACON if identity[2] == self._identity[2] else BEACON_TIMEOUT
+        if self._others[identity] < _CONFIRMATIONS or now - self._heard_at < patience:
+            return False
+        if answering and not self._fixed and identity[0] != self.peer:
+            return False
+        self._others.clear()
+        return True

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.xplane_udp import Becn, RposReply, Segment
+from xplane_bridge.sessions.base import CommandDone
 
 
 class PeerState(Enum):
@@ -38,10 +39,10 @@ class Telemetry:
     """
     The user's aircraft at one frame: its pose, and its datarefs in the order asked for.
 
-    A dataref that this X-Plane does not know is None.
+    A dataref that does not come is None; so is the pose, if only the datarefs come.
     """
 
-    pose: RposReply
+    pose: RposReply | None
     values: tuple[float | None, ...]
 
 
@@ -62,7 +63,7 @@ class DataArrived:
 
 @dataclass(frozen=True, slots=True)
 class WatchedDatarefs:
-    """The datarefs chosen by the user, those of one frame; None is unknown to this X-Plane."""
+    """The datarefs chosen by the user, those of one frame; None does not come."""
 
     names: tuple[str, ...]
     values: tuple[float | None, ...]
@@ -99,8 +100,8 @@ class BeaconHeard:
 
 
 Event = (
-    Telemetry | RowTelemetry | DataArrived | WatchedDatarefs | ReadDone | PeerChanged
-    | VersionFound | BeaconHeard)
+    Telemetry | RowTelemetry | DataArrived | WatchedDatarefs | ReadDone | CommandDone
+    | PeerChanged | VersionFound | BeaconHeard)
 
 
 @dataclass(slots=True)

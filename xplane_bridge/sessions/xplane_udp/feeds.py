@@ -22,7 +22,8 @@ from typing import Literal
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.xplane_udp import Data, Layout, RposReply, RrefReply
-from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft
+from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft, POSE
+from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import FIRST_WITH_DATAREFS
 from xplane_bridge.sessions.xplane_udp.discovery import Address
 from xplane_bridge.sessions.xplane_udp.events import (
@@ -33,18 +34,23 @@ from xplane_bridge.sessions.xplane_udp.events import (
     WatchedDatarefs,
 )
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, REPORTED
 from xplane_bridge.sessions.xplane_udp.selection import RowSelection
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
+from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 TELEMETRY_CHANNEL = 'telemetry'
-DATA_CHANNEL = 'data'
+REPORT_CHANNEL = 'reports'
 
 # After a silence X-Plane may go on by itself with what it was asked before.
 _RESUMING = 0.25
-_POSE_PERIOD = 1.0
+
+_REPORT_RATE = 10
+_FIRST_WITH_INTERNAL_VERSION = 11
 
 # Blocks of RREF numbers, so that no late value is taken for another dataref's.
 _STATE_INDEX = 0
+_REPORT_INDEX = 500
 _WATCH_INDEX = 1000
 _WATCH_BLOCK = 1000
 _WATCH_BLOCKS = 90
@@ -77,20 +83,22 @@ class Feeds:
     """
     Everything that one X-Plane is asked to send, from begin() to end().
 
-    ``patience`` is how long something that should come may stay away. Rows are selected and
-    datarefs are subscribed until they come; requests go to the outbox.
+    Rows are selected and datarefs are subscribed, each until it comes, and again when it stops;
+    requests go to the outbox. ``taken`` is where selected rows are noted.
     """
 
     def __init__(self, needs: Needs, rate: int, by_rows: bool, wire_format: Wire,
-                 outbox: Outbox, statistics: Statistics) -> None:
+                 outbox: Outbox, statistics: Statistics, taken: Taken) -> None:
         self.aircraft: Aircraft | None = None
-        self.rows = RowSelection((), ())
         self._needs = needs
         self._rate = rate
         self._by_rows = by_rows
         self._wire = wire_format
         self._outbox = outbox
         self._statistics = statistics
+        self._taken = taken
+        self._rows = RowSelection((), (), taken)
+        self._reports: Subscription | None = None
         self._version: int | None = None
         self._host = ''
         self._layout: Layout | None = None
@@ -98,8 +106,6 @@ class Feeds:
         self._watched: tuple[tuple[str, ...], int] = ((), 0)
         self._watch: Subscription | None = None
         self._watch_serial = 0
-        self._targeted = False
-        self._ask_pose_at = 0.0
 
     @property
     def layout(self) -> Layout | None:
@@ -112,15 +118,42 @@ class Feeds:
         trailer = self._wire.trailer if version <= 7 else None
         return wire.default_layout(version, 'bridge', byte_order=order, trailer=trailer)
 
+    def missing(self, now: float) -> dict[str, float]:
+        """Return what does not come, by name, with since when."""
+        missing: dict[str, float] = {}
+        if self.aircraft is not None:
+            missing |= self.aircraft.missing(now)
+        if self._watch is not None:
+            missing |= self._watch.missing(now)
+        if self._reports is not None:
+            missing |= self._reports.missing(now)
+            if (self._version or 0) < _FIRST_WITH_INTERNAL_VERSION:
+                missing.pop(INTERNAL_VERSION, None)
+        return missing | {
+            _row_name(row): since for row, since in self._rows.missing(now).items()}
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of all that is asked for."""
+        names = [] if self.aircraft is None else [POSE, *self.aircraft.state.names]
+        for subscription in (self._watch, self._reports):
+            if subscription is not None:
+                names += subscription.names
+        return tuple(dict.fromkeys((*names, *map(_row_name, sorted(self._rows.wanted)))))
+
+    def missing_rows(self, now: float) -> tuple[int, ...]:
+        """Return the rows that are wanted and do not come."""
+        return self._rows.absent(now)
+
     # What is wanted.
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """Subscribe to these datarefs from now on; raise ValueError for what cannot be."""
         if not 1.0 <= rate <= 1000.0:
-            raise ValueError(f'datarefs_rate: got {rate:g} a second, expected 1 to 1000')
+            raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
         if len(names) > _WATCH_BLOCK:
             raise ValueError(f'{len(names)} datarefs, at most {_WATCH_BLOCK} can be watched')
-        Subscription(names, round(rate), _WATCH_INDEX)
+        Subscription(names, round(rate), _WATCH_INDEX, self._outbox.pacing, self._statistics)
         self._watched = (tuple(names), round(rate))
         if self._version is not None:
             self._end_watch()
@@ -133,7 +166,7 @@ class Feeds:
             wire.encode(wire.Dsel(tuple(chosen)))
         self._chosen = chosen
         if self._version is not None:
-            gone = self.rows.choose(chosen, now)
+            gone = self._rows.choose(chosen, now)
             if gone:
                 self._outbox.push(DATA_CHANNEL, [
                     wire.encode(wire.Usel(gone, self.own_layout(self._version)))])
@@ -146,90 +179,99 @@ class Feeds:
         if self._wire.byte_order is not None:
             self._layout = wire.default_layout(version, 'peer', byte_order=self._wire.byte_order)
         by_rows = self._by_rows or version < FIRST_WITH_DATAREFS
-        self.rows = RowSelection(self._needs.rows[version] if by_rows else (), self._chosen)
-        self.rows.ask(now)
+        self._rows = self._rows.successor(
+            self._needs.rows[version] if by_rows else (), self._chosen)
+        if version >= FIRST_WITH_DATAREFS:
+            self._reports = Subscription(
+                REPORTED, _REPORT_RATE, _REPORT_INDEX, self._outbox.pacing, self._statistics)
         if not by_rows:
-            self.aircraft = Aircraft(self._needs.datarefs[version], self._rate, _STATE_INDEX,
-                                     self._statistics, version)
-            self.aircraft.state.ask(now)
-            self._ask_pose_at = now
+            self.aircraft = Aircraft(
+                self._needs.datarefs[version], self._rate, _STATE_INDEX, self._outbox.pacing,
+                self._statistics, version)
         self._begin_watch(now)
+        self.resume(now, anew=True)
 
     def end(self) -> None:
         """End all of it; what waits to be asked is not asked any more."""
         version = self._version
         if version is None:
             return
-        for channel in (TELEMETRY_CHANNEL, DATA_CHANNEL):
+        for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL):
             self._outbox.drop(channel)
         self._end_watch()
         if self.aircraft is not None:
             self._outbox.push(TELEMETRY_CHANNEL, [
                 self.aircraft.pose_request(0), *self.aircraft.state.cancel()])
-        usel = self.rows.cancel(self.own_layout(version))
+        if self._reports is not None:
+            self._outbox.push(REPORT_CHANNEL, [*self._reports.cancel(), None])
+        usel = self._rows.cancel(self.own_layout(version))
         if usel is not None:
             self._outbox.push(DATA_CHANNEL, [usel])
-        if self._targeted:
-            self._outbox.push(DATA_CHANNEL, [self._target(version, 0)])
-        self._targeted = False
+        # The target of rows is left as it is: what it was before cannot be read, and to end it
+        # would end an output that the user of X-Plane may have set himself.
         self._version = None
-        self.aircraft = None
-        self.rows = RowSelection((), ())
+        self.aircraft = self._reports = None
+        self._rows = RowSelection((), (), self._taken)
 
     def forget(self) -> None:
-        """Take X-Plane as restarted; what waits to be asked would only be lost."""
-        for channel in (TELEMETRY_CHANNEL, DATA_CHANNEL, self._watch_channel):
+        """X-Plane is silent: what waits to be asked would only be lost."""
+        for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, self._watch_channel):
             self._outbox.drop(channel)
-        if self.aircraft is not None:
-            self.aircraft.forget()
-        if self._watch is not None:
-            self._watch.forget()
-        self.rows.forget()
+        for feed in (self.aircraft, self._reports, self._watch, self._rows):
+            if feed is not None:
+                feed.end()
 
     def probe(self) -> None:
-        """Ask a silent X-Plane for one dataref and the pose, or for the rows."""
+        """Ask a silent X-Plane for one dataref and the pose, or for a row."""
         if self._version is None:
             return
         if self.aircraft is not None:
             self._outbox.push(TELEMETRY_CHANNEL, [
                 self.aircraft.pose_request(), self.aircraft.state.first()])
-        if self.rows.wanted:
-            self._select(self._version, wire.encode(wire.Dsel(
-                tuple(sorted(self.rows.wanted)), self.own_layout(self._version))))
+        if self._reports is not None:
+            # The running time, which tells whether it is another run of X-Plane.
+            self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
+        row = self._rows.probe(self.own_layout(self._version)) if self.aircraft is None else None
+        if row is not None:
+            self._aim(self._version)
+            self._outbox.push(DATA_CHANNEL, [row])
 
-    def resume(self, now: float) -> None:
-        """Ask an X-Plane that is heard again for what does not come by itself."""
-        self._ask_pose_at = now + _RESUMING
-        if self.aircraft is not None:
-            self.aircraft.state.ask(now + _RESUMING)
-        if self._watch is not None:
-            self._watch.ask(now + _RESUMING)
-        self.rows.ask(now + _RESUMING)
+    def resume(self, now: float, *, anew: bool = False) -> None:
+        """Ask for what does not come by itself: all of it of another run of X-Plane."""
+        at = now if anew else now + _RESUMING
+        for feed in (self.aircraft, self._reports, self._watch):
+            if feed is not None:
+                feed.begin(at)
+        if self._rows.wanted and self._version is not None:
+            self._aim(self._version)
+        self._rows.begin(now)
 
-    def ask(self, now: float, patience: float) -> float | None:
-        """Ask for what does not come yet; return when to look again."""
+    def ask(self, now: float) -> float | None:
+        """Ask for what does not come; return when to look again."""
         if self._version is None:
             return None
-        deadlines: list[float | None] = []
-        if self.aircraft is not None:
-            deadlines.append(self._ask_for_pose(self.aircraft, now, patience))
-            deadlines.append(self._ask_for(self.aircraft.state, TELEMETRY_CHANNEL, now))
-        if self._watch is not None:
-            deadlines.append(self._ask_for(self._watch, self._watch_channel, now))
-        dsel = self.rows.due(now, self.own_layout(self._version))
+        deadlines = []
+        for channel, feed in (
+                (TELEMETRY_CHANNEL, self.aircraft), (REPORT_CHANNEL, self._reports),
+                (self._watch_channel, self._watch)):
+            if feed is not None:
+                self._outbox.push(channel, feed.due(now))
+                deadlines.append(feed.deadline)
+        dsel = self._rows.due(now, self.own_layout(self._version))
         if dsel is not None:
-            self._select(self._version, dsel)
-        deadlines.append(self.rows.deadline)
+            self._aim(self._version)
+            self._outbox.push(DATA_CHANNEL, [dsel])
+        deadlines.append(self._rows.deadline)
         return min((at for at in deadlines if at is not None), default=None)
 
     # What comes.
 
-    def receive_rows(self, message: Data) -> list[Event]:
+    def receive_rows(self, message: Data, now: float) -> list[Event]:
         """Take rows; return the events that they complete."""
         self._layout = message.layout
         self._statistics.rows += len(message.segments)
         events: list[Event] = [DataArrived(message.segments)]
-        group = self.rows.receive(message.segments)
+        group = self._rows.receive(message.segments, now)
         if group is not None and self._version is not None:
             self._statistics.updates += 1
             events.append(RowTelemetry(self._version, group))
@@ -240,13 +282,21 @@ class Feeds:
         telemetry = self.aircraft.receive_pose(pose, now) if self.aircraft else None
         return [telemetry] if telemetry else []
 
+    def receive_reports(self, reply: RrefReply, now: float) -> dict[str, float]:
+        """Take datarefs that X-Plane reports of itself; return them by name."""
+        if self._reports is None:
+            return {}
+        self._reports.receive(reply, now)
+        return {REPORTED[index - _REPORT_INDEX]: value for index, value in reply.values
+                if index in self._reports.indices}
+
     def receive_values(self, channel: str, reply: RrefReply, now: float) -> list[Event] | None:
         """Take datarefs; return the events that they complete, None if they are not from here."""
         if channel == TELEMETRY_CHANNEL and self.aircraft is not None:
             telemetry = self.aircraft.receive_state(reply, now)
             return [telemetry] if telemetry else []
         if channel == self._watch_channel and self._watch is not None:
-            if self._watch.receive(reply):
+            if self._watch.receive(reply, now):
                 return [WatchedDatarefs(self._watch.names, self._watch.take())]
             return []
         return None
@@ -263,8 +313,8 @@ class Feeds:
             return
         self._watch_serial += 1
         first = _WATCH_INDEX + _WATCH_BLOCK * (self._watch_serial % _WATCH_BLOCKS)
-        self._watch = Subscription(names, rate, first)
-        self._watch.ask(now)
+        self._watch = Subscription(names, rate, first, self._outbox.pacing, self._statistics)
+        self._watch.begin(now)
 
     def _end_watch(self) -> None:
         if self._watch is not None:
@@ -272,32 +322,14 @@ class Feeds:
             self._outbox.push(self._watch_channel, [*self._watch.cancel(), None])
             self._watch = None
 
-    def _select(self, version: int, dsel: bytes) -> None:
-        """Tell X-Plane 9 and later where to send rows, and all versions which."""
+    def _aim(self, version: int) -> None:
+        """Tell X-Plane 9 and later where to send rows."""
         if self._wire.data_target is not None and version in wire.DATA_OUTPUT_TARGET:
-            self._outbox.push(DATA_CHANNEL, [self._target(version, 1)])
-            self._targeted = True
-        self._outbox.push(DATA_CHANNEL, [dsel])
+            kind = wire.Iset if version <= 9 else wire.Ise4
+            address, port = self._wire.data_target(self._host)
+            self._outbox.push(DATA_CHANNEL, [wire.encode(
+                kind(wire.DATA_OUTPUT_TARGET[version], address, port, 1), version)])
 
-    def _target(self, version: int, use: int) -> bytes:
-        assert self._wire.data_target is not None
-        kind = wire.Iset if version <= 9 else wire.Ise4
-        address, port = self._wire.data_target(self._host)
-        return wire.encode(
-            kind(wire.DATA_OUTPUT_TARGET[version], address, port, use), version)
 
-    def _ask_for(self, subscription: Subscription, channel: str, now: float) -> float | None:
-        requests = subscription.due(now, self._outbox.pacing)
-        if requests and len(requests) < len(subscription.names):
-            self._statistics.asked_again += len(requests)
-        self._outbox.push(channel, requests)
-        return subscription.deadline
-
-    def _ask_for_pose(self, aircraft: Aircraft, now: float, patience: float) -> float:
-        """Ask for the pose until it comes, and again when it stays away while the rest comes."""
-        if aircraft.pose_at is not None and now - aircraft.pose_at < patience:
-            return aircraft.pose_at + patience
-        if now >= self._ask_pose_at:
-            self._ask_pose_at = now + _POSE_PERIOD
-            self._outbox.push(TELEMETRY_CHANNEL, [aircraft.pose_request()])
-        return self._ask_pose_at
+def _row_name(row: int) -> str:
+    return f'row {row}'

@@ -12,99 +12,152 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is on its way to X-Plane: a datagram, or one set of controls, at a time."""
+"""What is on its way to X-Plane: requests, commands, and the newest controls, in turns."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    CommandQueue,
+    expired,
+    LatestValues,
+    Tickets,
+)
 
 Outgoing = tuple[str, bytes | None]
 
-LARGEST = 1024
-
 # Between two sets of controls that do not wait: faster than any frame.
 _SHORTEST_GAP = 0.002
+
+_CONTROLS = 'command/controls'
+_WHY = 'datagrams leave pacing apart, and others were before it'
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Datagrams that leave together; ``departed(now)`` is called when they do."""
+
+    channel: str
+    datagrams: tuple[bytes, ...]
+    departed: Callable[[float], None] = lambda now: None
 
 
 class Outbox:
     """
     Send waiting datagrams ``pacing`` seconds apart.
 
-    Of datagrams sent back to back X-Plane 6.51 lost about half; 10 ms apart none (X-Plane UDP
-    wire notes, section 3). Controls and other datagrams take turns; the datagrams of one set of
-    controls leave together. ``controls_wait`` False lets controls out beside the others, as soon
-    as they come: X-Plane since 10 reads all that waits in each frame.
+    Of datagrams sent back to back X-Plane 6.51 lost about half; 10 ms apart none
+    (docs/wire/xplane_udp.md, section 3). Controls, commands and requests take turns; the datagrams
+    of one command leave together. Commands and controls wait for at most ``lifetime`` seconds.
+    ``controls_wait`` False lets controls out beside the others, as soon as they come: X-Plane
+    since 10 reads all that waits in each frame. ``make_controls(values, now)`` makes datagrams of
+    controls when their turn comes.
     """
 
-    def __init__(self, pacing: float) -> None:
+    def __init__(self, pacing: float, lifetime: float, tickets: Tickets) -> None:
         self.pacing = pacing
-        self._queue: deque[Outgoing] = deque()
-        self._controls: Sequence[Outgoing] = ()
-        self._controls_next = True
+        self.controls_wait = True
+        self.make_controls: Callable[[Mapping[str, float], float], list[Outgoing]] = (
+            lambda values, now: [])
+        self.commands: CommandQueue[Command] = CommandQueue(tickets, lifetime=lifetime, why=_WHY)
+        self._tickets = tickets
+        self._requests: deque[Outgoing] = deque()
+        self._controls = LatestValues(lifetime)
+        self._ended: list[CommandDone] = []
+        self._turn = 0
         self._free_at = 0.0
         self._controls_at = 0.0
-        self.controls_wait = True
 
     def __len__(self) -> int:
-        return len(self._queue) + bool(self._controls)
-
-    @property
-    def has_controls(self) -> bool:
-        """Tell whether a set of controls waits."""
-        return bool(self._controls)
+        return len(self._requests) + len(self.commands) + bool(self._controls)
 
     def push(self, channel: str, datagrams: Iterable[bytes | None]) -> None:
-        """Let datagrams wait for their turn; None closes the channel when it comes."""
-        self._queue.extend((channel, data) for data in datagrams)
-
-    def set_controls(self, channel: str, datagrams: Sequence[bytes]) -> None:
-        """Let a set of controls wait, in the place of the one that waits."""
-        self._controls = [(channel, data) for data in datagrams]
+        """Let requests wait for their turn; None closes the channel when it comes."""
+        self._requests.extend((channel, data) for data in datagrams)
 
     def drop(self, channel: str) -> None:
-        """Forget what waits for a channel."""
-        self._queue = deque(item for item in self._queue if item[0] != channel)
+        """Forget the requests that wait for a channel."""
+        self._requests = deque(item for item in self._requests if item[0] != channel)
+
+    def set_controls(self, values: Mapping[str, float], now: float) -> bool:
+        """Let controls wait, a newer value in place of the older; tell whether some waited."""
+        return self._controls.set(values, now)
+
+    def drop_commands(self, reason: str) -> None:
+        """End all commands that wait, controls too, unsent."""
+        self.commands.drop(reason)
+        if self._controls.take():
+            self._end_controls(reason)
 
     def drop_controls(self) -> None:
-        """Forget the controls that wait."""
-        self._controls = ()
+        """Forget the controls that wait: something newer takes their place."""
+        self._controls.clear()
 
     def take(self, now: float) -> list[Outgoing]:
         """Return what is to be sent now."""
+        self.commands.expire(now)
+        if self._controls.expire(now):
+            self._end_controls(expired(self._controls.lifetime, _WHY))
         ready: list[Outgoing] = []
         if self._controls and not self.controls_wait and now >= self._controls_at:
             self._controls_at = now + _SHORTEST_GAP
-            ready += self._controls
-            self._controls = ()
-        while self._queue or (self._controls and self.controls_wait):
-            if self._queue and self._queue[0][1] is None:
-                ready.append(self._queue.popleft())
-                continue
-            if now < self._free_at:
-                break
+            ready += self.make_controls(self._controls.take(), now)
+        sources = (self._take_controls, self._take_command, self._take_request)
+        while True:
+            while self._requests and self._requests[0][1] is None:
+                ready.append(self._requests.popleft())
+            if now < self._free_at or not self._has_paced:
+                return ready
             self._free_at = now + self.pacing
-            if self._controls and self.controls_wait and (self._controls_next or not self._queue):
-                ready += self._controls
-                self._controls = ()
-                self._controls_next = False
-            else:
-                ready.append(self._queue.popleft())
-                self._controls_next = True
-        return ready
+            taken: list[Outgoing] = []
+            while not taken:
+                taken = sources[self._turn](now)
+                self._turn = (self._turn + 1) % len(sources)
+            ready += taken
 
-    def take_all(self) -> list[Outgoing]:
-        """Return everything that waits, paced or not."""
-        everything = [*self._queue, *self._controls]
-        self._queue.clear()
-        self._controls = ()
+    def take_requests(self) -> list[Outgoing]:
+        """Return all requests that wait, paced or not."""
+        everything = list(self._requests)
+        self._requests.clear()
         return everything
+
+    def ended(self) -> list[CommandDone]:
+        """Return the ends of commands since the last call."""
+        ended, self._ended = self._ended, []
+        return [*self.commands.ended(), *ended]
 
     def deadline(self) -> float | None:
         """Return when take() has something, None when nothing waits."""
-        deadlines = []
-        if self._queue or (self._controls and self.controls_wait):
+        deadlines: list[float | None] = [self.commands.deadline, self._controls.deadline]
+        if self._has_paced:
             deadlines.append(self._free_at)
         if self._controls and not self.controls_wait:
             deadlines.append(self._controls_at)
-        return min(deadlines, default=None)
+        return min((at for at in deadlines if at is not None), default=None)
+
+    @property
+    def _has_paced(self) -> bool:
+        return bool(
+            self._requests or len(self.commands) or (self._controls and self.controls_wait))
+
+    def _take_controls(self, now: float) -> list[Outgoing]:
+        if not self._controls or not self.controls_wait:
+            return []
+        return self.make_controls(self._controls.take(), now)
+
+    def _take_command(self, now: float) -> list[Outgoing]:
+        if not len(self.commands):
+            return []
+        command = self.commands.take()
+        command.departed(now)
+        return [(command.channel, data) for data in command.datagrams]
+
+    def _take_request(self, now: float) -> list[Outgoing]:
+        return [self._requests.popleft()] if self._requests else []
+
+    def _end_controls(self, reason: str) -> None:
+        self._ended.append(CommandDone(self._tickets.draw(), _CONTROLS, f'not sent: {reason}'))

@@ -19,8 +19,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xplane_bridge.protocols.xplane_udp import Dsel, encode, Layout, Segment, Usel
+from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.xplane_udp.taken import Taken
 
-_PERIOD = 1.0
+# What X-Plane sends before we select anything was selected by its user or another program, and is
+# not let go at the end. Once per second is its slowest setting.
+LISTENING = 1.1
+"""How long rows are listened for before any is selected, in seconds."""
+
+# Seconds without a row that make it missed, and that a frame waits for it.
+_PATIENCE = 2.5
+_FRAME_PATIENCE = 1.0
+_LONGEST_PAUSE = 10.0
 
 
 class RowSelection:
@@ -28,15 +38,19 @@ class RowSelection:
     The rows that the telemetry needs, and those that the user chose.
 
     X-Plane sends all selected rows of a frame together: a row that comes again begins the next.
+    ``taken`` is where rows that we selected are noted.
     """
 
-    def __init__(self, needed: Iterable[int], chosen: Iterable[int]) -> None:
+    def __init__(self, needed: Iterable[int], chosen: Iterable[int], taken: Taken) -> None:
         self.needed = frozenset(needed)
         self.chosen = frozenset(chosen)
-        self._seen: set[int] = set()
+        self._taken = taken
+        self._leases: Leases[int] = Leases(_PATIENCE, longest=_LONGEST_PAUSE)
+        self._heard: dict[int, float] = {}
         self._group: dict[int, Segment] = {}
-        self._tries = 0
-        self._ask_at: float | None = None
+        self._listen_until = 0.0
+        self._listening = False
+        self._probed: int | None = None
 
     @property
     def wanted(self) -> frozenset[int]:
@@ -46,58 +60,99 @@ class RowSelection:
     @property
     def deadline(self) -> float | None:
         """Return when due() has to be called, None when there is nothing to select."""
-        return self._ask_at
+        at = self._leases.deadline if self._listening else None
+        return None if at is None else max(at, self._listen_until)
 
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """Return the rows that are selected and have not come."""
-        return tuple(sorted(self.wanted - self._seen))
+    def successor(self, needed: Iterable[int], chosen: Iterable[int]) -> RowSelection:
+        """Return another selection, which knows what comes already."""
+        successor = RowSelection(needed, chosen, self._taken)
+        successor._heard = self._heard
+        return successor
 
-    def ask(self, at: float) -> None:
-        """Select all that has not come, from time ``at`` on."""
-        self._ask_at = at
+    def begin(self, now: float) -> None:
+        """Listen to what comes by itself, then select what is missing."""
+        self._listening = True
+        self._listen_until = now + LISTENING
+        self._leases.want(sorted(self.wanted), self._listen_until)
+        self._leases.renew(self._listen_until)
+        self._leases.heard(self._coming(now), now)
 
-    def forget(self) -> None:
-        """Take X-Plane as restarted: no row has come."""
-        self._seen.clear()
+    def end(self) -> None:
+        """Select nothing, as X-Plane is silent; what has come counts no longer."""
+        self._listening = False
+        self._heard.clear()
         self._group = {}
-        self._tries = 0
 
     def due(self, now: float, layout: Layout) -> bytes | None:
         """Return the selection to send now, if any: all rows in one datagram."""
-        if self._ask_at is None or now < self._ask_at:
+        if not self._listening or now < self._listen_until:
             return None
-        missing = self.missing
-        if not missing:
-            self._ask_at = None
+        if self._probed is not None:
+            # Where others come too, it may have been among those that the user selected.
+            if self._heard.keys() <= {self._probed}:
+                self._taken.take_row(self._probed)
+            self._probed = None
+        rows = self._leases.due(now)
+        for row in rows:
+            self._taken.take_row(row)
+        return encode(Dsel(tuple(rows), layout)) if rows else None
+
+    def probe(self, layout: Layout) -> bytes | None:
+        """
+        Return what makes a silent X-Plane send one row, if any is wanted.
+
+        One only: what else comes then was selected by its user.
+        """
+        if not self.wanted:
             return None
-        self._tries += 1
-        self._ask_at = now + _PERIOD
-        return encode(Dsel(missing, layout))
+        self._probed = min(self.wanted)
+        return encode(Dsel((self._probed,), layout))
 
     def choose(self, rows: Iterable[int], now: float) -> tuple[int, ...]:
         """Select these beside the needed ones; return those to let go."""
         before = self.chosen
         self.chosen = frozenset(rows)
-        self._seen &= self.wanted
-        self.ask(now)
-        return tuple(sorted(before - self.wanted))
+        self._leases.want(sorted(self.wanted), now)
+        self._leases.heard(self._coming(now), now)
+        return self._taken.give_back_rows(before - self.wanted)
 
     def cancel(self, layout: Layout) -> bytes | None:
-        """Return what lets all rows go."""
-        rows = tuple(sorted(self.wanted))
+        """Return what lets go of all rows that we selected."""
+        rows = self._taken.give_back_rows(self.wanted)
         return encode(Usel(rows, layout)) if rows else None
 
-    def receive(self, segments: Iterable[Segment]) -> tuple[Segment, ...] | None:
+    def missing(self, now: float) -> dict[int, float]:
+        """Return the rows that do not come, with since when."""
+        return self._leases.missing(now) if self._listening else {}
+
+    def absent(self, now: float) -> tuple[int, ...]:
+        """Return the rows that are wanted and have not come lately."""
+        return tuple(sorted(self.wanted.difference(self._coming(now))))
+
+    def receive(self, segments: Iterable[Segment], now: float) -> tuple[Segment, ...] | None:
         """Take rows; return the needed ones of one frame if they are all here now."""
+        rows = []
         for segment in segments:
             if segment.index in self._group:
                 self._group = {}
             self._group[segment.index] = segment
-        self._seen.update(self._group)
-        # What X-Plane does not have never comes: it is waited for no longer than this.
-        expected = self.needed & self._seen if self._tries > 1 else self.needed
-        if not expected or not self._group.keys() >= expected:
+            rows.append(segment.index)
+        self._leases.heard(rows, now)
+        self._heard.update(dict.fromkeys(rows, now))
+        if not self._is_complete(now):
             return None
         group, self._group = self._group, {}
-        return tuple(group[row] for row in sorted(expected))
+        return tuple(group[row] for row in sorted(self.needed & group.keys()))
+
+    def _is_complete(self, now: float) -> bool:
+        """Tell whether the rows of one frame are here: all, later those that still come."""
+        late = self.needed - self._group.keys()
+        if not late:
+            return bool(self.needed)
+        if now < self._listen_until + _FRAME_PATIENCE or late == self.needed:
+            return False
+        return not any(
+            self._leases.has_come_since(row, now - _FRAME_PATIENCE) for row in late)
+
+    def _coming(self, now: float) -> list[int]:
+        return [row for row, at in self._heard.items() if now - at < _PATIENCE]

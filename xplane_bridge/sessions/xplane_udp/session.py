@@ -21,36 +21,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import Becn, Data, RposReply, RrefReply
-from xplane_bridge.sessions.xplane_udp.commands import (
-    control_datarefs,
-    control_rows,
-    FIRST_WITH_DATAREFS,
-    is_axis,
-    JOYSTICK_OVERRIDE,
-    pause,
-    RowKind,
-    Taken,
-    TRIMS,
-)
-from xplane_bridge.sessions.xplane_udp.discovery import Address, BEACON_TIMEOUT, Discovery
+from xplane_bridge.sessions.base import DEFAULT_LIFETIME, PeerAbsentError, Tickets
+from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
+from xplane_bridge.sessions.xplane_udp.commands import FIRST_WITH_DATAREFS, RowKind, TRIMS
+from xplane_bridge.sessions.xplane_udp.discovery import Address, Discovery
 from xplane_bridge.sessions.xplane_udp.events import (
     BeaconHeard,
     Event,
     PeerChanged,
     PeerState,
-    RowTelemetry,
     Statistics,
     VersionFound,
 )
 from xplane_bridge.sessions.xplane_udp.feeds import (
-    DATA_CHANNEL,
     Feeds,
     Needs,
+    REPORT_CHANNEL,
     TELEMETRY_CHANNEL,
     Wire,
 )
-from xplane_bridge.sessions.xplane_udp.outbox import LARGEST, Outbox, Outgoing
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Outgoing
 from xplane_bridge.sessions.xplane_udp.reads import Reads
+from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, Reports, TIME
+from xplane_bridge.sessions.xplane_udp.selection import LISTENING
+from xplane_bridge.sessions.xplane_udp.taken import Taken
 from xplane_bridge.sessions.xplane_udp.version import (
     VERSION_CHANNEL,
     version_of,
@@ -58,7 +52,6 @@ from xplane_bridge.sessions.xplane_udp.version import (
 )
 
 BEACON_CHANNEL = 'beacon'
-_COMMAND_CHANNEL = 'command'
 
 # Without anything for this long, or for some periods of a slow rate, X-Plane counts as away, and
 # one small request asks again every so often.
@@ -66,19 +59,22 @@ _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
 _PROBE_PERIOD = 1.0
 
-_OVERRIDE_PERIOD = 1.0
+# After a silence it may be another version: how long the dataref may stay away that 10 has not.
+_CHECKING = 5.0
 
 
 class XplaneUdpSession:
     """
     Subscribe to datarefs or select rows of one X-Plane, read, write and command it.
 
-    ``rate`` (1..1000) is in updates a second, for datarefs; rows come as fast as X-Plane is set
-    to. ``version`` None finds out: 10 and later by beacon or by asking, 6 to 9 by the rows they
-    send. ``by_rows`` takes telemetry from rows in every version; before 10 there is nothing else.
-    ``peer`` None waits for hear() to discover one.
+    ``rate`` (1..1000) is in updates per second, for datarefs; rows come as fast as X-Plane is set
+    to. ``version`` None finds out: 10 and later by asking, 6 to 9 by the rows they send.
+    ``by_rows`` takes telemetry from rows in every version; before 10 there is nothing else.
+    ``peer`` None waits for hear() to discover one. ``lifetime`` is how long a command may wait.
 
-    Everything that sends raises ValueError with a sentence if it must not be sent.
+    Everything that sends raises ValueError with a sentence if it must not be sent; that is a
+    PeerAbsentError if X-Plane is not there to take it. A command's CommandDone comes if it was not
+    sent after all, and if it was ``awaited``.
     """
 
     def __init__(
@@ -92,44 +88,49 @@ class XplaneUdpSession:
         wire_format: Wire | None = None,
         row_kind: RowKind = 'trim',
         override_joystick: bool = True,
+        lifetime: float = DEFAULT_LIFETIME,
     ) -> None:
         if not 1.0 <= rate <= 1000.0:
-            raise ValueError(f'rate: got {rate:g} updates a second, expected 1 to 1000')
+            raise ValueError(f'rate: got {rate:g} updates per second, expected 1 to 1000')
         self.statistics = Statistics()
         self.version = version
         self.peer = peer
         self.peer_state = PeerState.UNKNOWN
-        self.beacon: Becn | None = None
         self._rate = round(rate)
         self._fixed_version = version
-        self._discovery = None if peer is not None else Discovery()
-        self._row_kind: RowKind = row_kind
-        self._override_joystick = override_joystick
-        self._override_at = 0.0
+        self._discovery = Discovery(peer)
         form = wire_format or Wire()
-        self._outbox = Outbox(form.pacing)
-        self._urgent: list[Outgoing] = []
-        self._feeds = Feeds(
-            needs, self._rate, by_rows, form, self._outbox, self.statistics)
-        self._finder = VersionFinder(0.0)
-        self._reads = Reads(self._outbox)
-        self._ticket = 0
-        self._held: dict[str, float] = {}
+        tickets = Tickets()
+        self._outbox = Outbox(form.pacing, lifetime, tickets)
         self._taken = Taken()
-        self._trims: dict[str, float] = {}
+        self._reports = Reports()
+        self._feeds = Feeds(
+            needs, self._rate, by_rows, form, self._outbox, self.statistics, self._taken)
+        self._commander = Commander(
+            self._outbox, self._reports, self._taken, row_kind, override_joystick,
+            self._feeds.own_layout)
+        self._reads = Reads(self._outbox, tickets)
+        self._finder: VersionFinder | None = None
+        self._release_owed = False
+        self._identified = True
         self._active = False
         self._heard_at = 0.0
         self._probe_at = 0.0
-        self._beacon_at: float | None = None
+        self._next_peer: Address | None = None
         self._deadline: float | None = None
         self._expired: list[Event] = []
 
     # What the owner may ask at any time.
 
     @property
+    def beacon(self) -> Becn | None:
+        """Return the beacon that was heard last of this X-Plane."""
+        return self._discovery.beacon
+
+    @property
     def taken(self) -> frozenset[str]:
-        """Return what release() would give back: 'joystick', 'axes', 'flight model', 'pause'."""
-        return frozenset(self._taken.what)
+        """Return what release() would give back: 'joystick', 'elevator', 'pause' ..."""
+        return self._taken.names
 
     @property
     def uses_datarefs(self) -> bool:
@@ -143,14 +144,22 @@ class XplaneUdpSession:
         return aircraft is not None and aircraft.every_frame
 
     @property
-    def missing_rows(self) -> tuple[int, ...]:
-        """Return the rows that were selected and do not come."""
-        return self._feeds.rows.missing
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of all that is asked for."""
+        return self._feeds.wanted
+
+    def missing(self, now: float) -> dict[str, float]:
+        """Return what is asked for and does not come, by name, with since when."""
+        return {} if self._silent else self._feeds.missing(now)
+
+    def missing_rows(self, now: float) -> tuple[int, ...]:
+        """Return the rows that are wanted and do not come."""
+        return self._feeds.missing_rows(now)
 
     @property
     def drained(self) -> bool:
         """Tell whether nothing waits to be sent."""
-        return not self._outbox and not self._urgent
+        return not self._outbox and not self._commander.urgent
 
     # Commands.
 
@@ -159,40 +168,40 @@ class XplaneUdpSession:
         self._active = True
         self._heard_at = now
         self._probe_at = now + _PROBE_PERIOD
-        self._finder = VersionFinder(now)
         self._become(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN)
-        if self.version is not None and self.peer is not None:
-            self._begin(now)
+        if self.peer is None:
+            return
+        if self.version is None:
+            self._finder = VersionFinder(now)
+        else:
+            self._begin(self.version, now)
 
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
-        self.release(now)
-        self._feeds.end()
+        self._leave('the node was deactivated', now)
         self._active = False
         self._become(PeerState.UNKNOWN)
-        self._expired += self._reads.abandon('the node was deactivated')
 
     def flush(self, now: float) -> None:
         """Send everything that waits at the next poll(), however much it is."""
-        self._urgent += self._outbox.take_all()
+        self._commander.urgent += self._outbox.take_requests()
 
-    def send(self, message: wire.Message, now: float) -> None:
-        """Send one command, with its turn."""
-        version = self._known_version(message.tag)
-        if isinstance(message, Data):
-            channel = DATA_CHANNEL
-            data = wire.encode(Data(message.segments, self._feeds.own_layout(version)), version)
-        else:
-            self._need_datarefs(message.tag)
-            channel = _COMMAND_CHANNEL
-            data = wire.encode(message, version)
-        if len(self._outbox) >= LARGEST:
-            raise ValueError(
-                f'{message.tag}: {LARGEST} datagrams wait already, which leave '
-                f'{self._outbox.pacing:g} s apart; send less often')
-        self._outbox.push(channel, [data])
-        if isinstance(message, wire.Vehx):
-            self._taken.what.add('flight model')
+    def send(
+        self, message: wire.Message, now: float, *, what: str = '', awaited: bool = False
+    ) -> int:
+        """Send one command, with its turn; return its ticket. ``what`` names it for a person."""
+        return self.send_all([message], now, what=what, awaited=awaited)
+
+    def send_all(
+        self, messages: Sequence[wire.Message], now: float, *, what: str = '',
+        awaited: bool = False,
+    ) -> int:
+        """Send commands of one kind, all or none; return the ticket of the last."""
+        what = what or messages[0].tag
+        if not isinstance(messages[0], Data):
+            self._need_datarefs(what)
+        self._need_peer(what)
+        return self._commander.send(messages, now, what, awaited)
 
     def set_controls(self, controls: Mapping[str, float], now: float) -> None:
         """
@@ -200,67 +209,31 @@ class XplaneUdpSession:
 
         When they come faster than they can leave, the newest value of each control is sent.
         """
-        version = self._known_version('command/controls')
-        if not controls:
-            return
-        if self._held and self._outbox.has_controls:
-            self.statistics.held_back += 1
-            controls = {**self._held, **controls}
-        datagrams: list[bytes]
-        if version >= FIRST_WITH_DATAREFS:
-            messages = control_datarefs(controls)
-            datagrams = [wire.encode(message, version) for message in messages]
-            if self._override_joystick and is_axis(controls):
-                self._take_joystick(version, now)
-            channel = _COMMAND_CHANNEL
-        else:
-            data = control_rows(version, controls, self._row_kind, self._feeds.own_layout(version))
-            datagrams = [wire.encode(data, version)]
-            if is_axis(controls) and 'axes' not in self._taken.what:
-                self._taken.what.add('axes')
-                if self._row_kind == 'trim':
-                    self._taken.trims = self._trims
-            channel = DATA_CHANNEL
-        self._held = dict(controls)
-        self._outbox.set_controls(channel, datagrams)
+        self._need_peer('command/controls')
+        if controls:
+            self._release_owed = False
+            self.statistics.held_back += self._commander.set_controls(controls, now)
 
-    def _take_joystick(self, version: int, now: float) -> None:
-        """Set the override before the first command, and now and then, as no reply confirms it."""
-        if 'joystick' not in self._taken.what or now - self._override_at >= _OVERRIDE_PERIOD:
-            self._override_at = now
-            self._urgent.append((_COMMAND_CHANNEL, wire.encode(JOYSTICK_OVERRIDE, version)))
-        self._taken.what.add('joystick')
-
-    def pause(self, on: bool, now: float) -> None:
-        """Pause X-Plane, or let it go on."""
-        self.send(pause(on), now)
-        (self._taken.what.add if on else self._taken.what.discard)('pause')
+    def pause(self, on: bool, now: float, *, awaited: bool = False) -> int:
+        """Pause X-Plane, or let it go on; return the ticket."""
+        self._need_datarefs('pause')
+        self._need_peer('pause')
+        return self._commander.pause(on, now, awaited)
 
     def release(self, now: float) -> None:
         """
-        Give back what was taken: override, axes, flight model, pause.
+        Give back what was taken: override, axes that were moved, flight model, pause.
 
-        Controls that still wait are dropped, for they could take it again.
+        What was taken before a silence waits for X-Plane, and is given back if it is the same run.
         """
-        self._outbox.drop_controls()
-        self._held = {}
-        if self.version is None:
-            return
-        for message in self._taken.give_back():
-            self._urgent.append((_COMMAND_CHANNEL, wire.encode(message, self.version)))
-        if self.version < FIRST_WITH_DATAREFS:
-            rows = self._taken.rows_to_give_back(
-                self.version, self._row_kind, self._feeds.own_layout(self.version))
-            if rows is not None:
-                self._urgent.append((DATA_CHANNEL, wire.encode(rows, self.version)))
+        self._release_owed = self._taken.on_hold
+        self._commander.release(now)
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once; return the ticket of the ReadDone that will come."""
-        self._known_version('reading datarefs')
         self._need_datarefs('reading datarefs')
-        self._reads.add(self._ticket + 1, names)
-        self._ticket += 1
-        return self._ticket
+        self._need_peer('reading datarefs')
+        return self._reads.add(names)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """Subscribe to these datarefs at ``rate`` (1..1000); no names ends it."""
@@ -274,17 +247,15 @@ class XplaneUdpSession:
 
     def hear(self, beacon: Becn, address: str, now: float) -> None:
         """Take a beacon and the address it came from."""
-        if self._discovery is not None:
-            moved = self._discovery.hear(beacon, address, now)
-            if self._discovery.peer != (address, beacon.port):
-                return
-            if moved:
-                self._move(self._discovery.peer, now)
-        elif self.peer is None or beacon.port != self.peer[1]:
+        answering = self.peer_state is PeerState.ANSWERING
+        try:
+            moved = self._discovery.hear(beacon, address, now, answering)
+        except ValueError as error:
+            self.statistics.malformed[beacon.tag] += 1
+            self.statistics.last_error = str(error)
             return
-        self.beacon = beacon
-        self._beacon_at = now
-        self._learn_version(version_of(beacon.version), now)
+        if moved and self._discovery.peer is not None:
+            self._move(self._discovery.peer, now)
 
     # What the link calls.
 
@@ -309,16 +280,18 @@ class XplaneUdpSession:
             return [BeaconHeard(message)] if isinstance(message, Becn) else []
         if not self._active:
             return []
-        self._heard_at = now
+        self._heard_at = max(now, self._heard_at)
         events: list[Event] = []
         if isinstance(message, Data):
             self._wake_up(now)
             events += self._receive_data(message, now)
         elif isinstance(message, RposReply):
             self._wake_up(now)
+            self._hear_reply(now)
             events += self._feeds.receive_pose(message, now)
         elif isinstance(message, RrefReply):
             self._wake_up(now)
+            self._hear_reply(now)
             events += self._receive_values(channel, message, now)
         else:
             self.statistics.unexpected += 1
@@ -330,65 +303,128 @@ class XplaneUdpSession:
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
         deadlines: list[float | None] = []
-        if self._active and self.peer is not None:
-            if self.version is None:
-                deadlines.append(self._find_version(now))
+        if self._next_peer is not None:
+            # The farewell to the old one has left: what is sent from now on goes to the new one.
+            if not self._commander.urgent:
+                self._arrive(self._next_peer, now)
+            deadlines.append(now)
+        elif self._active and self.peer is not None:
+            deadlines.append(self._find_version(now))
             deadlines.append(self._watch_peer(now))
             if not self._silent:
-                deadlines.append(self._feeds.ask(now, self._patience))
+                deadlines.append(self._feeds.ask(now))
             self._expired += self._reads.poll(now)
             deadlines.append(self._reads.deadline)
-        outgoing = self._urgent
-        self._urgent = []
+        outgoing = self._commander.urgent
+        self._commander.urgent = []
         outgoing += self._outbox.take(now)
-        if not self._outbox.has_controls:
-            self._held = {}
         deadlines.append(self._outbox.deadline())
+        self._expired += self._outbox.ended()
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
         self.statistics.asked += sum(
-            1 for channel, data in outgoing if data is not None and channel != _COMMAND_CHANNEL)
+            1 for channel, data in outgoing if data is not None and channel != COMMAND_CHANNEL)
         return outgoing
 
     # Receiving.
 
     def _receive_data(self, message: Data, now: float) -> list[Event]:
-        events = self._feeds.receive_rows(message)
-        if self.version is None and message.layout is not None:
+        events = self._feeds.receive_rows(message, now)
+        if self._finder is not None and message.layout is not None:
             self._finder.hear_rows(message.layout.framing)
-            self._conclude(now)
-        for event in events:
-            if isinstance(event, RowTelemetry) and 'axes' not in self._taken.what:
-                known = wire.quantities(event.version, event.segments)
-                self._trims = {name: value for name in TRIMS
-                               if (value := getattr(known, name)) is not None}
+        if self.version is not None and self.version < FIRST_WITH_DATAREFS:
+            known = wire.quantities(self.version, message.segments)
+            self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
+            self._identify(known.total_time, now)
         return events
 
     def _receive_values(self, channel: str, reply: RrefReply, now: float) -> list[Event]:
+        if channel == REPORT_CHANNEL:
+            values = self._feeds.receive_reports(reply, now)
+            self._reports.hear(values, now)
+            self._identify(values.get(TIME), now)
+            self._commander.compare(now)
+            self._learn_version(version_of(values.get(INTERNAL_VERSION)), now)
+            return []
         events = self._feeds.receive_values(channel, reply, now)
         if events is not None:
             return events
         if channel == VERSION_CHANNEL:
-            self._finder.hear_values(dict(reply.values), now)
-            self._conclude(now)
+            if self._finder is not None:
+                self._finder.hear_values(dict(reply.values), now)
             return []
         done = self._reads.receive(channel, reply)
-        if done is None:
+        if done is None and not self._reads.owns(channel):
             self.statistics.unexpected += 1
-            return []
-        return [done]
+        return [] if done is None else [done]
 
-    # Which version it is.
+    def _hear_reply(self, now: float) -> None:
+        if self._finder is not None:
+            self._finder.hear_reply(now)
 
-    def _known_version(self, what: str) -> int:
-        if self.peer is None:
-            raise ValueError(f'{what}: no X-Plane was discovered yet')
-        if self.version is None:
-            raise ValueError(
-                f'{what}: the version of X-Plane is not known yet; give the parameter version '
-                'if it does not find out')
-        return self.version
+    # Which X-Plane it is.
+
+    def _identify(self, time: float | None, now: float) -> None:
+        """See by the running time whether it is the X-Plane of before, and what that means."""
+        if time is None:
+            return
+        identified, self._identified = self._identified, True
+        if self._reports.is_same_run(time, now):
+            if not identified:
+                self._taken.restore()
+            if self._release_owed:
+                self.release(now)
+            return
+        if identified:
+            # It was restarted so fast that no silence was noticed.
+            self._outbox.drop_commands('X-Plane was restarted')
+            self._reports.clear()
+            self._taken.hold()
+            self._feeds.resume(now, anew=True)
+        self._taken.drop()
+        self._release_owed = False
+
+    def _find_version(self, now: float) -> float | None:
+        """Ask for the version until it is known; return when to ask again."""
+        if self._finder is None:
+            return None
+        version = self._finder.found(now)
+        if version is not None:
+            self._outbox.drop(VERSION_CHANNEL)
+            self._outbox.push(VERSION_CHANNEL, [*self._finder.cancel(), None])
+            self._finder = None
+            self._learn_version(version, now)
+            return None
+        self._outbox.push(VERSION_CHANNEL, self._finder.due(now))
+        return self._finder.deadline
+
+    def _learn_version(self, version: int | None, now: float) -> None:
+        if version is None or self._fixed_version is not None or version == self.version:
+            return
+        if self.version is not None:
+            # What was taken before a silence was taken from another X-Plane.
+            self._taken.drop()
+            self._outbox.drop_commands('X-Plane is of another version now')
+            self._feeds.end()
+        self.version = version
+        self._expired.append(VersionFound(version))
+        if self._active and self.peer is not None:
+            self._begin(version, now)
+
+    def _begin(self, version: int, now: float) -> None:
+        assert self.peer is not None
+        self._commander.begin(version)
+        self._feeds.begin(version, self.peer[0], now)
+        if not self.uses_datarefs:
+            # Rows are listened for before any is selected.
+            self._heard_at = now + LISTENING
+
+    # Whether it is there.
+
+    @property
+    def _silent(self) -> bool:
+        return self.peer_state in (PeerState.LOADING, PeerState.AWAY)
 
     def _need_datarefs(self, what: str) -> None:
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
@@ -396,57 +432,40 @@ class XplaneUdpSession:
                 f'{what}: X-Plane {self.version} knows only rows of data; datarefs, commands and '
                 f'placing by UDP are there since X-Plane {FIRST_WITH_DATAREFS}')
 
-    def _find_version(self, now: float) -> float:
-        """Ask for the version until it is known; return when to ask again."""
-        self._outbox.push(VERSION_CHANNEL, self._finder.due(now))
-        self._conclude(now)
-        return self._finder.deadline
+    def _need_peer(self, what: str) -> None:
+        """Raise PeerAbsentError with the reason if X-Plane is not there to take a command."""
+        reason = self._absence()
+        if reason:
+            raise PeerAbsentError(f'{what}: {reason}')
 
-    def _conclude(self, now: float) -> None:
-        version = self._finder.found(now)
-        if version is not None and self.version is None:
-            self._learn_version(version, now)
-
-    def _learn_version(self, version: int, now: float) -> None:
-        if self._fixed_version is not None or version == self.version:
-            return
-        if self.version is not None:
-            self._feeds.end()
-        elif self.peer is not None:
-            self._outbox.drop(VERSION_CHANNEL)
-            self._outbox.push(VERSION_CHANNEL, [*self._finder.cancel(), None])
-        self.version = version
-        self._expired.append(VersionFound(version))
-        if self._active and self.peer is not None:
-            self._begin(now)
-
-    def _begin(self, now: float) -> None:
-        assert self.version is not None and self.peer is not None
-        self._outbox.controls_wait = self.version < FIRST_WITH_DATAREFS
-        self._feeds.begin(self.version, self.peer[0], now)
-
-    # How the peer seems.
-
-    @property
-    def _silent(self) -> bool:
-        return self.peer_state in (PeerState.LOADING, PeerState.AWAY)
-
-    @property
-    def _patience(self) -> float:
-        return max(_SILENCE, _SILENT_PERIODS / self._rate) if self.uses_datarefs else _SILENCE
+    def _absence(self) -> str:
+        if not self._active:
+            return 'not sent, the node is not active'
+        if self.peer is None or self._next_peer is not None:
+            return 'no X-Plane was discovered yet'
+        address = f'{self.peer[0]}:{self.peer[1]}'
+        if self.peer_state is PeerState.AWAY:
+            return f'nothing answers at {address}'
+        if self.peer_state is PeerState.LOADING:
+            return f'X-Plane at {address} is loading, or its data output is not set'
+        if self.version is None:
+            return (f'the version of X-Plane at {address} is not known yet; give the parameter '
+                    'version if it does not find out')
+        if self.peer_state is not PeerState.ANSWERING:
+            return f'waiting for the first answer of X-Plane at {address}'
+        return ''
 
     def _watch_peer(self, now: float) -> float | None:
         """Notice silence, and ask the silent peer a small thing; return when to look again."""
-        heard_beacon = (
-            self._beacon_at is not None and now - self._beacon_at < BEACON_TIMEOUT)
-        quiet = PeerState.LOADING if heard_beacon else PeerState.AWAY
+        quiet = PeerState.LOADING if self._discovery.is_heard(now) else PeerState.AWAY
         if not self._silent:
-            at = self._heard_at + self._patience
+            patience = _SILENCE
+            if self.uses_datarefs:
+                patience = max(patience, _SILENT_PERIODS / self._rate)
+            at = self._heard_at + patience
             if now < at:
                 return at
-            self._become(quiet)
-            self._feeds.forget()
-            self._expired += self._reads.abandon(quiet.value)
+            self._fall_silent(quiet)
             self._probe_at = now
         self._become(quiet)
         if now >= self._probe_at:
@@ -454,14 +473,30 @@ class XplaneUdpSession:
             self._feeds.probe()
         return self._probe_at
 
+    def _fall_silent(self, quiet: PeerState) -> None:
+        answered = self.peer_state is PeerState.ANSWERING
+        self._become(quiet)
+        reason = self._absence()
+        self._outbox.drop_commands(reason)
+        self._expired += self._reads.abandon(reason)
+        self._feeds.forget()
+        self._reports.clear()
+        self._taken.hold()
+        if not answered:
+            # Nobody was there to take anything from.
+            self._taken.drop()
+
     def _wake_up(self, now: float) -> None:
         """Start anew at the first datagram after silence."""
         if self.peer_state is PeerState.ANSWERING:
             return
         if self._silent:
             self._feeds.resume(now)
-            if 'joystick' in self._taken.what:
-                self._urgent.append((_COMMAND_CHANNEL, wire.encode(JOYSTICK_OVERRIDE)))
+            self._identified = False
+            if not self._reports.knows_run:
+                self._taken.drop()
+            if self.version is not None and self._fixed_version is None:
+                self._finder = VersionFinder(now, _CHECKING)
         self._become(PeerState.ANSWERING)
 
     def _become(self, state: PeerState) -> None:
@@ -469,17 +504,42 @@ class XplaneUdpSession:
             self.peer_state = state
             self._expired.append(PeerChanged(state))
 
+    def _leave(self, reason: str, now: float) -> None:
+        """End all that goes on with the peer, and give back what was taken from it."""
+        if self._silent:
+            # It may be the same run, which reads this when it goes on.
+            self._taken.restore()
+        self._taken.drop()
+        self._release_owed = False
+        self._outbox.drop_commands(reason)
+        self._commander.release(now)
+        self._feeds.end()
+        if self._finder is not None:
+            self._outbox.drop(VERSION_CHANNEL)
+            self._outbox.push(VERSION_CHANNEL, [*self._finder.cancel(), None])
+            self._finder = None
+        self._reports.clear()
+        self._reports.forget_run()
+        self._identified = True
+        self._expired += [*self._reads.abandon(reason), *self._outbox.ended()]
+
     def _move(self, peer: Address, now: float) -> None:
         """Talk to another address from now on, on new sockets."""
-        if self.peer is not None:
-            self.release(now)
-            self._feeds.end()
-            self._urgent += self._outbox.take_all()
-            for channel in (TELEMETRY_CHANNEL, DATA_CHANNEL, _COMMAND_CHANNEL, VERSION_CHANNEL):
-                self._urgent.append((channel, None))
-            self._expired += self._reads.abandon('X-Plane has another address now')
+        if self.peer is None or not self._active:
+            self._arrive(peer, now)
+            return
+        self._leave('X-Plane has another address now', now)
+        self.flush(now)
+        self._commander.urgent += [(channel, None) for channel in (
+            TELEMETRY_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL, VERSION_CHANNEL)]
+        self._next_peer = peer
+
+    def _arrive(self, peer: Address, now: float) -> None:
         self.peer = peer
+        self._next_peer = None
         if self._active:
+            if self._fixed_version is None:
+                self.version = None
             self.start(now)
 
 

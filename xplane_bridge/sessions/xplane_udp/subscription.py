@@ -12,107 +12,129 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Datarefs that X-Plane sends by itself (RREF), asked for until they come."""
+"""Datarefs that X-Plane sends by itself (RREF): each is a lease, asked for while it is missed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
+from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.xplane_udp.events import Statistics
 
-# An unknown path is met with silence, as is a request that was lost: so all that does not come
-# is asked for again, this often, before it counts as unknown.
-_ROUNDS = 3
+# Seconds, and periods of a slow rate, without a value that make it missed.
+_PATIENCE = 1.0
+_PERIODS = 2.5
+
+# The same for a frame: it is not held up any longer by a value that has stopped coming.
+_FRAME_PATIENCE = 0.25
+
+# An unknown path is met with silence, as is a request that was lost: both are asked for again at
+# this pause at the latest, as a plugin's dataref may appear at any time.
+_LONGEST_PAUSE = 10.0
 
 
 class Subscription:
     """
-    A list of datarefs at one frequency (Hz), numbered from ``first_index`` on.
+    Datarefs at one frequency (Hz), numbered from ``first_index`` on.
 
-    ``receive`` collects the values of one frame: X-Plane puts up to 183 into a datagram and never
-    one twice, so a number that comes again begins the next frame.
+    ``pacing`` is how far apart requests leave. ``receive`` collects the values of one frame:
+    X-Plane puts up to 183 into a datagram and never one twice, so a number that comes again begins
+    the next frame. A frame is complete with all values; once there was time to ask for all, with
+    those that still come.
     """
 
     def __init__(
-        self, names: Sequence[str], frequency: int, first_index: int, patience: float = 1.0
+        self, names: Sequence[str], frequency: int, first_index: int, pacing: float,
+        statistics: Statistics,
     ) -> None:
         self.names = tuple(names)
         self.frequency = frequency
         self.indices = range(first_index, first_index + len(self.names))
-        self.patience = patience
         # Raises ValueError for a name that cannot be sent.
-        self._requests = {
-            index: RrefRequest(frequency, index, name)
-            for index, name in zip(self.indices, self.names, strict=True)}
+        self._requests = self._make_requests()
         for request in self._requests.values():
             encode(request)
-        self.seen: set[int] = set()
+        self._all = frozenset(self.indices)
+        self._asking_takes = len(self.names) * pacing
+        first = _PATIENCE + self._asking_takes
+        self._leases: Leases[int] = Leases(
+            max(_PATIENCE, _PERIODS / frequency) + self._asking_takes,
+            first=first, longest=max(first, _LONGEST_PAUSE))
         self.datagrams = 0
+        self._statistics = statistics
+        self._asked: set[int] = set()
         self._group: dict[int, float] = {}
-        self._latest: dict[int, float] = {}
-        self._rounds = 0
-        self._changed = False
-        self._ask_at: float | None = None
+        self._settled_at = 0.0
+        self._listening = False
+        self._asks_all = False
 
     @property
     def deadline(self) -> float | None:
         """Return when due() has to be called, None when there is nothing to ask."""
-        return self._ask_at
+        if not self._listening:
+            return None
+        return 0.0 if self._asks_all else self._leases.deadline
 
     @property
-    def settled(self) -> bool:
-        """Tell whether all have come that will."""
-        return len(self.seen) == len(self.names) or (
-            self._ask_at is None and self._rounds >= _ROUNDS)
+    def frame_patience(self) -> float:
+        """Return how long a frame waits for what may have stopped coming."""
+        return max(_FRAME_PATIENCE, _PERIODS / self.frequency)
 
-    def ask(self, at: float) -> None:
-        """Ask for all that has not come, from time ``at`` on."""
-        self._ask_at = at
-        self._rounds = 0
+    def begin(self, at: float) -> None:
+        """Ask for all that has not come by time ``at``."""
+        self._listening = True
+        self._asked.clear()
+        self._leases.want(self.indices, at)
+        self._leases.renew(at)
+        self._settled_at = at + self._asking_takes + _PATIENCE
 
-    def forget(self) -> None:
-        """Take X-Plane as restarted: nothing has come, and nothing is asked for."""
-        self.seen.clear()
+    def end(self) -> None:
+        """Ask for nothing, as X-Plane is silent; what has come counts no longer."""
+        self._listening = False
+        self._asks_all = False
         self._group = {}
         self.datagrams = 0
-        self._rounds = 0
-        self._ask_at = None
 
-    def change_frequency(self, frequency: int, now: float) -> None:
-        """Ask for everything anew at another frequency."""
+    def settled(self, now: float) -> bool:
+        """Tell whether all have come, or had their time to."""
+        return now >= self._settled_at or all(map(self._leases.has_come, self.indices))
+
+    def retune(self, frequency: int) -> None:
+        """Ask for everything once more, at this frequency; what comes meanwhile still counts."""
         self.frequency = frequency
-        self._requests = {
-            index: RrefRequest(frequency, index, request.dataref)
-            for index, request in self._requests.items()}
-        self.forget()
-        self.ask(now)
-        self._changed = True
+        self._requests = self._make_requests()
+        self._asks_all = True
 
     def first(self) -> bytes:
         """Return the request for the first dataref alone: what a silent peer is asked."""
         return encode(self._requests[self.indices[0]])
 
-    def due(self, now: float, pacing: float) -> list[bytes]:
-        """Return the requests to send now, which will leave ``pacing`` seconds apart."""
-        if self._ask_at is None or now < self._ask_at:
+    def due(self, now: float) -> list[bytes]:
+        """Return the requests to send now."""
+        if not self._listening:
             return []
-        # What still comes at an old frequency is no answer to the new requests.
-        missing = [
-            index for index in self.indices if self._changed or index not in self.seen]
-        self._changed = False
-        if not missing or self._rounds >= _ROUNDS:
-            self._ask_at = None
-            return []
-        self._rounds += 1
-        self._ask_at = now + len(missing) * pacing + self.patience
-        return [encode(self._requests[index]) for index in missing]
+        due = self._leases.due(now)
+        if self._asks_all:
+            self._asks_all = False
+            return [encode(request) for request in self._requests.values()]
+        self._statistics.asked_again += len(self._asked.intersection(due))
+        self._asked.update(due)
+        return [encode(self._requests[index]) for index in due]
 
     def cancel(self) -> list[bytes]:
         """Return the requests that end it."""
         return [encode(RrefRequest(0, index, request.dataref))
                 for index, request in self._requests.items()]
 
-    def receive(self, reply: RrefReply) -> bool:
+    def missing(self, now: float) -> dict[str, float]:
+        """Return the names of those that do not come, with since when."""
+        if not self._listening:
+            return {}
+        return {self._requests[index].dataref: since
+                for index, since in self._leases.missing(now).items()}
+
+    def receive(self, reply: RrefReply, now: float) -> bool:
         """Take one datagram; tell whether all values of one frame are here now."""
         group = self._group
         before = len(group)
@@ -121,10 +143,15 @@ class Subscription:
             group = self._group = dict(reply.values)
             self.datagrams = 0
         self.datagrams += 1
-        if not self.settled:
-            self.seen.update(index for index in group if index in self._requests)
-            self._latest.update(reply.values)
-        return self.settled and group.keys() >= self.seen
+        self._leases.heard([index for index, _ in reply.values], now)
+        if group.keys() >= self._all:
+            return True
+        if now < self._settled_at or self._all.isdisjoint(group):
+            return False
+        patience = self.frame_patience
+        return not any(
+            self._leases.has_come_since(index, now - patience)
+            for index in self._all - group.keys())
 
     def take(self) -> tuple[float | None, ...]:
         """Return the values in the order of the names, and begin the next frame."""
@@ -133,6 +160,6 @@ class Subscription:
         self.datagrams = 0
         return values
 
-    def latest(self) -> tuple[float | None, ...]:
-        """Return the values that came first, of whatever frame, in the order of the names."""
-        return tuple(map(self._latest.get, self.indices))
+    def _make_requests(self) -> dict[int, RrefRequest]:
+        return {index: RrefRequest(self.frequency, index, name)
+                for index, name in zip(self.indices, self.names, strict=True)}

@@ -17,15 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import math
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, VERSIONS
+from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, TIME
 
 VERSION_CHANNEL = 'version'
 
-# xplane_internal_version exists in 11 and 12 only (dataref notes, 5.21); the other in all. So an
-# answer to the second alone is X-Plane 10.
-_DATAREFS = ('sim/version/xplane_internal_version', 'sim/time/total_running_time_sec')
+# The first exists in 11 and 12 only (docs/wire/xplane_datarefs.md, row 5.21), the other in all: so
+# an answer to the second alone is X-Plane 10.
+_DATAREFS = (INTERNAL_VERSION, TIME)
 _FIRST_INDEX = 900
 _RATE = 2
 _PERIOD = 1.0
@@ -35,19 +35,27 @@ _ROWS_PATIENCE = 3.0
 _SAME_FRAME_SINCE = 8
 
 _FIRST_WITH_DATAREFS = 10
+_NUMBERS = range(100_000, 1_000_000)
 
 
-def version_of(number: float) -> int:
+def version_of(number: float | None) -> int | None:
     """Return the version, 10 to 12, of a number like 115501; later ones count as the last."""
-    return min(max(int(number) // 10_000, _FIRST_WITH_DATAREFS), VERSIONS[-1])
+    if number is None or not _NUMBERS.start <= number < _NUMBERS.stop:
+        return None
+    return min(int(number) // 10_000, VERSIONS[-1])
 
 
 class VersionFinder:
-    """What is known so far of the version of one X-Plane; begins at ``now``."""
+    """
+    What is known so far of the version of one X-Plane; begins at ``now``.
 
-    def __init__(self, now: float) -> None:
+    ``patience`` is how long the dataref that only 11 and 12 have may stay away after another came.
+    """
+
+    def __init__(self, now: float, patience: float = _PATIENCE) -> None:
+        self._patience = patience
         self._started_at = self._ask_at = now
-        self._number: float | None = None
+        self._version: int | None = None
         self._answered_at: float | None = None
         self._framing: int | None = None
 
@@ -67,14 +75,16 @@ class VersionFinder:
         """Return when due() or found() may have something new."""
         if self._answered_at is None:
             return self._ask_at
-        return min(self._ask_at, self._answered_at + _PATIENCE)
+        return min(self._ask_at, self._answered_at + self._patience)
 
     def hear_values(self, values: Mapping[int, float], now: float) -> None:
         """Take values that came on VERSION_CHANNEL."""
-        number = values.get(_FIRST_INDEX)
-        if number is not None and math.isfinite(number):
-            self._number = number
-        elif self._answered_at is None:
+        self._version = version_of(values.get(_FIRST_INDEX)) or self._version
+        self.hear_reply(now)
+
+    def hear_reply(self, now: float) -> None:
+        """Note that a dataref or the pose came: it is 10 or later."""
+        if self._answered_at is None:
             self._answered_at = now
 
     def hear_rows(self, framing: int) -> None:
@@ -83,12 +93,12 @@ class VersionFinder:
 
     def found(self, now: float) -> int | None:
         """Return the version, None as long as it is not known."""
-        if self._number is not None:
-            return version_of(self._number)
+        if self._version is not None:
+            return self._version
         if self._framing is not None and self._framing < _SAME_FRAME_SINCE:
             return self._framing
         if self._answered_at is not None:
-            return _FIRST_WITH_DATAREFS if now - self._answered_at >= _PATIENCE else None
+            return _FIRST_WITH_DATAREFS if now - self._answered_at >= self._patience else None
         if self._framing is not None and now - self._started_at >= _ROWS_PATIENCE:
             return _FIRST_WITH_DATAREFS - 1
         return None

@@ -1,0 +1,231 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands to X-Plane, what they take from its user, and how that is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from xplane_bridge.protocols import xplane_udp as wire
+from xplane_bridge.protocols.xplane_udp import Data, Dref, Layout, Vehx
+from xplane_bridge.sessions.base import Entry
+from xplane_bridge.sessions.xplane_udp.commands import (
+    check_values,
+    control_datarefs,
+    control_rows,
+    FIRST_WITH_DATAREFS,
+    pause,
+    RowKind,
+    STICKS,
+    trim_rows,
+    TRIMS,
+)
+from xplane_bridge.sessions.xplane_udp.outbox import Command, Outbox, Outgoing
+from xplane_bridge.sessions.xplane_udp.reports import OVERRIDE, PAUSED, planepath, Reports
+from xplane_bridge.sessions.xplane_udp.taken import OWN, Taken
+
+COMMAND_CHANNEL = 'command'
+DATA_CHANNEL = 'data'
+
+# How often the override is set again where X-Plane does not report it.
+_OVERRIDE_PERIOD = 1.0
+
+# X-Plane since 10 reads all that waits in each frame: so many datagrams leave together.
+_BURST = 32
+
+_ON_FLIGHT_MODEL = 'flight model'
+
+
+class Commander:
+    """
+    Commands to one X-Plane of a known version.
+
+    ``layout`` returns how rows of ours look in a version. What is to leave without its turn,
+    overrides and what is given back, is in ``urgent``.
+    """
+
+    def __init__(
+        self, outbox: Outbox, reports: Reports, taken: Taken, row_kind: RowKind,
+        override_joystick: bool, layout: Callable[[int], Layout],
+    ) -> None:
+        self.urgent: list[Outgoing] = []
+        self.version: int | None = None
+        self._outbox = outbox
+        self._reports = reports
+        self._taken = taken
+        self._row_kind: RowKind = row_kind
+        self._override_joystick = override_joystick
+        self._layout = layout
+        self._override_at = float('-inf')
+        outbox.make_controls = self._make_controls
+
+    def begin(self, version: int) -> None:
+        """Command an X-Plane of this version from now on."""
+        self.version = version
+        self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
+
+    def send(
+        self, messages: Sequence[wire.Message], now: float, what: str, awaited: bool
+    ) -> int:
+        """Let messages leave, all or none; return the ticket of the last."""
+        assert self.version is not None
+        commands = [self._command(messages[start:start + _BURST])
+                    for start in range(0, len(messages), _BURST)]
+        if len(self._outbox.commands) + len(commands) > self._outbox.commands.limit:
+            raise ValueError(
+                f'{what}: {len(self._outbox.commands)} commands are waiting already, which leave '
+                f'{self._outbox.pacing:g} s apart; send less often')
+        ticket = 0
+        for place, command in enumerate(commands, 1):
+            ticket = self._outbox.commands.put(
+                command, what, now, awaited=awaited and place == len(commands))
+        return ticket
+
+    def pause(self, on: bool, now: float, awaited: bool) -> int:
+        """Pause X-Plane, or let it go on."""
+        assert self.version is not None
+        data = wire.encode(pause(on), self.version)
+        return self._outbox.commands.put(
+            Command(COMMAND_CHANNEL, (data,), partial(self._paused, on)), 'pause', now,
+            awaited=awaited)
+
+    def set_controls(self, controls: Mapping[str, float], now: float) -> bool:
+        """Let controls leave, the newest of each; tell whether some waited already."""
+        assert self.version is not None
+        check_values(controls)
+        if self.version < FIRST_WITH_DATAREFS:
+            # Raises ValueError for what this version has no row for.
+            control_rows(self.version, controls, self._row_kind, self._layout(self.version))
+        return self._outbox.set_controls(controls, now)
+
+    def compare(self, now: float) -> None:
+        """Forget what X-Plane reports to have been taken back by somebody else."""
+        for name, value in (('pause', PAUSED), ('joystick', OVERRIDE),
+                            (_ON_FLIGHT_MODEL, planepath(OWN))):
+            if name in self._taken and self._reports.get(value, now) == 0.0:
+                self._taken.forget(name)
+
+    def release(self, now: float) -> None:
+        """Give back what commands have taken; controls that wait could take it again."""
+        self._outbox.drop_controls()
+        entries = self._taken.give_back()
+        if self.version is None or not entries:
+            return
+        if self.version < FIRST_WITH_DATAREFS:
+            self._release_rows(self.version, entries, now)
+            return
+        axes = [STICKS[entry.value] for entry in entries if entry.value in STICKS]
+        # Centred first, so that nothing stays deflected (docs/wire/xplane_datarefs.md, row 4.4).
+        messages: list[wire.Message] = [Dref(0.0, name) for name in axes]
+        written = []
+        for entry in entries:
+            if entry.value == 'joystick':
+                messages.append(Dref(0.0, OVERRIDE))
+                written.append(OVERRIDE)
+            elif entry.value == _ON_FLIGHT_MODEL:
+                messages.append(Dref(0.0, planepath(entry.vehicle)))
+                written.append(planepath(entry.vehicle))
+            elif entry.value == 'pause':
+                messages.append(pause(False))
+                written.append(PAUSED)
+        self._reports.written(written, now)
+        self.urgent += [
+            (COMMAND_CHANNEL, wire.encode(message, self.version)) for message in messages]
+
+    # Inside
+
+    def _command(self, messages: Sequence[wire.Message]) -> Command:
+        """Return messages as one command; ValueError if one cannot be sent."""
+        assert self.version is not None
+        first = messages[0]
+        if isinstance(first, Data):
+            layout = self._layout(self.version)
+            return Command(DATA_CHANNEL, tuple(
+                wire.encode(Data(message.segments, layout), self.version)
+                for message in messages if isinstance(message, Data)))
+        datagrams = tuple(wire.encode(message, self.version) for message in messages)
+        if isinstance(first, Vehx):
+            return Command(COMMAND_CHANNEL, datagrams, partial(self._stopped, first.p))
+        return Command(COMMAND_CHANNEL, datagrams)
+
+    def _make_controls(self, controls: Mapping[str, float], now: float) -> list[Outgoing]:
+        """Return the datagrams of controls, and note what they take."""
+        version = self.version
+        assert version is not None
+        axes = [name for name in STICKS if name in controls]
+        if version < FIRST_WITH_DATAREFS:
+            self._take_rows(axes, now)
+            rows = control_rows(version, controls, self._row_kind, self._layout(version))
+            return [(DATA_CHANNEL, wire.encode(rows, version))]
+        for name in axes:
+            self._taken.take(name)
+        messages = control_datarefs(controls)
+        if axes and self._override_joystick and self._must_override(now):
+            messages.insert(0, Dref(1.0, OVERRIDE))
+        return [(COMMAND_CHANNEL, wire.encode(message, version)) for message in messages]
+
+    def _must_override(self, now: float) -> bool:
+        """Tell whether the override is to be set: it is not, or nothing says that it is."""
+        reported = self._reports.get(OVERRIDE, now)
+        if reported:
+            return False
+        if (reported is None and 'joystick' in self._taken
+                and now - self._override_at < _OVERRIDE_PERIOD):
+            return False
+        self._override_at = now
+        self._taken.take('joystick', reported)
+        self._reports.written((OVERRIDE,), now)
+        return True
+
+    def _take_rows(self, axes: Sequence[str], now: float) -> None:
+        if self._row_kind == 'joystick':
+            for name in axes:
+                self._taken.take(name)
+            return
+        trims = [f'{name}_trim' for name in axes]
+        for name in trims:
+            self._taken.take(name, self._reports.get(name, now))
+        self._reports.written(trims, now)
+
+    def _release_rows(self, version: int, entries: Sequence[Entry[float]], now: float) -> None:
+        """Centre the axes of the joystick that were moved, and restore such trims."""
+        layout = self._layout(version)
+        sticks = dict.fromkeys(
+            (entry.value for entry in entries if entry.value in STICKS), 0.0)
+        trims = {entry.value: entry.before for entry in entries
+                 if entry.value in TRIMS and entry.before is not None}
+        if sticks:
+            rows = control_rows(version, sticks, 'joystick', layout)
+            self.urgent.append((DATA_CHANNEL, wire.encode(rows, version)))
+        if trims:
+            rows = trim_rows(version, trims, layout)
+            self.urgent.append((DATA_CHANNEL, wire.encode(rows, version)))
+        self._reports.written(trims, now)
+
+    def _paused(self, on: bool, now: float) -> None:
+        before = self._reports.get(PAUSED, now)
+        self._reports.written((PAUSED,), now)
+        if not on:
+            self._taken.forget('pause')
+        elif not before:
+            self._taken.take('pause', before)
+
+    def _stopped(self, aircraft: int, now: float) -> None:
+        name = planepath(aircraft)
+        before = self._reports.get(name, now)
+        self._reports.written((name,), now)
+        if not before:
+            self._taken.take(_ON_FLIGHT_MODEL, before, aircraft)

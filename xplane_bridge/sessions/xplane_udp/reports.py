@@ -1,0 +1,102 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What X-Plane says of itself: which run it is, its pause, its overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+TIME = 'sim/time/total_running_time_sec'
+PAUSED = 'sim/time/paused'
+OVERRIDE = 'sim/operation/override/override_joystick'
+INTERNAL_VERSION = 'sim/version/xplane_internal_version'
+
+# Reports older than this tell nothing about now.
+_FRESH = 3.0
+
+# After a write of ours: its way there, a frame, and the way back of the next report.
+_SETTLING = 0.5
+
+# The running time is a float32, and steps back by no more than its resolution. One that was
+# frozen reports again within so many seconds of its own.
+_TOLERANCE = 0.1
+_FIRST_REPORT = 0.5
+
+
+def planepath(aircraft: int) -> str:
+    """Return the dataref that stops the flight model of an aircraft (0 to 19)."""
+    return f'sim/operation/override/override_planepath[{aircraft}]'
+
+
+REPORTED = (TIME, PAUSED, OVERRIDE, planepath(0), INTERNAL_VERSION)
+"""What X-Plane 10 and later is asked to report."""
+
+
+class Reports:
+    """
+    The newest report of each value, as long as it can be believed.
+
+    A value that we have just written is not, until X-Plane had the time to read that.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[float, float]] = {}
+        self._settled_at: dict[str, float] = {}
+        self._time: float | None = None
+        self._time_at = 0.0
+
+    def hear(self, values: Mapping[str, float | None], now: float) -> None:
+        """Take reports, by name; None is none."""
+        for name, value in values.items():
+            if value is not None and now >= self._settled_at.get(name, now):
+                self._values[name] = value, now
+
+    def get(self, name: str, now: float) -> float | None:
+        """Return what was reported last, None if that cannot be believed."""
+        value, at = self._values.get(name, (None, now))
+        return value if now - at < _FRESH else None
+
+    def written(self, names: Iterable[str], now: float) -> None:
+        """Note that we have just written these."""
+        for name in names:
+            self._values.pop(name, None)
+            self._settled_at[name] = now + _SETTLING
+
+    def clear(self) -> None:
+        """Forget all reports, but not which run of X-Plane it was."""
+        self._values.clear()
+        self._settled_at.clear()
+
+    @property
+    def knows_run(self) -> bool:
+        """Tell whether one run can be told from the next: the rows of 7 have no time."""
+        return self._time is not None
+
+    def is_same_run(self, time: float, now: float) -> bool:
+        """
+        Tell by the running time whether it is the X-Plane of before.
+
+        It never goes back. One that was frozen goes on where it was; one that was only not heard
+        has gone on for as long; one that was started since has not run for longer than that.
+        """
+        before, silence = self._time, now - self._time_at
+        self._time, self._time_at = time, now
+        if before is None:
+            return True
+        return time >= before - _TOLERANCE and not before + _FIRST_REPORT < time <= silence
+
+    def forget_run(self) -> None:
+        """Forget which run of X-Plane it was."""
+        self._time = None

@@ -1,0 +1,103 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What was taken from the user of X-Plane, to be given back to the same run of X-Plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xplane_bridge.sessions.base import Entry, Ledger
+
+OWN = 0
+"""The user's aircraft: X-Plane's own UDP commands no other."""
+
+_ROW = 'row '
+
+
+class Taken:
+    """
+    The ledger of one conversation, by value: 'elevator', 'joystick', 'pause', 'row 17' ...
+
+    After a silence X-Plane may be another run, which has nothing of it: then what was taken before
+    is on hold, until it is known.
+    """
+
+    def __init__(self) -> None:
+        self._ledger: Ledger[float] = Ledger()
+        self._held: list[Entry[float]] = []
+
+    def __contains__(self, value: str) -> bool:
+        return (OWN, value) in self._ledger
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return what commands have taken."""
+        return frozenset(name for name in self._ledger.names if not name.startswith(_ROW))
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Return the rows that we have selected."""
+        return tuple(sorted(
+            int(name.removeprefix(_ROW)) for name in self._ledger.names
+            if name.startswith(_ROW)))
+
+    def take(self, value: str, before: float | None = None, aircraft: int = OWN) -> None:
+        """Note that this was taken, and what it was before."""
+        self._ledger.take(aircraft, value, before)
+
+    def take_row(self, row: int) -> None:
+        """Note that we have selected a row."""
+        self.take(f'{_ROW}{row}')
+
+    def forget(self, value: str) -> None:
+        """Forget one thing: somebody else has it now, or it was given back."""
+        self._ledger.forget(OWN, value)
+
+    def give_back(self) -> list[Entry[float]]:
+        """Return what commands have taken, and forget it."""
+        entries = [
+            entry for entry in self._ledger.entries() if not entry.value.startswith(_ROW)]
+        for entry in entries:
+            self._ledger.forget(entry.vehicle, entry.value)
+        return entries
+
+    def give_back_rows(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """Return those of the rows that we have selected, and forget them."""
+        ours = tuple(sorted(set(rows).intersection(self.rows)))
+        for row in ours:
+            self.forget(f'{_ROW}{row}')
+        return ours
+
+    # Is it still the same X-Plane?
+
+    @property
+    def on_hold(self) -> bool:
+        """Tell whether something waits for that."""
+        return bool(self._held)
+
+    def hold(self) -> None:
+        """Keep apart what was taken from an X-Plane that fell silent, until it is known again."""
+        self._held += self._ledger.give_back()
+
+    def restore(self) -> None:
+        """Take what was on hold as still taken: it is the same run of X-Plane."""
+        later = self._ledger.give_back()
+        for entry in (*self._held, *later):
+            self._ledger.take(entry.vehicle, entry.value, entry.before)
+        self._held = []
+
+    def drop(self) -> None:
+        """Forget what was on hold: another run of X-Plane knows nothing of it."""
+        self._held = []
