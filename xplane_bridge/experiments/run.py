@@ -62,8 +62,10 @@ _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
 _SURFACES = ('elevator', 'aileron', 'rudder')
 _IN_LOCKSTEP = (*_SURFACES, 'throttle')
-# A world in lockstep that has not gone on for so long has lost its command.
+# A world in lockstep that has not gone on for so long, and has said so as often, has lost its
+# command. Time alone does not tell: on a busy machine the command may still be under way.
 _REPEAT_AFTER = 1.0
+_REPEATED = 20
 # A new heading target is sent when it differs by more.
 _HEADING_STEP = 0.25 * DEGREE
 
@@ -275,14 +277,16 @@ class Run:
             return stamps['imu/data'] > done and (
                 stamps.get('controls', -math.inf) >= stamps['imu/data'])
 
-        waited = 0.0
+        waited, heard = 0.0, monitor.counts['imu/data']
         while not monitor.wait_for(autopilot if self._engaged else vehicle, _REPEAT_AFTER):
             waited += _REPEAT_AFTER
             if waited >= _LONGEST_SILENCE or self._processes.failed():
                 raise ExperimentFailure(f'lockstep has stalled; {self._why()}')
             # A second command for one state would be taken as one for the next.
-            if command is not None and stamps['imu/data'] <= done:
+            repeated = monitor.counts['imu/data'] - heard
+            if command is not None and stamps['imu/data'] <= done and repeated > _REPEATED:
                 self._controls.publish(command)
+                heard = monitor.counts['imu/data']
         with monitor.arrived:
             if self._engaged:
                 command = self._commands.popleft()

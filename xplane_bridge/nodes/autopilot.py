@@ -40,8 +40,11 @@ from xplane_bridge.nodes.vehicle import CONTROLS_MASK, fill_controls, LATCHED
 _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
 # Updates that may be incomplete at a time: messages of several topics overtake each other.
 _INCOMPLETE = 8
-# A simulator in lockstep that still says the same after this long has lost the command.
+# A simulator in lockstep that still says the same after this long, and has said it so often since,
+# has lost the command. Time alone does not tell: on a busy machine the command may be under way,
+# and a second one for the same state would count for the next. More than waits in any queue here.
 _REPEAT_AFTER = 1.0
+_REPEATED = 20
 
 _TARGET_MASK = Mask(AutopilotTarget)
 # What can be meant: an airspeed of 0 is none, and a heading beyond two turns is in degrees.
@@ -114,6 +117,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._updates = 0
         self._incomplete: dict[int, dict[str, Any]] = {}
         self._commanded_at = 0.0
+        self._repeated = 0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._target_publisher = self.make_publisher(
@@ -167,7 +171,9 @@ class AutopilotNode(BridgeNode[Any]):
             at: others for at, others in self._incomplete.items() if at > stamp}
         if self._engaged and self._last is not None and stamp == self._last[1]:
             # The simulator has not gone on yet. A command for its next state would be wrong.
-            if time.monotonic() - self._commanded_at > _REPEAT_AFTER:
+            self._repeated += 1
+            if self._repeated > _REPEATED and (
+                    time.monotonic() - self._commanded_at > _REPEAT_AFTER):
                 self._publish_command()
             return
         for name in _UPDATE:
@@ -208,6 +214,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     def _publish_command(self) -> None:
         self._commanded_at = time.monotonic()
+        self._repeated = 0
         self._command_publisher.publish(self._command)
 
     def _measure(self, message: Imu) -> Measurement | None:
