@@ -14,6 +14,8 @@
 
 """What a session holds about its peer: lifetimes, leases, the ledger."""
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
@@ -116,6 +118,21 @@ def test_unknown_is_a_verdict_that_is_looked_at_again():
     leases.unknown('a', 0.1)
     assert leases.due(8.0) == []
     assert leases.due(8.1) == ['a']
+
+
+def test_a_value_of_endless_patience_stays_fresh_once_it_has_come_until_it_is_renewed():
+    leases = Leases(1.0, first=1.0, longest=4.0)
+    leases.want(['name', 'speed'], 0.0, {'name': math.inf})
+    assert leases.due(0.0) == ['name', 'speed']
+    assert leases.due(1.0) == ['name', 'speed']
+    leases.heard(['name', 'speed'], 1.5)
+    for now in (2.0, 2.5, 3.5, 5.5):
+        assert 'name' not in leases.due(now)
+    assert leases.is_fresh('name', 1000.0) and not leases.is_fresh('speed', 1000.0)
+    assert list(leases.missing(1000.0)) == ['speed']
+    leases.renew(1000.0, ['name'])
+    assert 'name' in leases.due(1000.0)
+    assert 'name' in leases.missing(1001.0)
 
 
 def test_missing_is_named_only_after_the_patience():

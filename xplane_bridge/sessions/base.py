@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+import math
 from typing import Generic, TypeVar
 
 DEFAULT_LIFETIME = 0.5
@@ -256,7 +257,8 @@ class Leases(Generic[_Key]):
         """
         Want exactly these from now on: new ones are due at once, others keep their state.
 
-        ``patience`` is that of those that come at a pace of their own.
+        ``patience`` is that of those that come at a pace of their own; with math.inf a value that
+        is sent on a change only stays fresh once it has come, until renew().
         """
         old, own = self._leases, patience or {}
         self._leases = {}
@@ -342,8 +344,11 @@ class Leases(Generic[_Key]):
         """Return those that have not come for longer than ``patience``, with since when."""
         missing = {}
         for key, lease in self._leases.items():
-            since = self._heard.get(key, lease.since)
-            if now >= since + lease.patience:
+            heard = self._heard.get(key)
+            since, patience = lease.since if heard is None else heard, lease.patience
+            if heard is None and math.isinf(patience):
+                patience = self.patience
+            if now >= since + patience:
                 missing[key] = since
         return missing
 
