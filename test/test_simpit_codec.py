@@ -43,7 +43,7 @@ VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
-V0, V1, V2, COBS = (PROFILES[name] for name in ('v0', 'v1', 'v2', 'cobs'))
+V0, V1, V2, V2_3, COBS = (PROFILES[name] for name in ('v0', 'v1', 'v2', 'v2.3', 'cobs'))
 
 
 def frames(vector):
@@ -303,7 +303,7 @@ def test_channel_without_a_meaning_stays_a_packet(profile, sender, channel):
     (V2, 'device', simpit.SasMode(10), 'mode must be 0..9'),
     (V2, 'device', simpit.CameraMode(7), 'must be one of'),
     (V2, 'device', simpit.TimeWarp(19), 'command must be 0..18'),
-    (COBS, 'device', simpit.TimeWarp(14), 'gone in plugin 2.3'),
+    (V2_3, 'device', simpit.TimeWarp(14), 'gone in plugin 2.3'),
     (V2, 'device', simpit.Throttle(-1), '0..32767'),
     (V2, 'device', simpit.Throttle(32768), 'throttle=32768'),
     (V2, 'device', simpit.Rotation(0, 0, 0, 8), 'mask must be 0..7'),

@@ -69,7 +69,7 @@ NAN = math.nan
 VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
-PROFILES = ('v0', 'v1', 'v2', 'cobs')
+PROFILES = ('v0', 'v1', 'v2', 'v2.2', 'v2.3', 'cobs')
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ALTITUDE = simpit.Altitude(1234.5, 67.25)
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -132,9 +132,9 @@ def values(message):
 # Telemetry.
 
 
-# What auto cannot find out is in the test of its hint.
 @pytest.mark.parametrize(('profile', 'asked'), [
-    *zip(PROFILES, PROFILES, strict=True), ('v0', 'auto'), ('cobs', 'auto')])
+    *zip(PROFILES, PROFILES, strict=True),
+    *((profile, 'auto') for profile in ('v0', 'v1', 'v2', 'cobs'))])
 def test_altitude_arrives_from_each_generation(ros, plugin, profile, asked):
     ros.subscribe(DiagnosticArray, '/diagnostics')
     before = time.time_ns()
@@ -390,14 +390,15 @@ def test_events_and_names_are_published(ros, plugin):
 
 def test_channels_come_and_go_at_run_time(ros, plugin):
     plugged, node = connect(ros, plugin, 'v2')
-    assert plugged.channels == (8,)
+    # Beside what is asked for: scene change, altitude, action status, for the session itself.
+    assert plugged.channels == (3, 8, 37)
     plugged.say(simpit.Velocities(2200.0, 2000.0, -12.5))
     ros.subscribe(SimpitVelocities, 'velocities')
     (result,) = node.set_parameters([
         Parameter('channels', value=['velocities', '200'])])
     assert result.successful, result.reason
     assert ros.next('velocities').vertical == -12.5
-    assert plugged.channels == (22, 200)
+    assert plugged.channels == (3, 8, 22, 37, 200)
     (result,) = node.set_parameters([Parameter('channels', value=['altitud'])])
     assert not result.successful and 'altitud' in result.reason
     (result,) = node.set_parameters([Parameter('channels', value=['q*'])])
@@ -499,8 +500,8 @@ def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
         simpit.Translation(32767, 0, -16384, 0b101), simpit.Wheel(0, 16384, 0b10),
         simpit.CustomAxes(8192, 0, 0, -32767, 0b1001)]
     given_back = [
-        simpit.Translation(0, 0, 0, 0b111), simpit.Wheel(0, 0, 0b11),
-        simpit.CustomAxes(0, 0, 0, 0, 0b1111)]
+        simpit.Translation(0, 0, 0, 0b101), simpit.Wheel(0, 0, 0b10),
+        simpit.CustomAxes(0, 0, 0, 0, 0b1001)]
     ros.wait_for(lambda: len(plugged.commands) == 6, 'the axes, and their end')
     assert plugged.commands == sent + given_back
     ros.subscribe(DiagnosticArray, '/diagnostics')
@@ -526,9 +527,9 @@ def test_axes_that_a_plugin_has_are_not_taken_with_those_that_it_has_not(ros, pl
 
 
 @pytest.mark.parametrize(('what', 'expected'), [
-    ('neutral', [simpit.Rotation(0, 0, 0, 7)]),
-    # Of the axes those that were taken.
-    ('release', [simpit.Rotation(0, 0, 0, 3), simpit.Throttle(0)]),
+    # Of the axes those that were taken, and never the throttle: that would stop the engines.
+    ('neutral', [simpit.Rotation(0, 0, 0, 3)]),
+    ('release', [simpit.Rotation(0, 0, 0, 3)]),
     ('hold', []),
 ])
 def test_what_happens_when_the_commander_is_killed(ros, plugin, what, expected):
@@ -543,7 +544,7 @@ def test_what_happens_when_the_commander_is_killed(ros, plugin, what, expected):
     after = plugged.commands[-len(expected):] if expected else []
     assert sorted(map(str, after)) == sorted(map(str, expected))
     if not expected:
-        assert all(each.mask != 7 for each in plugged.commands if hasattr(each, 'mask'))
+        assert all(each.pitch for each in plugged.commands if isinstance(each, simpit.Rotation))
 
 
 COMMANDER = """
@@ -565,6 +566,9 @@ rclpy.spin(node)
     ('cobs', {'command': SimpitTimeWarp.TO_APOAPSIS, 'delay': -30.0}, simpit.TimeWarpTo(4, -30.0)),
     ('cobs', {'command': SimpitTimeWarp.BY_DELAY, 'delay': 60.0}, simpit.TimeWarpTo(0, 60.0)),
     ('cobs', {'command': SimpitTimeWarp.TO_BURN}, simpit.TimeWarpTo(2, 0.0)),
+    ('v2.2', {'command': SimpitTimeWarp.TO_APOAPSIS}, simpit.TimeWarp(16)),
+    ('v2.3', {'command': SimpitTimeWarp.TO_APOAPSIS}, simpit.TimeWarpTo(4, 0.0)),
+    ('v2.2', {'command': SimpitTimeWarp.TO_BURN}, None),
     ('v2', {'command': SimpitTimeWarp.TO_APOAPSIS, 'delay': 5.0}, None),
     ('v2', {'command': SimpitTimeWarp.TO_BURN}, None),
     ('cobs', {'command': SimpitTimeWarp.UP, 'delay': 5.0}, None),
@@ -579,7 +583,7 @@ def test_time_warp(ros, plugin, profile, command, expected):
     assert plugged.commands == ([] if expected is None else [expected])
 
 
-@pytest.mark.parametrize('profile', ['v1', 'v2', 'cobs'])
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'cobs'])
 def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
     plugged, node = connect(ros, plugin, profile)
     ros.publisher(SimpitSas, 'command/sas').publish(
@@ -603,7 +607,7 @@ def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
     raw.publish(SimpitPacket(channel=255, payload=[1]))
     raw.publish(SimpitPacket(channel=200, payload=[]))
     ros.wait_for(lambda: node.refused['command/packets'] == 3, 'the refusals')
-    assert plugged.channels == (8,)
+    assert 22 not in plugged.channels
 
 
 @pytest.mark.parametrize('profile', PROFILES)
@@ -637,10 +641,12 @@ def test_resend_asks_for_all_that_is_sent_on_a_change(ros, plugin):
 # What goes wrong.
 
 
-def test_auto_says_which_profile_to_try(ros, plugin):
+def test_auto_outside_flight_says_what_it_waits_for(ros, plugin):
     plugged = plugin('v2')
+    plugged.call(plugged.session.set_flight, False)
     plugged.say(ALTITUDE)
     ros.subscribe(DiagnosticArray, '/diagnostics')
+    ros.subscribe(SimpitAltitude, 'altitude')
     ros.start(SimpitNode, port=plugged.path)
     level, text, told = status(
         ros, 'peer', lambda level, text, told: "set profile 'v2'" in text)
@@ -648,6 +654,82 @@ def test_auto_says_which_profile_to_try(ros, plugin):
     response = ros.call(Trigger, 'stage', Trigger.Request())
     assert not response.success and "profile 'v2'" in response.message
     assert plugged.commands == []
+    plugged.call(plugged.session.set_flight, True)
+    ros.next('altitude')
+
+
+def test_stage_outside_flight_is_refused_with_a_sentence(ros, plugin):
+    plugged, node = connect(ros, plugin, 'v2')
+    assert ros.call(Trigger, 'stage', Trigger.Request()).success
+    plugged.call(plugged.session.set_flight, False)
+
+    def refusal():
+        response = ros.call(Trigger, 'stage', Trigger.Request())
+        return None if response.success else response.message
+
+    sentence = ros.wait_for(refusal, 'a refusal')
+    assert plugged.path in sentence and 'left the flight scene' in sentence
+    assert node.refused['stage'] == 1
+    ros.publisher(FlightControls, 'command/controls').publish(controls(elevator=0.5))
+    ros.wait_for(lambda: node.refused['command/controls'], 'the refusal')
+
+
+def test_latched_topics_are_withdrawn_when_the_flight_ends(ros, plugin):
+    plugged = plugin('v2.3')
+    plugged.say(
+        ALTITUDE, simpit.ActionStatus(ActionGroup.GEAR), simpit.VesselName('Kerbal X'),
+        simpit.SasInfo(1, 3), simpit.Atmosphere(7, 1.125, 280.0, 95.5), simpit.Throttle(8192))
+    kinds = {'action_groups': SimpitActionStatus, 'vessel_name': String, 'in_flight': Bool,
+             'atmosphere': SimpitAtmosphere, 'controls': FlightControls}
+    for topic, kind in kinds.items():
+        ros.subscribe(kind, topic, LATCHED)
+    ros.start(SimpitNode, port=plugged.path, profile='v2.3')
+    for topic in kinds:
+        ros.wait_for(lambda topic=topic: ros.messages[topic], topic)
+    assert ros.messages['in_flight'][-1].data
+    plugged.say(simpit.ActionStatus(ActionGroup(0)))
+    plugged.call(plugged.session.set_flight, False)
+    ros.wait_for(lambda: not ros.messages['in_flight'][-1].data, 'the end of the flight')
+    ros.wait_for(lambda: not ros.messages['controls'][-1].fields, 'the end of the controls')
+    assert list(ros.messages['action_groups'][-1].active) == []
+    assert ros.messages['vessel_name'][-1].data == ''
+    assert math.isnan(ros.messages['atmosphere'][-1].density)
+    plugged.call(plugged.session.set_flight, True)
+    ros.wait_for(lambda: ros.messages['vessel_name'][-1].data == 'Kerbal X', 'the name again')
+    ros.wait_for(lambda: ros.messages['in_flight'][-1].data, 'the next flight')
+
+
+def test_times_and_air_that_there_are_not_are_nan(ros, plugin):
+    plugged = plugin('v2.3')
+    plugged.say(
+        simpit.Airspeed(0.0, 0.0, 0.0), simpit.ApsidesTime(-200, -2 ** 31),
+        simpit.Atmosphere(7, 1.125, 280.0, 95.5), simpit.Atmosphere(0, 0.0, 0.0, 0.0))
+    ros.subscribe(SimpitApsides, 'apsides_time')
+    ros.subscribe(SimpitAtmosphere, 'atmosphere', LATCHED)
+    ros.subscribe(AirData, 'air_data')
+    ros.start(SimpitNode, port=plugged.path, profile='v2.3')
+    times = ros.next('apsides_time')
+    assert times.periapsis == -200.0 and math.isnan(times.apoapsis)
+    ros.wait_for(lambda: ros.messages['atmosphere'], 'the air')
+    seen = ros.next('air_data', 3)
+    for message, names in (
+            (seen, ('static_pressure', 'temperature', 'density')),
+            (ros.messages['atmosphere'][-1], ('pressure', 'temperature', 'density'))):
+        for name in names:
+            assert math.isnan(getattr(message, name)), name
+    assert seen.indicated_airspeed == 0.0
+
+
+def test_channels_that_do_not_come_are_named(ros, plugin):
+    ros.subscribe(DiagnosticArray, '/diagnostics')
+    plugged, _ = connect(ros, plugin, 'v2.3', channels=['altitude', 'orb*', 'velocities'])
+    level, text, told = status(ros, 'values', lambda level, *_: level == DiagnosticStatus.WARN)
+    assert text.startswith('1 of 2 values do not come: velocities (for ')
+    assert told['never came from this plugin'] == 'orbit'
+    plugged.say(simpit.Velocities(1.0, 2.0, 3.0))
+    status(ros, 'values', lambda _, text, __: text == 'all 2 values come')
+    plugged.call(plugged.session.set_flight, False)
+    status(ros, 'values', lambda _, text, __: 'outside the flight scene' in text)
 
 
 def test_missing_port_is_a_state(ros, path, plugin):
@@ -730,15 +812,19 @@ def test_damaged_packets_are_counted(ros, plugin):
     assert int(told['malformed velocities']) >= 1
 
 
-def test_deactivation_gives_everything_back(ros, plugin):
-    plugged, node = connect(ros, plugin, 'cobs', command_timeout=0.0)
+@pytest.mark.parametrize('throttle', [False, True])
+def test_deactivation_gives_back_what_was_taken(ros, plugin, throttle):
+    plugged, node = connect(
+        ros, plugin, 'v2.3', command_timeout=0.0, release_throttle=throttle)
     ros.publisher(FlightControls, 'command/controls').publish(
         controls(elevator=0.5, throttle=1.0))
     ros.wait_for(lambda: simpit.Throttle(32767) in plugged.commands, 'the throttle')
     node.trigger_deactivate()
     ros.wait_for(lambda: not plugged.channels, 'deregistration')
-    assert plugged.commands[-2:] == [simpit.Rotation(0, 0, 0, 1), simpit.Throttle(0)] or \
-        plugged.commands[-2:] == [simpit.Throttle(0), simpit.Rotation(0, 0, 0, 1)]
+    assert simpit.Rotation(0, 0, 0, 1) in plugged.commands
+    # Given to the player's lever, the throttle is closed: that is the user's choice.
+    assert (simpit.Throttle(0) in plugged.commands) is throttle
+    assert plugged.session.hold.throttle == (0 if throttle else 32767)
     with ros.changed:
         heard = len(ros.messages['altitude'])
     node.trigger_activate()

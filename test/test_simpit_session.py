@@ -23,6 +23,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
+from simpit_cable import ALTITUDE, Cable, connect, LATENCY, of_kind, OWN, packets
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
@@ -32,6 +33,7 @@ from xplane_bridge.protocols.simpit import (
     Packet,
     PROFILES,
 )
+from xplane_bridge.sessions.base import PeerAbsentError
 from xplane_bridge.sessions.simpit import (
     Command,
     Connected,
@@ -42,7 +44,6 @@ from xplane_bridge.sessions.simpit import (
     PeerState,
     PluginSession,
     PortDeaf,
-    ProfileHint,
     SimpitSession,
     Subscriptions,
     Telemetry,
@@ -54,125 +55,10 @@ VECTORS = {
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ALL = sorted(PROFILES)
 OLD = ('v0', 'v1')
-ALTITUDE = simpit.Altitude(1234.5, 67.25)      # 00509a4400808642 in the recordings
+COBS = ('v2.2', 'v2.3', 'cobs')
 # Handshakes as the plugins' own libraries and the plugins write them.
 SYN = {'aa50': 'aa5002000037', 'cobs': '0101023736'}
 SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('010401373600')}
-LATENCY = 0.004
-
-
-def of_kind(events, kind):
-    return [event for event in events if isinstance(event, kind)]
-
-
-class Cable:
-    """Two sessions and the bytes between them; the time is a number."""
-
-    def __init__(self, device, plugin, *, seed=None, latency=LATENCY):
-        self.ends = {'device': device, 'plugin': plugin}
-        self.now = 100.0
-        self.events = {'device': [], 'plugin': []}
-        self.sent = {'device': bytearray(), 'plugin': bytearray()}
-        self.frames = {'device': [], 'plugin': []}
-        # What happens to bytes on their way from an end: by default nothing.
-        self.spoil = {'device': lambda data: data, 'plugin': lambda data: data}
-        self.latency = latency
-        self._random = random.Random(seed) if seed is not None else None
-        self._under_way = []
-        for end in self.ends.values():
-            end.opened(self.now)
-
-    @property
-    def device(self):
-        return self.ends['device']
-
-    @property
-    def plugin(self):
-        return self.ends['plugin']
-
-    def call(self, function, *arguments):
-        result = function(*arguments, self.now)
-        self._settle()
-        return result
-
-    def _settle(self):
-        """Let both ends send what they want to send now."""
-        for name, end in self.ends.items():
-            for channel, data in end.poll(self.now):
-                assert channel == 'serial'
-                self.sent[name] += data
-                self.frames[name].append((self.now, data))
-                self._put_on_cable(name, self.spoil[name](data))
-            self.events[name] += end.expired()
-
-    def _put_on_cable(self, name, data):
-        at = max([self.now + self.latency] + [at for at, who, _ in self._under_way if who == name])
-        while data:
-            size = len(data) if self._random is None else self._random.randint(1, len(data))
-            self._under_way.append((at, name, data[:size]))
-            data = data[size:]
-            at += 0.001 if self._random else 0.0
-
-    def run(self, seconds):
-        """Let time pass."""
-        end = self.now + seconds
-        while True:
-            self._settle()
-            times = [at for at, _, _ in self._under_way]
-            for session in self.ends.values():
-                if session.next_deadline() is not None:
-                    times.append(session.next_deadline())
-            at = max(self.now, min(times, default=end))
-            if at >= end:
-                self.now = end
-                return
-            self.now = at
-            due = [item for item in self._under_way if item[0] <= self.now]
-            self._under_way = [item for item in self._under_way if item[0] > self.now]
-            for _, name, data in due:
-                other = 'plugin' if name == 'device' else 'device'
-                self.events[other] += self.ends[other].receive('serial', data, self.now)
-
-    def telemetry(self, name='altitude', clear=True):
-        """Return the telemetry that came since the last call."""
-        found = [event.message for event in of_kind(self.events['device'], Telemetry)
-                 if event.name == name]
-        if clear:
-            self.events['device'].clear()
-        return found
-
-    def commands(self):
-        found = [event.message for event in of_kind(self.events['plugin'], Command)]
-        self.events['plugin'].clear()
-        return found
-
-    def hints(self):
-        return of_kind(self.events['device'], ProfileHint)
-
-    def lose_device(self):
-        """Unplug the device: what is under way is lost."""
-        self._under_way.clear()
-        self.device.lost(self.now)
-        self._settle()
-
-
-def connect(plugin='v1', device=None, channels=('altitude',), flight=True, run=1.0, **options):
-    """Return a cable with a plugin in flight and a device that has done its handshake."""
-    seed = options.pop('seed', None)
-    cable = Cable(
-        SimpitSession(channels, profile=device or plugin, **options), PluginSession(plugin),
-        seed=seed)
-    if flight:
-        cable.call(cable.plugin.set_flight, True)
-    cable.call(cable.plugin.provide, ALTITUDE)
-    cable.call(cable.device.start)
-    cable.run(run)
-    return cable
-
-
-def packets(profile, data):
-    decoder = simpit.make_decoder(PROFILES[profile].framing)
-    return decoder.feed(bytes(data))
 
 
 # The device's side.
@@ -203,10 +89,11 @@ def test_device_sends_syn_ack_deregister_register_in_this_order(profile):
     assert sent[0] == Packet(0, b'\0AB\0')
     assert sent[1] == Packet(0, b'\2AB\0')
     rest = [packet for packet in sent[2:] if packet.channel != 1]
-    assert rest[-1] == Packet(register, bytes((altitude,)))
+    assert rest[-1].channel == register
+    assert sorted(rest[-1].payload) == list(OWN[profile])
     given_back = Counter(channel for packet in rest[:-1] for channel in packet.payload)
     assert all(packet.channel == deregister for packet in rest[:-1])
-    if profile == 'cobs':
+    if profile in COBS:
         assert not given_back
     else:
         assert given_back[altitude] == (4 if profile in OLD else 1)
@@ -288,37 +175,100 @@ def test_auto_tries_both_framings_and_never_confuses_the_other():
     assert sent[1][1] == aa50 + b'\0' and sent[3][1] == aa50 + b'\0'
 
 
-@pytest.mark.parametrize('profile', ['v0', 'cobs'])
-def test_auto_finds_the_profile_by_the_handshake(profile):
+@pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])
+def test_auto_finds_the_profile_in_flight(profile):
     cable = connect(profile, device='auto', run=2.0)
     assert cable.device.profile is PROFILES[profile]
-    assert len(cable.telemetry()) > 5
+    assert len(cable.telemetry(clear=False)) > 5
+    assert of_kind(cable.events['device'], Connected)[-1].profile == profile
     cable.call(cable.device.send, ActionGroups('activate', ActionGroup.GEAR))
     cable.run(0.2)
     assert cable.commands()[-1] == ActionGroups('activate', ActionGroup.GEAR)
+    assert cable.plugin.subscriptions == OWN[profile]
 
 
-def test_auto_hints_at_v1_by_the_padding():
-    cable = connect('v1', device='auto', run=4.0)
+def test_auto_knows_v1_by_its_padding_in_every_scene():
+    cable = connect('v1', device='auto', flight=False, run=1.0)
+    assert cable.device.profile is PROFILES['v1']
+    assert cable.plugin.subscriptions == (8,)
+
+
+def test_auto_does_not_take_noise_of_once_for_the_padding_of_v1():
+    cable = Cable(SimpitSession(), PluginSession('v2'))
+    noisy = [30]
+
+    def spoil(data):
+        noise, noisy[0] = b'\x11' * noisy[0], 0
+        return data + noise
+
+    cable.spoil['plugin'] = spoil
+    cable.call(cable.device.start)
+    cable.run(1.5)
+    assert cable.device.framing.noise_bytes >= 30
+    assert cable.device.profile is PROFILES['v0'] and cable.plugin.subscriptions == ()
+
+
+def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
+    """Plugins 0.8 to 1.2.0: as v1, without the padding, and in flight only."""
+    plugin = PluginSession('v1')
+    plugin._buffer = None
+    cable = Cable(SimpitSession(), plugin)
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    cable.call(cable.device.start)
+    cable.run(5.5)
+    assert cable.device.profile is PROFILES['v1']
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert cable.commands() == []
+
+
+def test_auto_does_not_take_v0_for_another_while_registrations_get_lost():
+    """To v0 the registration of others would toggle custom action groups."""
+    cable = Cable(SimpitSession(), PluginSession('v0'))
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    lost = [2]
+
+    def spoil(data):
+        if data[:2] == b'\xaa\x50' and data[3] == 3 and lost[0]:
+            lost[0] -= 1
+            return b''
+        return data
+
+    cable.spoil['device'] = spoil
+    cable.call(cable.device.start)
+    cable.run(6.0)
+    assert cable.commands() == []
     assert cable.device.profile is PROFILES['v0']
-    assert [hint.profile for hint in cable.hints()] == ['v1']
-    assert "set profile 'v1'" in cable.device.advice
+    assert cable.device.peer_state is PeerState.STREAMING
 
 
-def test_auto_hints_at_v2_by_the_echo_that_comes_back_whole():
-    cable = connect('v2', device='auto', run=4.0)
-    assert [hint.profile for hint in cable.hints()] == ['v2']
-    assert cable.device.peer_state is PeerState.ANSWERING
-
-
-def test_auto_outside_flight_names_the_profiles_to_try():
+def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flight():
     cable = connect('v2', device='auto', flight=False, run=4.0)
     (hint,) = cable.hints()
-    assert hint.profile == 'v2' and "'v1'" in hint.text and 'flight scene' in hint.text
-    # In flight the echo tells more.
+    assert hint.profile == '' and "'v1'" in hint.text and 'flight scene' in hint.text
     cable.call(cable.plugin.set_flight, True)
     cable.run(2.0)
-    assert 'echoes 32 bytes whole' in cable.hints()[-1].text
+    assert cable.device.profile is PROFILES['v2']
+    assert cable.device.peer_state is PeerState.STREAMING
+
+
+@pytest.mark.parametrize(('plugin', 'told'), [('v1', 'v1'), ('v2', 'v2')])
+def test_wrong_profile_is_named_by_what_the_plugin_does_now(plugin, told):
+    cable = connect(plugin, device='v0', run=4.0)
+    assert [hint.profile for hint in cable.hints()] == [told]
+    assert f"set profile '{told}'" in cable.device.advice
+
+
+def test_noise_of_hours_ago_is_no_advice():
+    """A working v2 link was told to be v1, for a noise count that only ever grows."""
+    cable = connect('v2')
+    cable.device.receive('serial', b'\x11' * 300, cable.now)
+    cable.run(10.0)
+    cable.call(cable.plugin.set_flight, False)
+    cable.run(6.0)
+    assert cable.device.framing.noise_bytes >= 300
+    assert [hint.profile for hint in cable.hints()] == ['']
 
 
 def test_right_profile_outside_flight_is_not_talked_out_of():
@@ -330,10 +280,9 @@ def test_right_profile_outside_flight_is_not_talked_out_of():
     assert cable.device.peer_state is PeerState.STREAMING
 
 
-@pytest.mark.parametrize('plugin', ['v1', 'v2'])
-def test_unconfirmed_v0_sends_no_command_that_others_take_for_another(plugin):
-    cable = connect(plugin, device='auto', run=4.0)
-    with pytest.raises(ValueError, match='altitude'):
+def test_unconfirmed_v0_sends_no_command_that_others_take_for_another():
+    cable = connect('v2', device='auto', flight=False, run=4.0)
+    with pytest.raises(PeerAbsentError, match='which of the older plugins'):
         cable.device.send(ActionGroups('activate', ActionGroup.GEAR), cable.now)
     cable.call(cable.device.stop)
     cable.run(1.0)
@@ -350,7 +299,7 @@ def test_no_duplicates_after_crashes_of_the_device(profile):
         cable.run(0.5)
         cable.device.opened(cable.now)
         cable.run(1.0)
-    assert len(cable.plugin.subscriptions) == 1
+    assert cable.plugin.subscriptions == OWN[profile]
     assert cable.device.statistics.handshakes == 4
     cable.telemetry()
     cable.run(1.0)
@@ -379,13 +328,15 @@ def test_channels_come_and_go_at_run_time(profile):
     cable.call(cable.plugin.provide, speed)
     cable.call(cable.device.set_channels, ['altitude', 'velocities'])
     cable.run(0.5)
-    assert cable.plugin.subscriptions == (8, 22)
+    assert cable.plugin.subscriptions == tuple(sorted((*OWN[profile], 22)))
     assert cable.telemetry('velocities')[-1] == speed
     cable.call(cable.device.set_channels, ['velocities'])
     cable.run(0.5)
     cable.events['device'].clear()
     cable.run(0.5)
-    assert cable.plugin.subscriptions == (22,) and cable.device.registered == (22,)
+    assert cable.plugin.subscriptions == tuple(sorted((*OWN[profile], 22)))
+    assert cable.device.registered == cable.plugin.subscriptions
+    # The session still listens to altitude; its owner does not.
     assert cable.telemetry(clear=False) == []
 
 
@@ -455,12 +406,6 @@ def test_echo_of_something_else_is_not_taken_for_the_answer():
     assert done.round_trip is None and cable.device.statistics.unexpected == 1
 
 
-def test_echoes_are_signs_of_life_where_no_channel_ticks():
-    cable = connect('v2', channels=['sphere_of_influence'])
-    cable.run(20.0)
-    assert cable.device.statistics.handshakes == 1
-
-
 def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
     cable = connect('v1')
     cable.call(cable.plugin.withdraw, 'altitude')
@@ -495,7 +440,7 @@ def test_leaving_flight_is_a_state_and_entering_it_needs_nothing(profile):
     cable.call(cable.plugin.set_flight, True)
     cable.run(1.0)
     assert cable.device.peer_state is PeerState.STREAMING
-    assert len(cable.plugin.subscriptions) == 1
+    assert cable.plugin.subscriptions == OWN[profile]
 
 
 @pytest.mark.parametrize('profile', ALL)
@@ -538,7 +483,7 @@ def test_lost_port_is_a_state_and_commands_say_so():
     cable.lose_device()
     assert cable.device.peer_state is PeerState.CLOSED
     assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the serial port was lost'
-    with pytest.raises(ValueError, match='not open'):
+    with pytest.raises(PeerAbsentError, match='not open'):
         cable.device.send(simpit.Throttle(1), cable.now)
     assert cable.device.poll(cable.now) == []
     assert cable.device.next_deadline() is None
@@ -552,7 +497,7 @@ def test_handshake_storm_ends_in_one_registration(profile):
     cable.plugin.provide(ALTITUDE, cable.now)
     cable.call(cable.device.start)
     cable.run(30.0)
-    assert len(cable.plugin.subscriptions) == 1
+    assert cable.plugin.subscriptions == OWN[profile]
     assert cable.device.peer_state is PeerState.STREAMING
     cable.events['device'].clear()
     cable.run(5.0)
@@ -584,7 +529,7 @@ def test_noise_on_the_line_costs_packets_but_never_the_conversation(profile, see
     assert cable.device.peer_state is PeerState.STREAMING
     heights = cable.telemetry()
     assert len(heights) > 0.6 * 20.0 / 0.125
-    if profile == 'cobs':
+    if profile in COBS:
         assert set(heights) == {ALTITUDE}
 
 
@@ -619,7 +564,7 @@ def test_packets_that_nobody_asked_for_are_not_passed_on():
 
 def test_raw_channel_ids_are_registered_and_passed_on_raw():
     cable = connect('v2', channels=['altitude', 200])
-    assert cable.plugin.subscriptions == (8, 200)
+    assert cable.plugin.subscriptions == (3, 8, 37, 200)
     (event,) = cable.device.receive('serial', bytes.fromhex('aa5002c80102'), cable.now)
     assert event == Telemetry('', Packet(200, b'\1\2'), None)
 
@@ -677,8 +622,11 @@ def test_custom_groups_leave_one_a_packet_in_the_order_given(profile):
     ('v0', simpit.StageEvent(b'\1'), 'do not listen'),
     ('v0', simpit.Rotation(0, 0, 0, 1), 'no channel rotation'),
     ('v1', simpit.CameraMode(1), 'no channel camera_mode'),
-    ('v2', simpit.TimeWarpTo(0), 'no channel time_warp_to'),
-    ('cobs', simpit.TimeWarp(16), 'use time_warp_to'),
+    ('v1', simpit.TimeWarpTo(4), 'no channel time_warp'),
+    ('v2', simpit.TimeWarpTo(0), 'they need 2.3'),
+    ('v2.2', simpit.TimeWarpTo(4, -30.0), 'they need 2.3'),
+    ('v2.3', simpit.TimeWarp(16), 'use time_warp_to'),
+    ('v2.3', simpit.SetActionGroup(False, 1, simpit.GroupSetting.ACTIVATE), 'no channel'),
     ('v1', CustomActionGroups('activate', (1, 11)), '1..10'),
     ('v1', CustomActionGroups('activate', ()), '1..32'),
     ('cobs', simpit.SetActionGroup(False, 1, simpit.GroupSetting.ACTIVATE), 'Program 2'),
@@ -711,6 +659,9 @@ def test_ksp2_is_told_from_ksp1_and_gets_its_own_commands():
     cable.call(cable.device.start)
     cable.run(0.5)
     assert of_kind(cable.events['device'], Connected) == [Connected('cobs', Game.KSP2)]
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    cable.run(0.5)
     cable.call(cable.device.send, simpit.SetActionGroup(
         True, 1, simpit.GroupSetting.ACTIVATE))
     # From the 2.4.0 library's table: index << 2 | setting, here channel 59.
@@ -737,46 +688,6 @@ def test_axes_of_several_commands_are_joined_while_they_wait():
         cable.call(cable.device.send, message)
     cable.run(0.1)
     assert cable.commands() == [simpit.Rotation(1, 0, 0, 1), simpit.Rotation(2, 0, 3, 5)]
-
-
-@pytest.mark.parametrize(('profile', 'throttle'), [('v2', False), ('cobs', True)])
-def test_stop_gives_the_axes_back(profile, throttle):
-    cable = connect(profile)
-    for message in (simpit.Rotation(500, 0, -5, 7), simpit.Wheel(4, 0, 1),
-                    simpit.Throttle(20000)):
-        cable.call(cable.device.send, message)
-    cable.run(0.1)
-    assert cable.device.taken == {'rotation', 'wheel', 'throttle'}
-    cable.commands()
-    cable.call(cable.device.stop)
-    cable.run(0.1)
-    # 0 hands an axis back; a throttle is handed back from 2.2 on only.
-    assert cable.commands() == [
-        simpit.Rotation(0, 0, 0, 5), simpit.Wheel(0, 0, 1),
-        *([simpit.Throttle(0)] if throttle else [])]
-    assert cable.device.taken == set()
-
-
-def test_a_slow_line_holds_commands_back_and_refuses_too_many():
-    cable = connect('v2', line_rate=120.0, run=1.0)
-    message = simpit.Log(0, 'x' * 30)
-    with pytest.raises(ValueError, match='wait already'):
-        for _ in range(70):
-            cable.call(cable.device.send, message)
-    start = len(cable.sent['device'])
-    cable.run(5.0)
-    # 120 bytes a second and the heartbeat.
-    assert len(cable.sent['device']) - start < 5 * (120 + 36) + 100
-
-
-def test_nothing_is_sent_before_a_plugin_has_answered():
-    session = SimpitSession(profile='v1')
-    with pytest.raises(ValueError, match='not started'):
-        session.send(simpit.Throttle(1), 0.0)
-    session.opened(0.0)
-    session.start(0.0)
-    with pytest.raises(ValueError, match='nothing heard yet'):
-        session.ping(b'x', 0.0)
 
 
 @pytest.mark.parametrize(('arguments', 'reason'), [

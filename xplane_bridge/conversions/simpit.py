@@ -23,6 +23,8 @@ is right wing up.
 
 from __future__ import annotations
 
+import math
+
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.plausibility import is_attitude
 from xplane_bridge.conversions.units import DEGREE
@@ -30,6 +32,9 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.protocols import simpit
 
 _FULL = 32767
+_KILO = 1000.0
+# What the plugin makes of an infinite time: the apoapsis of an escape (docs/wire/simpit.md).
+_NO_TIME = -2 ** 31
 
 # What mask bits of the axis messages stand for.
 _PITCH, _ROLL, _YAW = 1, 2, 4
@@ -69,6 +74,22 @@ def to_throttle(controls: Controls) -> simpit.Throttle | None:
     if controls.throttle is None:
         return None
     return simpit.Throttle(axis_to_wire('throttle', controls.throttle))
+
+
+def seconds(value: int) -> float:
+    """Return a time of a plugin in seconds, NaN for one that there is not."""
+    return math.nan if value == _NO_TIME else float(value)
+
+
+def air(message: simpit.Atmosphere) -> tuple[float, float, float]:
+    """
+    Return pressure in Pa, temperature in K and density in kg/m^3.
+
+    At a body without air the plugin goes on sending what it computed last: NaN.
+    """
+    if not message.flags & simpit.AtmosphereFlags.HAS_ATMOSPHERE:
+        return math.nan, math.nan, math.nan
+    return message.pressure_kpa * _KILO, message.temperature_k, message.density_kgpm3
 
 
 def groups_in(bits: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 import time
 from typing import Any
@@ -26,6 +26,7 @@ from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.serial import check_port, PortChanged, SerialCounters, SerialLoop
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.simpit_commands import SimpitCommands
@@ -33,6 +34,7 @@ from xplane_bridge.nodes.simpit_telemetry import SimpitTelemetry
 from xplane_bridge.nodes.vehicle import CommandGate, CommandParameters
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Profile, PROFILES
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.simpit import (
     Connected,
     EchoDone,
@@ -40,6 +42,7 @@ from xplane_bridge.sessions.simpit import (
     PeerChanged,
     PeerState,
     ProfileHint,
+    ProfileKnown,
     registrable,
     SimpitSession,
     Telemetry,
@@ -49,6 +52,7 @@ _AUTO = 'auto'
 _EVERYTHING = '*'
 _FRESH = 1.0
 # Vessels have no flaps or speedbrake.
+_SURFACES = frozenset(('pitch', 'roll', 'yaw'))
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'gear')
 # A byte with its start and stop bit.
 _BITS = 10.0
@@ -68,11 +72,16 @@ class SimpitParameters(CommandParameters):
     profile: str = parameter(
         _AUTO, 'Generation of the plugin: '
         + ', '.join(f'{profile.name} is {profile.plugins}' for profile in PROFILES.values())
-        + '. auto tells cobs from the others, takes v0 for those, and says which to try.',
+        + '. auto finds out: the framing at once, which of the older ones it is in the flight '
+        'scene. cobs is 2.2, 2.3 or KSP2, and sends nothing that harms one of them.',
         choices=(_AUTO, *PROFILES))
     channels: tuple[str, ...] = parameter(
         (_EVERYTHING,), 'Telemetry to ask for: names, patterns with * and ?, or numbers of '
         'channels. "*" is all that the plugin has.', live=True)
+    release_throttle: bool = parameter(
+        False, "On release and deactivation give the throttle to the player's lever too, which "
+        'closes it first: the engines stop. Only plugins from 2.3 on can. Without it the throttle '
+        'stays as it was last commanded.')
     action_groups_extended: bool = parameter(
         False, 'The game has the mod Action Groups Extended: custom action groups go to 250.')
 
@@ -123,15 +132,16 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         given = self.parameters
         self.session = SimpitSession(
             wishes(given), profile=given.profile, agx=given.action_groups_extended,
-            line_rate=given.baud / _BITS)
+            line_rate=given.baud / _BITS, lifetime=given.command_lifetime,
+            release_throttle=given.release_throttle, name=given.port)
         self.link = SerialLoop(
             self.session, given.port, given.baud, self._on_event, self._on_failure,
             name='simpit link')
         self._telemetry = SimpitTelemetry(self, given.frame_prefix + given.base_frame)
         self._telemetry.offer(wishes(given), _profiles(given))
-        self.gate = CommandGate(self, self._send_controls, self.release, takes=_CONTROLS)
+        self.gate = CommandGate(
+            self, self._send_controls, self.release, takes=_CONTROLS, neutral=self._centre)
         self._commands = SimpitCommands(self, self.session, self.link)
-        self._gear: bool | None = None
         self._state = self.session.peer_state
         self._without_axis = 0
         self._last_update = 0.0
@@ -168,14 +178,16 @@ class SimpitNode(BridgeNode[SimpitParameters]):
     def _on_event(self, event: Event | PortChanged, stamp_ns: int) -> None:
         if isinstance(event, Telemetry):
             if self.active:
-                profile = self.session.profile
-                self._telemetry.publish(
-                    event, profile.name if profile else '', stamp_ns,
-                    self.stamps.received(stamp_ns))
+                self._telemetry.publish(event, self.stamps.received(stamp_ns))
                 self._last_update = time.monotonic()
-        elif isinstance(event, EchoDone):
+        elif isinstance(event, EchoDone | CommandDone):
             self._commands.finish(event)
         else:
+            if isinstance(event, PeerChanged) and self.active:
+                if event.state is PeerState.STREAMING:
+                    self._telemetry.tell_flight(self.stamps.received(stamp_ns))
+                elif self._state is PeerState.STREAMING:
+                    self._telemetry.withdraw(self.stamps.received(stamp_ns))
             self._log(event)
 
     def _log(self, event: Event | PortChanged) -> None:
@@ -189,12 +201,13 @@ class SimpitNode(BridgeNode[SimpitParameters]):
                 log.warning(event.text)
         elif isinstance(event, Connected):
             self._telemetry.reset()
-            self._gear = None
             plugins = PROFILES[event.profile].plugins
             log.info(
                 f"{event.game.value} answers; profile '{event.profile}' (plugins {plugins})")
         elif isinstance(event, ProfileHint):
             log.warning(event.text)
+        elif isinstance(event, ProfileKnown):
+            log.info(f"the plugin is of profile '{event.profile}': {event.text}")
         elif isinstance(event, PeerChanged):
             if event.state is PeerState.STREAMING:
                 log.info(event.state.value)
@@ -213,18 +226,19 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         """Give back all axes that were taken."""
         self.link.call(self.session.release)
 
+    def _centre(self) -> None:
+        """Give back the axes of command/controls that were taken, but not the throttle."""
+        self.link.call(lambda now: self.session.release(now, _SURFACES))
+
     def _send_controls(self, controls: Controls) -> None:
         if not (controls.flaps is controls.speedbrake is None):
             self._without_axis += 1
-        asked: list[simpit.Message | None] = [
-            conversions.to_rotation(controls), conversions.to_throttle(controls)]
-        gear = self._gear if controls.gear is None else controls.gear >= 0.5
-        if gear is not self._gear:
-            # An action, not an axis: once, not with each command.
-            asked.append(simpit.ActionGroups(
-                'activate' if gear else 'deactivate', simpit.ActionGroup.GEAR))
-        self._commands.send(*(message for message in asked if message is not None))
-        self._gear = gear
+        asked = [conversions.to_rotation(controls), conversions.to_throttle(controls)]
+        # An action, not an axis: sent when the plugin reports another state, not each time.
+        groups = {} if controls.gear is None else {simpit.ActionGroup.GEAR: controls.gear >= 0.5}
+        self._commands.send(
+            'command/controls', *(message for message in asked if message is not None),
+            groups=groups)
 
     # Diagnostics.
 
@@ -243,6 +257,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
                 self._diagnose_link(counters),
                 self._diagnose_peer(),
                 self._diagnose_telemetry(now, rates),
+                self._diagnose_values(now),
                 self._diagnose_commands(),
                 plausibility_status({'': self._telemetry.plausibility}),
             )
@@ -297,7 +312,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
             ('round trip, s', 'none yet' if trip is None else f'{trip:.4f}'),
             ('echoes', str(statistics.echoes)),
             ('echoes without an answer', str(statistics.echoes_lost)),
-            ('taken from the player', ', '.join(sorted(session.taken)) or 'nothing'),
+            ('taken from the player', ', '.join(session.taken) or 'nothing'),
         ))
 
     def _diagnose_telemetry(self, now: float, rates: dict[str, float]) -> Status:
@@ -314,6 +329,20 @@ class SimpitNode(BridgeNode[SimpitParameters]):
             ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
             ('not asked for', str(session.statistics.unexpected)),
         ))
+
+    def _diagnose_values(self, now: float) -> Status:
+        """Name the channels that do not come: named in the parameter, or once there."""
+        if self.session.peer_state is not PeerState.STREAMING:
+            return Status('values', OK, 'none are expected outside the flight scene')
+        wanted = set(self.parameters.channels)
+        missing = self.session.missing(now)
+        never = sorted(
+            name for name, (_, came) in missing.items() if not came and name not in wanted)
+        status = values_status(
+            [name for name in self.session.expected if name not in never],
+            {name: since for name, (since, _) in missing.items() if name not in never}, now)
+        return replace(status, values=(
+            ('never came from this plugin', ', '.join(never) or 'none'),))
 
     def _diagnose_commands(self) -> Status:
         stopped = self.gate.watchdog.expired or self._commands.watchdog.expired

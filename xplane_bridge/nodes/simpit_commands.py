@@ -20,7 +20,6 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -35,9 +34,11 @@ from xplane_bridge.msg import (
     SimpitTimeWarp,
 )
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
 from xplane_bridge.srv import SimpitPing
 
@@ -52,7 +53,7 @@ _VERBS: dict[int, Verb] = {
 # Standard groups above these exist in KSP2 only, and have a message of their own there.
 _STANDARD_GROUPS = 7
 
-# What plugins from 2.2 on have instead of the commands "warp to" of 2.0 and 2.1.
+# What to warp to; the session knows how the plugin calls it.
 _INSTANTS = {
     SimpitTimeWarp.TO_MANOEUVRE: WarpInstant.MANOEUVRE,
     SimpitTimeWarp.TO_NEXT_SPHERE_OF_INFLUENCE: WarpInstant.NEXT_SPHERE_OF_INFLUENCE,
@@ -62,13 +63,6 @@ _INSTANTS = {
     SimpitTimeWarp.TO_BURN: WarpInstant.BURN,
     SimpitTimeWarp.BY_DELAY: WarpInstant.NOW,
 }
-# What gives axes back to the game.
-_NEUTRAL: dict[type[simpit.Message], simpit.Message] = {
-    simpit.Translation: simpit.Translation(0, 0, 0, 0b111),
-    simpit.Wheel: simpit.Wheel(0, 0, 0b11),
-    simpit.CustomAxes: simpit.CustomAxes(0, 0, 0, 0, 0b1111),
-}
-_ONLY_LATER = (SimpitTimeWarp.TO_BURN, SimpitTimeWarp.BY_DELAY)
 
 AXES_MASK = Mask(SimpitAxes)
 # The axes of each message, by the bits of its mask.
@@ -77,6 +71,7 @@ _AXES: dict[type[simpit.Message], tuple[str, ...]] = {
     simpit.Wheel: ('wheel_steer', 'wheel_throttle'),
     simpit.CustomAxes: ('custom_1', 'custom_2', 'custom_3', 'custom_4'),
 }
+_AXIS_NAMES = frozenset(name for names in _AXES.values() for name in names)
 # What is available is for a report only.
 _SAS = Mask(SimpitSas, {'MODE': ('mode',)})
 _TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
@@ -89,8 +84,7 @@ class SimpitCommands:
         self._node = node
         self._session = session
         self._link = link
-        self._pings: dict[int, Future] = {}
-        self._held: dict[type[simpit.Message], simpit.Message] = {}
+        self._pending = Pending(node)
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(
             SimpitActionCommand, 'command/action_groups', self._action_groups, _DEPTH)
@@ -105,16 +99,32 @@ class SimpitCommands:
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
-    def send(self, *messages: simpit.Message | simpit.Packet) -> None:
-        """Send commands, all or none. Raises ValueError with a sentence."""
-        if messages:
-            self._link.call(self._session.send_all, messages)
+    def send(
+        self, what: str, *messages: simpit.Message | simpit.Packet,
+        groups: Mapping[ActionGroup, bool] | None = None,
+    ) -> None:
+        """
+        Send commands of the topic ``what``, all or none. Raises ValueError with a sentence.
 
-    def finish(self, event: EchoDone) -> None:
-        """End the ping whose echo this is; for the link's thread."""
-        future = self._pings.pop(event.ticket, None)
-        if future is not None:
-            future.set_result(event)
+        ``groups`` are action groups that shall be on or off.
+        """
+        if messages or groups:
+            self._link.call(
+                lambda now: self._session.send_all(messages, now, groups=groups, what=what))
+
+    def finish(self, event: EchoDone | CommandDone) -> None:
+        """Wake the service that waits for this; for the link's thread."""
+        self._pending.end(event)
+
+    async def _send_and_wait(
+        self, what: str, message: simpit.Message, response: Trigger.Response
+    ) -> None:
+        """Send what a service asks for; succeed when it has left towards the game."""
+        await self._pending.wait(
+            self._link.call,
+            lambda now: self._session.send(message, now, what=what, awaited=True))
+        response.success = True
+        response.message = 'sent; the plugin does not confirm it'
 
     # Topics.
 
@@ -126,18 +136,19 @@ class SimpitCommands:
             for group in message.groups if group >= _STANDARD_GROUPS]
         if bits:
             commands.append(simpit.ActionGroups(verb, ActionGroup(bits)))
-        self.send(*commands)
+        self.send('command/action_groups', *commands)
 
     def _custom_groups(self, message: SimpitActionCommand) -> None:
-        self.send(simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
+        self.send(
+            'command/custom_action_groups',
+            simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
 
     def _axes(self, message: SimpitAxes) -> None:
         given = AXES_MASK.given(message)
         asked = [
             command for kind, names in _AXES.items()
             if (command := _axis_message(kind, names, given)) is not None]
-        self.send(*asked)
-        self._held |= {type(command): _NEUTRAL[type(command)] for command in asked}
+        self.send('command/axes', *asked)
         self.watchdog.feed()
 
     def _expired(self) -> None:
@@ -145,15 +156,10 @@ class SimpitCommands:
         self._node.get_logger().warning(
             f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
         if what != 'hold':
-            try:
-                self.send(*self._held.values())
-            except ValueError as error:
-                # The game went away, perhaps together with the commander.
-                self._node.refuse('command/axes', error)
-        self._held.clear()
+            self._link.call(lambda now: self._session.release(now, _AXIS_NAMES))
 
     def _sas(self, message: SimpitSas) -> None:
-        self.send(simpit.SasMode(_SAS.given(message)['mode']))
+        self.send('command/sas', simpit.SasMode(_SAS.given(message)['mode']))
 
     def _time_warp(self, message: SimpitTimeWarp) -> None:
         given = _TIME_WARP.given(message)
@@ -161,46 +167,34 @@ class SimpitCommands:
         if command == SimpitTimeWarp.BY_DELAY and delay is None:
             raise ValueError('BY_DELAY needs DELAY')
         instant = _INSTANTS.get(command)
-        profile = self._session.profile
-        later = profile is not None and profile.name == 'cobs'
-        if instant is not None and (later or command in _ONLY_LATER or delay):
+        if instant is not None:
             # Refused by the session where the plugin has it not.
-            self.send(simpit.TimeWarpTo(instant, delay or 0.0))
+            self.send('command/time_warp', simpit.TimeWarpTo(instant, delay or 0.0))
         elif delay:
             raise ValueError(f'command {command} takes no delay')
         else:
-            self.send(simpit.TimeWarp(command))
+            self.send('command/time_warp', simpit.TimeWarp(command))
 
     def _text(self, message: String) -> None:
         if not message.data:
             raise ValueError('there is no text')
-        self.send(simpit.Log(simpit.LogFlags.SCREEN, message.data))
+        self.send('command/text', simpit.Log(simpit.LogFlags.SCREEN, message.data))
 
     def _packet(self, message: SimpitPacket) -> None:
-        self.send(simpit.Packet(message.channel, bytes(message.payload)))
+        self.send('command/packets', simpit.Packet(message.channel, bytes(message.payload)))
 
     # Services.
 
-    def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self.send(simpit.ActionGroups('activate', ActionGroup.STAGE))
-        _sent(response)
+    async def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        await self._send_and_wait(
+            'stage', simpit.ActionGroups('activate', ActionGroup.STAGE), response)
 
-    def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self.send(simpit.RequestMessage(0))
-        _sent(response)
+    async def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        await self._send_and_wait('resend', simpit.RequestMessage(0), response)
 
     async def _ping(self, request: SimpitPing.Request, response: SimpitPing.Response) -> None:
-        future = Future(executor=self._node.executor)
-        # A future without a callback would not wake the executor that awaits it.
-        future.add_done_callback(lambda _: None)
-
-        def begin(*arguments: Any) -> None:
-            self._pings[self._session.ping(*arguments)] = future
-
-        self._link.call(begin, bytes(request.payload))
-        done: EchoDone = await future
-        if done.round_trip is None:
-            raise ValueError(done.error)
+        done: EchoDone = await self._pending.wait(
+            self._link.call, self._session.ping, bytes(request.payload))
         response.success = True
         response.payload = array('B', done.payload)
         response.round_trip = done.round_trip
@@ -224,8 +218,3 @@ def _axis_message(
     message: simpit.Message = kind(*(
         axis_to_wire(name, given[name]) if name in given else 0 for name in names), mask=mask)
     return message
-
-
-def _sent(response: Trigger.Response) -> None:
-    response.success = True
-    response.message = 'sent; the plugin does not confirm it'

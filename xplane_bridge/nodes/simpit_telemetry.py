@@ -56,11 +56,9 @@ from xplane_bridge.nodes.simpit_commands import AXES_MASK
 from xplane_bridge.nodes.vehicle import CONTROLS_MASK, LATCHED
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message, Profile
-from xplane_bridge.sessions.simpit import ActionSilence, registrable, Telemetry
+from xplane_bridge.sessions.simpit import registrable, Telemetry
 
-_PASCAL_PER_KILOPASCAL = 1000.0
 _PERCENT = 0.01
-_NS = 1e-9
 # Resources come one a channel, and several at a time.
 _DEPTH = 50
 _UNKNOWN = (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -108,8 +106,8 @@ def _apsides(message: simpit.Apsides, out: SimpitApsides) -> None:
 
 
 def _apsides_time(message: simpit.ApsidesTime, out: SimpitApsides) -> None:
-    out.periapsis = float(message.periapsis_s)
-    out.apoapsis = float(message.apoapsis_s)
+    out.periapsis = conversions.seconds(message.periapsis_s)
+    out.apoapsis = conversions.seconds(message.apoapsis_s)
 
 
 def _orbit(message: simpit.Orbit, out: SimpitOrbit) -> None:
@@ -241,9 +239,7 @@ def _atmosphere(message: simpit.Atmosphere, out: SimpitAtmosphere) -> None:
     out.has_atmosphere = simpit.AtmosphereFlags.HAS_ATMOSPHERE in flags
     out.has_oxygen = simpit.AtmosphereFlags.HAS_OXYGEN in flags
     out.inside = simpit.AtmosphereFlags.VESSEL_INSIDE in flags
-    out.density = message.density_kgpm3
-    out.temperature = message.temperature_k
-    out.pressure = message.pressure_kpa * _PASCAL_PER_KILOPASCAL
+    out.pressure, out.temperature, out.density = conversions.air(message)
 
 
 def _attitude(message: simpit.Attitude, out: SimpitAttitude) -> None:
@@ -252,10 +248,6 @@ def _attitude(message: simpit.Attitude, out: SimpitAttitude) -> None:
     out.orbital_pitch = message.orbital_vel_pitch * DEGREE
     out.surface_true_heading = message.surface_vel_heading * DEGREE
     out.surface_pitch = message.surface_vel_pitch * DEGREE
-
-
-def _scene(message: simpit.SceneChange, out: Bool) -> None:
-    out.data = message.scene == 0
 
 
 def _text(message: simpit.SphereOfInfluence | simpit.VesselName, out: String) -> None:
@@ -277,6 +269,8 @@ def _imu(message: simpit.Attitude, out: Imu) -> None:
 
 _ACTION_GROUPS = 'action_groups'
 _CUSTOM_GROUPS = 'custom_action_groups'
+
+_IN_FLIGHT = _Topic('in_flight', Bool, lambda *_: None, LATCHED)
 
 _TOPICS: dict[type[Message], tuple[_Topic, ...]] = {
     simpit.Altitude: (_Topic('altitude', SimpitAltitude, _altitude),),
@@ -306,7 +300,7 @@ _TOPICS: dict[type[Message], tuple[_Topic, ...]] = {
     simpit.Atmosphere: (_Topic('atmosphere', SimpitAtmosphere, _atmosphere, LATCHED),),
     simpit.Attitude: (
         _Topic('attitude', SimpitAttitude, _attitude), _Topic('imu/data', Imu, _imu)),
-    simpit.SceneChange: (_Topic('in_flight', Bool, _scene, LATCHED),),
+    simpit.SceneChange: (_IN_FLIGHT,),
     simpit.SphereOfInfluence: (_Topic('sphere_of_influence', String, _text, LATCHED),),
     simpit.VesselName: (_Topic('vessel_name', String, _text, LATCHED),),
     simpit.VesselChange: (_Topic('vessel_change', UInt8, _vessel_change),),
@@ -330,6 +324,35 @@ _JOINED = {
 }
 
 
+
+def _withdrawn() -> dict[str, dict[str, Any]]:
+    """Return what latched topics say while there is no vessel: nothing is on, or known."""
+    nothing = {'active': [], 'mixed': [], 'unavailable': []}
+    unknown = {'fields': 0, **dict.fromkeys(
+        ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake'), math.nan)}
+    return {
+        _ACTION_GROUPS: nothing,
+        _CUSTOM_GROUPS: nothing,
+        'sas': {'fields': 0, 'mode': SimpitSas.OFF, 'available': []},
+        'flight_status': {
+            **dict.fromkeys((
+                'in_flight', 'eva', 'recoverable', 'physical_warp', 'has_target'), False),
+            **dict.fromkeys((
+                'control_level', 'situation', 'warp_index', 'crew_capacity', 'crew'), 0),
+            'signal': math.nan, 'stage': -1, 'vessel_type': -1},
+        'atmosphere': {
+            'has_atmosphere': False, 'has_oxygen': False, 'inside': False,
+            **dict.fromkeys(('density', 'temperature', 'pressure'), math.nan)},
+        'in_flight': {'data': False},
+        'sphere_of_influence': {'data': ''},
+        'vessel_name': {'data': ''},
+        'controls': unknown,
+        'axes': {'fields': 0, **dict.fromkeys((
+            'x', 'y', 'z', 'wheel_steer', 'wheel_throttle', 'custom_1', 'custom_2', 'custom_3',
+            'custom_4'), math.nan)},
+    }
+
+
 class SimpitTelemetry:
     """Publishers of one simpit_node, in ``frame``, for the channels that are asked for."""
 
@@ -339,6 +362,7 @@ class SimpitTelemetry:
         self._outputs: dict[str, tuple[Any, Any]] = {}
         self._packets = self._output(_Topic('packets', SimpitPacket, lambda *_: None, _DEPTH))
         self.plausibility = make_gate(node)
+        self._said: set[str] = set()
         self.reset()
 
     def reset(self) -> None:
@@ -346,8 +370,7 @@ class SimpitTelemetry:
         self._air: simpit.Atmosphere | None = None
         self._controls = dict.fromkeys(('elevator', 'aileron', 'rudder', 'throttle'), math.nan)
         self._axes = dict.fromkeys(('x', 'y', 'z', 'wheel_steer', 'wheel_throttle'), math.nan)
-        self._silence = ActionSilence()
-        self._held: dict[int, Telemetry] = {}
+        self._held: dict[str, Telemetry] = {}
 
     def offer(self, names: Iterable[str | int], profiles: Iterable[Profile]) -> None:
         """Make the publishers for these channels, as far as these profiles have them."""
@@ -363,33 +386,48 @@ class SimpitTelemetry:
                 if row.message is simpit.AdvancedActionStatus:
                     self._output(_ADVANCED[row.name.startswith('advanced_custom')])
 
-    def publish(
-        self, event: Telemetry, profile: str, received_ns: int, stamp_ns: int | None
-    ) -> None:
+    def publish(self, event: Telemetry, stamp_ns: int | None) -> None:
         """
         Publish one packet as what it means, and raw.
 
         While there is no ``stamp_ns`` the last packet of each channel waits for one: much is sent
         only when it changes.
         """
+        key = event.name or str(event.packet and event.packet.channel)
         if stamp_ns is None:
-            self._held[event.packet.channel] = event
+            self._held[key] = event
             return
         if self._held:
-            self._held.pop(event.packet.channel, None)
+            self._held.pop(key, None)
             held, self._held = self._held, {}
             for earlier in held.values():
-                self._publish_packet(earlier, profile, received_ns, stamp_ns)
-        self._publish_packet(event, profile, received_ns, stamp_ns)
+                self._publish_packet(earlier, stamp_ns)
+        self._publish_packet(event, stamp_ns)
 
-    def _publish_packet(
-        self, event: Telemetry, profile: str, received_ns: int, stamp_ns: int
-    ) -> None:
-        message = event.message
-        if message is not None:
-            self._publish_meaning(message, stamp_ns)
-        if profile == 'v1':
-            self._listen_for_silence(message, received_ns, stamp_ns)
+    def tell_flight(self, stamp_ns: int | None) -> None:
+        """Say that the game is in the flight scene."""
+        if stamp_ns is not None and _IN_FLIGHT.name in self._outputs:
+            self._tell_flight(True)
+
+    def withdraw(self, stamp_ns: int | None) -> None:
+        """Take back what latched topics have said of a vessel that is not there any more."""
+        self.reset()
+        said, self._said = self._said, set()
+        if stamp_ns is None:
+            return
+        for name, fields in _withdrawn().items():
+            if name in said:
+                publisher, out = self._outputs[name]
+                for field, value in fields.items():
+                    setattr(out, field, value)
+                _stamp(out, stamp_ns)
+                publisher.publish(out)
+
+    def _publish_packet(self, event: Telemetry, stamp_ns: int) -> None:
+        if event.message is not None:
+            self._publish_meaning(event.message, stamp_ns)
+        if event.packet is None:
+            return
         publisher, out = self._packets
         _stamp(out, stamp_ns)
         out.channel = event.packet.channel
@@ -400,6 +438,10 @@ class SimpitTelemetry:
         if isinstance(message, simpit.Attitude):
             for fault in attitude_fault((message.heading, message.pitch, message.roll)):
                 self.plausibility.withhold(*fault)
+        if isinstance(message, simpit.SceneChange):
+            if _IN_FLIGHT.name in self._outputs:
+                self._tell_flight(message.scene == 0)
+            return
         for topic in _TOPICS.get(type(message), ()):
             self._publish(topic, message, stamp_ns)
         if isinstance(message, simpit.AdvancedActionStatus):
@@ -435,17 +477,15 @@ class SimpitTelemetry:
         except ValueError:
             return
         _stamp(out, stamp_ns)
+        self._said.add(topic.name)
         publisher.publish(out)
 
-    def _listen_for_silence(
-        self, message: Message | None, received_ns: int, stamp_ns: int
-    ) -> None:
-        now = received_ns * _NS
-        if isinstance(message, simpit.ActionStatus):
-            self._silence.heard_status(now)
-        elif self._silence.heard_other(now):
-            nothing = simpit.ActionStatus(simpit.ActionGroup(0))
-            self._publish(_TOPICS[simpit.ActionStatus][0], nothing, stamp_ns)
+    def _tell_flight(self, in_flight: bool) -> None:
+        publisher, out = self._outputs[_IN_FLIGHT.name]
+        if _IN_FLIGHT.name not in self._said or out.data != in_flight:
+            out.data = in_flight
+            self._said.add(_IN_FLIGHT.name)
+            publisher.publish(out)
 
     def _publish_air(self, message: simpit.Airspeed, stamp_ns: int) -> None:
         if _AIR_DATA.name not in self._outputs:
@@ -456,15 +496,10 @@ class SimpitTelemetry:
         # There are no axes of a wind that is never known.
         out.header.frame_id = ''
         out.wind.x = out.wind.y = out.wind.z = math.nan
-        air = self._air
-        out.static_pressure = (
-            math.nan if air is None
-            else self.plausibility.air(
-                'static_pressure', air.pressure_kpa * _PASCAL_PER_KILOPASCAL))
-        out.temperature = (
-            math.nan if air is None else self.plausibility.air('temperature', air.temperature_k))
-        out.density = (
-            math.nan if air is None else self.plausibility.air('density', air.density_kgpm3))
+        # NaN stays NaN there.
+        air = (math.nan,) * 3 if self._air is None else conversions.air(self._air)
+        for name, value in zip(('static_pressure', 'temperature', 'density'), air, strict=True):
+            setattr(out, name, self.plausibility.air(name, value))
         _stamp(out, stamp_ns)
         publisher.publish(out)
 
@@ -492,6 +527,7 @@ class SimpitTelemetry:
         else:
             AXES_MASK.fill(out, self._axes)
         _stamp(out, stamp_ns)
+        self._said.add(topic.name)
         publisher.publish(out)
 
 

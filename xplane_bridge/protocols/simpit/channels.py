@@ -24,12 +24,14 @@ profile   plugins              framing   remarks
 ``v0``    0.6, 0.7 (2017)      aa50      the protocol document
 ``v1``    0.8 to 1.4           aa50      every write filled up to 32 bytes from 1.2.1 on
 ``v2``    2.0, 2.1             aa50
-``cobs``  2.2 and later        cobs      ids 52 to 60 with KSP2 only
+``v2.2``  2.2                  cobs      a throttle is forced for ever; warps as 2.0 and 2.1
+``v2.3``  2.3                  cobs      a throttle of 0 lets go; warp targets on channel 30
+``cobs``  2.2 and later        cobs      either of the two, or KSP2 (ids 52 to 60)
 ========  ===================  ========  ====================================================
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from xplane_bridge.protocols.errors import ProtocolError
@@ -58,8 +60,10 @@ class Channel:
     One row of a channel table: what one end sends with one id.
 
     id is 0..254; name is unique for a sender; sizes are the allowed payload lengths in bytes,
-    empty for any from 1. sent is for channels of the plugin. fault is empty, or a sentence that
-    says why the real plugins of this profile do not hear a device on this channel.
+    empty for any from 1. sent is for channels of the plugin; at_times tells that it also depends
+    on something else: a mod, a target. anywhere is for channels of the device: the plugin obeys
+    outside the flight scene too. fault is empty, or a sentence that says why the real plugins of
+    this profile do not hear a device on this channel.
     """
 
     id: int
@@ -69,6 +73,8 @@ class Channel:
     sizes: tuple[int, ...]
     sent: Sent = 'request'
     fault: str = ''
+    at_times: bool = False
+    anywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,8 @@ class Profile:
 
     plugin_payload_limit is the longest payload that the plugin sends, in bytes; it cuts what is
     longer, an echo for example. custom_groups_per_packet is how many custom action groups one
-    packet may name.
+    packet may name. throttle_lets_go tells that a throttle of 0 gives it back to the player; other
+    plugins force a 0 as they force any value.
     """
 
     name: str
@@ -87,6 +94,7 @@ class Profile:
     channels: tuple[Channel, ...] = field(repr=False)
     plugin_payload_limit: int
     custom_groups_per_packet: int
+    throttle_lets_go: bool = False
 
     def __post_init__(self) -> None:
         """Index the channel table."""
@@ -186,23 +194,25 @@ def _check_profile(profile: Profile, message: Message, agx: bool) -> None:
                 f'{len(message.groups)} custom action groups in one packet: plugins '
                 f'{profile.plugins} take {profile.custom_groups_per_packet}')
     elif (isinstance(message, commands.TimeWarp)
-            and profile.name == 'cobs' and 14 <= message.command <= 18):
+            and profile.name == 'v2.3' and 14 <= message.command <= 18):
         raise ValueError(
             f'time warp command {message.command}: gone in plugin 2.3, use time_warp_to')
 
 
 def _row(
         channel_id: int, sender: Sender, message: type[Message], name: str = '', *,
-        sizes: Iterable[int] | None = None, sent: Sent = 'request', fault: str = '') -> Channel:
+        sizes: Iterable[int] | None = None, sent: Sent = 'request', fault: str = '',
+        at_times: bool = False, anywhere: bool = False) -> Channel:
     """Return a row that takes what is not given from its message class."""
     allowed = message.sizes if sizes is None else tuple(sizes)
-    return Channel(channel_id, name or message.tag, sender, message, allowed, sent, fault)
+    return Channel(
+        channel_id, name or message.tag, sender, message, allowed, sent, fault, at_times, anywhere)
 
 
 def _resources(first_id: int, names: str, sent: Sent) -> tuple[Channel, ...]:
-    """Return the rows of resources with consecutive ids."""
+    """Return the rows of resources with consecutive ids; a mod has to know them."""
     return tuple(
-        _row(channel_id, 'plugin', telemetry.Resource, name, sent=sent)
+        _row(channel_id, 'plugin', telemetry.Resource, name, sent=sent, at_times=True)
         for channel_id, name in enumerate(names.split(), first_id))
 
 
@@ -269,20 +279,19 @@ _V1 = (
     _row(3, 'plugin', telemetry.SceneChange, sent='never'),
     # Sent in every game frame while a group is on, and not when the last one goes off.
     _row(23, 'plugin', telemetry.ActionStatus, sent='change'),
-    _row(25, 'plugin', telemetry.Target, sizes=(8,), sent='tick'),
+    _row(25, 'plugin', telemetry.Target, sizes=(8,), sent='tick', at_times=True),
     _row(26, 'plugin', telemetry.SphereOfInfluence, sent='change'),
     _row(27, 'plugin', telemetry.Airspeed, sizes=(8,), sent='tick'),
 )
 
 _COMMANDS_2 = (
     *_COMMANDS,
-    _row(7, 'device', commands.ClosePort),
+    _row(7, 'device', commands.ClosePort, anywhere=True),
     _row(20, 'device', commands.SasMode),
     _row(21, 'device', commands.CameraMode),
     _row(22, 'device', commands.CameraRotation),
     _row(23, 'device', commands.CameraTranslation),
     _row(24, 'device', commands.TimeWarp),
-    _row(25, 'device', commands.Log),
     _row(26, 'device', commands.Keyboard),
     _row(27, 'device', commands.CustomAxes),
 )
@@ -294,10 +303,12 @@ _TELEMETRY_2 = (
     *_resources(28, 'xenon_gas xenon_gas_stage', 'subscription'),
     _row(3, 'plugin', telemetry.SceneChange, sent='event'),
     _row(26, 'plugin', telemetry.SphereOfInfluence, sent='subscription'),
-    _row(30, 'plugin', telemetry.TacResources, sent='tick'),
-    _row(31, 'plugin', telemetry.TacWaste, sent='tick'),
-    _row(32, 'plugin', telemetry.CustomResources, 'custom_resources_1', sent='tick'),
-    _row(33, 'plugin', telemetry.CustomResources, 'custom_resources_2', sent='tick'),
+    _row(30, 'plugin', telemetry.TacResources, sent='tick', at_times=True),
+    _row(31, 'plugin', telemetry.TacWaste, sent='tick', at_times=True),
+    _row(32, 'plugin', telemetry.CustomResources, 'custom_resources_1', sent='tick',
+         at_times=True),
+    _row(33, 'plugin', telemetry.CustomResources, 'custom_resources_2', sent='tick',
+         at_times=True),
     _row(35, 'plugin', telemetry.SasInfo, sent='change'),
     _row(36, 'plugin', telemetry.Orbit, sent='tick'),
     _row(37, 'plugin', telemetry.ActionStatus, sent='subscription'),
@@ -310,25 +321,28 @@ _TELEMETRY_2 = (
     _row(45, 'plugin', telemetry.Attitude, sent='tick'),
 )
 
+_LOG = _row(25, 'device', commands.Log)
+
 _V2 = (
     *_COMMON,
     *_COMMANDS_2,
+    _LOG,
     *_TELEMETRY_2,
     # The longer ones are those of 2.1.
-    _row(25, 'plugin', telemetry.Target, sent='tick'),
+    _row(25, 'plugin', telemetry.Target, sent='tick', at_times=True),
     _row(27, 'plugin', telemetry.Airspeed, sizes=(8,), sent='tick'),
     _row(34, 'plugin', telemetry.Manoeuvre, sent='tick'),
     _row(43, 'plugin', telemetry.FlightStatus, sent='subscription'),
 )
 
+# What 2.2 and 2.3 have in common.
 _COBS = (
     *_COMMON,
     *_COMMANDS_2,
     _row(28, 'device', commands.NavballMode),
     _row(29, 'device', commands.RequestMessage),
-    _row(30, 'device', commands.TimeWarpTo),
     *_TELEMETRY_2,
-    _row(25, 'plugin', telemetry.Target, sizes=(24,), sent='tick'),
+    _row(25, 'plugin', telemetry.Target, sizes=(24,), sent='tick', at_times=True),
     _row(27, 'plugin', telemetry.Airspeed, sizes=(12,), sent='tick'),
     _row(34, 'plugin', telemetry.Manoeuvre, sizes=(24,), sent='tick'),
     _row(43, 'plugin', telemetry.FlightStatus, sizes=(8,), sent='subscription'),
@@ -337,15 +351,22 @@ _COBS = (
     _row(48, 'plugin', payloads.Translation, sent='subscription'),
     _row(49, 'plugin', payloads.Wheel, sent='subscription'),
     _row(50, 'plugin', payloads.Throttle, sent='subscription'),
+)
+
+_SINCE_2_3 = (
+    _row(30, 'device', commands.TimeWarpTo),
     _row(51, 'plugin', telemetry.VesselChange, sent='event'),
-    # KSP2 only, from the device library's table: no KSP2 plugin was measured.
+)
+
+# From the device library's table: no KSP2 plugin was measured.
+_KSP2 = (
     *_resources(52, 'intake_air hydrogen hydrogen_stage uranium', 'subscription'),
-    _row(56, 'plugin', telemetry.AdvancedActionStatus, sent='subscription'),
+    _row(56, 'plugin', telemetry.AdvancedActionStatus, sent='subscription', at_times=True),
     _row(57, 'plugin', telemetry.AdvancedActionStatus, 'advanced_custom_action_status',
-         sent='subscription'),
+         sent='subscription', at_times=True),
     _row(58, 'device', commands.SetActionGroup),
     _row(59, 'device', commands.SetActionGroup, 'set_custom_action_group'),
-    _row(60, 'plugin', telemetry.Intersects, sent='tick'),
+    _row(60, 'plugin', telemetry.Intersects, sent='tick', at_times=True),
 )
 
 PROFILES = {
@@ -354,6 +375,11 @@ PROFILES = {
         Profile('v1', '0.8 to 1.4', 'aa50', _V1, 28, 32),
         # From 2.0 on a list acts on its first group only (docs/wire/simpit.md, section 3).
         Profile('v2', '2.0 and 2.1', 'aa50', _V2, 32, 1),
-        Profile('cobs', '2.2 and later', 'cobs', _COBS, 32, 1),
+        Profile('v2.2', '2.2', 'cobs', (*_COBS, _LOG), 32, 1),
+        Profile(
+            'v2.3', '2.3', 'cobs', (*_COBS, *_SINCE_2_3, replace(_LOG, anywhere=True)), 32, 1,
+            throttle_lets_go=True),
+        # What harms none of them is all that is sent to it.
+        Profile('cobs', '2.2 and later', 'cobs', (*_COBS, *_SINCE_2_3, _LOG, *_KSP2), 32, 1),
     )
 }

@@ -28,16 +28,17 @@ from xplane_bridge.sessions.simpit.events import (
     PluginStatistics,
     PortDeaf,
     ProfileHint,
+    ProfileKnown,
     Statistics,
     Subscriptions,
     Telemetry,
 )
 from xplane_bridge.sessions.simpit.plugin import PluginSession
-from xplane_bridge.sessions.simpit.session import registrable, SimpitSession
-from xplane_bridge.sessions.simpit.silence import ActionSilence
+from xplane_bridge.sessions.simpit.registration import registrable
+from xplane_bridge.sessions.simpit.session import SimpitSession
 
 __all__ = [
-    'ActionSilence', 'CHANNEL', 'Command', 'Connected', 'DeviceHandshake', 'EchoDone', 'Event',
-    'Game', 'PeerChanged', 'PeerState', 'PluginEvent', 'PluginSession', 'PluginStatistics',
-    'PortDeaf', 'ProfileHint', 'SimpitSession', 'Statistics', 'Subscriptions', 'Telemetry',
+    'CHANNEL', 'Command', 'Connected', 'DeviceHandshake', 'EchoDone', 'Event', 'Game',
+    'PeerChanged', 'PeerState', 'PluginEvent', 'PluginSession', 'PluginStatistics', 'PortDeaf',
+    'ProfileHint', 'ProfileKnown', 'SimpitSession', 'Statistics', 'Subscriptions', 'Telemetry',
     'registrable']

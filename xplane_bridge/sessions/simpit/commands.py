@@ -12,35 +12,26 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to a plugin: what its profile understands, in what pieces, and how fast."""
+"""Commands to a plugin: what its profile understands, and in what pieces."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, cast
+from dataclasses import replace
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
-from xplane_bridge.sessions.budget import Budget
-from xplane_bridge.sessions.simpit.events import Game, Statistics
+from xplane_bridge.sessions.simpit.axes import Axes
+from xplane_bridge.sessions.simpit.events import Game
 
-# Of two action group packets within one frame of the game only the last counts (wire notes, 2.7);
-# this is a frame at 20 frames a second.
-ACTION_GAP = 0.05
-# A game at 50 frames a second looks at an axis no more often.
-AXIS_GAP = 0.02
-
-_LARGEST_OUTBOX = 64
-# Bytes that may go out at once: what a plugin's reader takes in one go.
-_BURST = 256
-# Below this a budget would not let a whole packet pass at once; the driver's buffer has to do.
-_LOWEST_RATE = 120.0
-
-Axes = (
-    simpit.Rotation | simpit.Translation | simpit.Wheel | simpit.Throttle | simpit.CustomAxes)
+# How 2.0 to 2.2 call what 2.3 has a channel of its own for, as far as they have it.
+_WARP_TARGETS = {
+    simpit.WarpInstant.MANOEUVRE: simpit.WarpCommand.TO_MANOEUVRE,
+    simpit.WarpInstant.NEXT_SPHERE_OF_INFLUENCE: simpit.WarpCommand.TO_NEXT_SPHERE_OF_INFLUENCE,
+    simpit.WarpInstant.APOAPSIS: simpit.WarpCommand.TO_APOAPSIS,
+    simpit.WarpInstant.PERIAPSIS: simpit.WarpCommand.TO_PERIAPSIS,
+    simpit.WarpInstant.MORNING: simpit.WarpCommand.TO_MORNING,
+}
 
 _OWN = (simpit.Handshake, simpit.Register, simpit.Deregister, simpit.EchoRequest,
         simpit.EchoResponse)
@@ -56,10 +47,10 @@ def adapt(
     session's own business: handshake, registration, echo.
     """
     if isinstance(message, Packet):
-        _check_packet(message, profile)
+        message = _checked(message, profile)
     elif isinstance(message, _OWN):
         raise ValueError(f'{message.tag}: the session sends these itself')
-    else:
+    elif not isinstance(message, simpit.TimeWarpTo):
         row = profile.named('device', message.channel)
         if row.fault:
             raise ValueError(f'{row.name}: {row.fault}')
@@ -71,6 +62,8 @@ def adapt(
     if isinstance(message, simpit.CustomActionGroups) and message.groups:
         # From 2.0 on a list acts on its first group only, before that from its end backwards.
         parts = [replace(message, groups=(group,)) for group in message.groups]
+    elif isinstance(message, simpit.TimeWarpTo):
+        parts = _warp_to(message, profile)
     else:
         parts = [message]
     for part in parts:
@@ -78,135 +71,51 @@ def adapt(
     return parts
 
 
-def _check_packet(packet: Packet, profile: Profile) -> None:
-    """Raise ValueError for a raw packet that is the session's own or would mislead a plugin."""
+def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
+    """Tell whether a plugin takes this outside the flight scene too, or nobody knows."""
+    if isinstance(message, Packet):
+        row = profile.find('device', message.channel)
+        return row is None or row.anywhere
+    return any(
+        row.anywhere for row in profile.channels
+        if row.sender == 'device' and row.name == message.channel)
+
+
+def _checked(packet: Packet, profile: Profile) -> Message | Packet:
+    """
+    Return a raw packet, or the axes in it, which are taken whichever way they come.
+
+    Raise ValueError for one that is the session's own or would mislead a plugin.
+    """
     row = profile.find('device', packet.channel)
     if row is None:
-        return
+        return packet
     if issubclass(row.message, _OWN):
         raise ValueError(f'channel {row.id} ({row.name}): the session sends these itself')
     try:
-        simpit.decode_payload(profile, 'device', packet)
+        message = simpit.decode_payload(profile, 'device', packet)
     except ProtocolError as error:
         raise ValueError(str(error)) from None
+    return message if isinstance(message, Axes) else packet
 
 
-class Outbox:
+def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Packet]:
     """
-    Commands on their way: no faster than the line, action groups apart, newest axes only.
+    Return what makes a plugin warp to a target.
 
-    ``line_rate`` is in bytes a second. Axes wait beside the queue, one packet a channel.
+    Where it may be 2.2 or 2.3, it gets both: each ignores what is the other's (docs/simpit.md,
+    "2.2 or 2.3").
     """
-
-    def __init__(self, line_rate: float, statistics: Statistics) -> None:
-        self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
-        self._statistics = statistics
-        self._queue: deque[tuple[Message | Packet, bytes]] = deque()
-        self._axes: dict[str, Axes] = {}
-        self._axis_at: dict[str, float] = {}
-        self._action_at = 0.0
-        self._taken: dict[str, Axes] = {}
-
-    @property
-    def taken(self) -> frozenset[str]:
-        """Return the axis channels that hold values of ours."""
-        return frozenset(self._taken)
-
-    def add(self, parts: Sequence[Message | Packet], profile: Profile, *, agx: bool) -> None:
-        """Queue the packets of one command; raise ValueError if too many wait already."""
-        if len(self._queue) + len(parts) > _LARGEST_OUTBOX:
-            raise ValueError(
-                f'{len(self._queue)} commands wait already, at most {_LARGEST_OUTBOX} may; they '
-                f'leave {1 / ACTION_GAP:g} action groups a second, and no faster than the line')
-        for part in parts:
-            if isinstance(part, Axes):
-                self._hold(part)
-            else:
-                self._queue.append((part, simpit.encode(profile, 'device', part, agx=agx)))
-
-    def due(self, profile: Profile, now: float) -> tuple[list[bytes], float | None]:
-        """Return what may leave now, and when to ask again."""
-        outgoing: list[bytes] = []
-        later: list[float] = []
-        while self._queue:
-            part, data = self._queue[0]
-            paced = isinstance(part, simpit.ActionGroups)
-            if paced and now < self._action_at:
-                later.append(self._action_at)
-                break
-            if not self._budget.take(len(data), now):
-                later.append(self._budget.when(len(data), now))
-                break
-            if paced:
-                self._action_at = now + ACTION_GAP
-            self._queue.popleft()
-            outgoing.append(data)
-        for name in list(self._axes):
-            data = simpit.encode(profile, 'device', self._axes[name])
-            at = self._axis_at.get(name, 0.0)
-            if now < at:
-                later.append(at)
-            elif self._budget.take(len(data), now):
-                self._axis_at[name] = now + AXIS_GAP
-                del self._axes[name]
-                outgoing.append(data)
-            else:
-                later.append(self._budget.when(len(data), now))
-        self._statistics.commands += len(outgoing)
-        return outgoing, min(later, default=None)
-
-    def clear(self) -> None:
-        """Forget what waits: it was meant for now."""
-        self._queue.clear()
-        self._axes.clear()
-
-    def forget(self) -> None:
-        """Forget what waits and what was taken: the plugin is another one, or gone."""
-        self.clear()
-        self._taken.clear()
-
-    def release(self, profile: Profile) -> list[bytes]:
-        """Return what gives back the axes taken; forget them and what waits."""
-        outgoing = []
-        for axes in self._taken.values():
-            # Before 2.2 nothing gives it back: a 0 would shut the engines down and stay.
-            if isinstance(axes, simpit.Throttle) and profile.name != 'cobs':
-                continue
-            neutral: Any = {field.name: 0 for field in fields(axes) if field.name != 'mask'}
-            outgoing.append(simpit.encode(profile, 'device', replace(axes, **neutral)))
-        self.forget()
-        return outgoing
-
-    def _hold(self, axes: Axes) -> None:
-        """Keep the newest value of each axis until it may leave, and note what it takes."""
-        name = axes.channel
-        waiting = self._axes.get(name)
-        if waiting is not None:
-            self._statistics.held_back += 1
-            axes = _merge(waiting, axes)
-        self._axes[name] = axes
-        taken = self._taken.get(name)
-        held = axes if taken is None else _merge(taken, axes)
-        # A value of 0 hands an axis back to the game.
-        if isinstance(held, simpit.Throttle):
-            mask = held.throttle
-        else:
-            mask = sum(
-                1 << bit for bit, field in enumerate(fields(held)[:-1])
-                if held.mask >> bit & 1 and getattr(held, field.name))
-            held = replace(held, mask=mask)
-        if mask:
-            self._taken[name] = held
-        else:
-            self._taken.pop(name, None)
-
-
-def _merge(old: Axes, new: Axes) -> Axes:
-    """Return the axes of both, the newer value where both set one."""
-    if isinstance(new, simpit.Throttle) or isinstance(old, simpit.Throttle):
-        return new
-    values: dict[str, Any] = {'mask': old.mask | new.mask}
-    for bit, field in enumerate(fields(new)[:-1]):
-        source = new if new.mask >> bit & 1 else old
-        values[field.name] = getattr(source, field.name)
-    return cast(Axes, replace(new, **values))
+    parts: list[Message | Packet] = []
+    has_channel = any(row.message is simpit.TimeWarpTo for row in profile.channels)
+    target = _WARP_TARGETS.get(simpit.WarpInstant(message.instant))
+    if target is not None and not message.delay_s and profile.name != 'v2.3':
+        parts.append(simpit.TimeWarp(target))
+    elif not has_channel:
+        # For the sentence about a profile without time warp at all.
+        profile.named('device', 'time_warp')
+        raise ValueError(
+            f'plugins {profile.plugins} warp to no delay and to no burn: they need 2.3')
+    if has_channel:
+        parts.append(message)
+    return parts

@@ -20,6 +20,7 @@ from collections import deque
 import struct
 from typing import NamedTuple
 
+from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
 _TIMEOUT = 1.0
@@ -40,17 +41,19 @@ class Echoes:
     Beside the user's there is a heartbeat every ``period`` seconds, of ticket 0, without an event.
     """
 
-    def __init__(self, period: float, statistics: Statistics) -> None:
+    def __init__(self, period: float, statistics: Statistics, tickets: Tickets) -> None:
         self.round_trip: float | None = None
         # How much of 32 bytes came back: 28 from plugins before 2.0.
         self.answer_size: int | None = None
+        # How many in a row came back (positive) or were lost (negative).
+        self.streak = 0
         self._period = period
         self._statistics = statistics
         self._queue: deque[_Echo] = deque()
         self._outstanding: _Echo | None = None
         self._sent_at = 0.0
         self._beat_at = 0.0
-        self._ticket = 0
+        self._tickets = tickets
         self._beats = 0
 
     @property
@@ -61,15 +64,16 @@ class Echoes:
     def reset(self, now: float) -> None:
         """Begin anew with a plugin that may be another one."""
         self.round_trip = self.answer_size = self._outstanding = None
+        self.streak = 0
         self._beat_at = now
 
     def add(self, payload: bytes, now: float) -> int:
         """Queue an echo of the user's; return its ticket."""
-        self._ticket += 1
-        self._queue.append(_Echo(self._ticket, payload))
+        ticket = self._tickets.draw()
+        self._queue.append(_Echo(ticket, payload))
         if self._outstanding is None:
             self._beat_at = now
-        return self._ticket
+        return ticket
 
     def start(self, now: float, *, long: bool) -> bytes | None:
         """Return the payload to send now, if any; ``long`` makes the heartbeat 32 bytes."""
@@ -93,6 +97,7 @@ class Echoes:
             return None
         self._finish(now)
         self._statistics.echoes_lost += 1
+        self.streak = min(self.streak, 0) - 1
         if not echo.ticket:
             return None
         return EchoDone(echo.ticket, b'', None, (
@@ -108,6 +113,7 @@ class Echoes:
         ):
             return False, None
         self.round_trip = now - self._sent_at
+        self.streak = max(self.streak, 0) + 1
         if len(echo.payload) == LONG_ANSWER:
             self.answer_size = len(payload)
         self._finish(now)

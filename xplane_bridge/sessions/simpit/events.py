@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.simpit import Message, Packet
+from xplane_bridge.sessions.base import CommandDone
 
 # What both ends name the one channel of a serial link.
 CHANNEL = 'serial'
@@ -53,17 +54,21 @@ class Telemetry:
     One packet on a registered channel.
 
     name is the channel's in the profile, empty for an id that the profile has not; message is
-    None then.
+    None then. packet is None for what silence says (ActionSilence).
     """
 
     name: str
-    packet: Packet
+    packet: Packet | None
     message: Message | None
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A handshake is done and the wanted channels are registered; profile is the one in use."""
+    """
+    The wanted channels are registered after a handshake; profile is the one in use.
+
+    It comes again when profile 'auto' finds out that another one is the right one.
+    """
 
     profile: str
     game: Game
@@ -89,6 +94,14 @@ class ProfileHint:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileKnown:
+    """Of 2.2 and later it is this one; text says what told."""
+
+    profile: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class EchoDone:
     """
     The end of one ping: what came back and after how many seconds, or None and the reason.
@@ -102,7 +115,8 @@ class EchoDone:
     error: str = ''
 
 
-Event = Telemetry | Connected | PeerChanged | ProfileHint | EchoDone
+Event = (
+    Telemetry | Connected | PeerChanged | ProfileHint | ProfileKnown | EchoDone | CommandDone)
 
 
 @dataclass(slots=True)

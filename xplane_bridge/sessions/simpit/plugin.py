@@ -44,23 +44,29 @@ from xplane_bridge.sessions.simpit.events import (
     PortDeaf,
     Subscriptions,
 )
+from xplane_bridge.sessions.simpit.hold import AxisHold
 from xplane_bridge.sessions.simpit.reader import PluginReader
 
 # Seconds for one round of all telemetry; fixed in v0, a setting later (wire notes, 2.6).
-_REFRESH = {'v0': 0.08, 'v1': 0.125, 'v2': 0.125, 'cobs': 0.125}
+_REFRESH = {'v0': 0.08}
+_REFRESH_LATER = 0.125
 # The measured games ran at 50 frames a second.
 _FRAME = 0.02
 # What plugins 1.2.1 to 1.4 write for any packet, the rest of the buffer behind it.
 _PADDED_WRITE = 32
-# What a plugin obeys outside the flight scene too.
+# What a plugin obeys outside the flight scene too, whichever it is.
 _EVERYWHERE = (simpit.Register, simpit.Deregister, simpit.ClosePort, simpit.RequestMessage)
+# Their providers begin each flight scene with all groups off, and say nothing while that is so.
+_BEGIN_OFF = ('action_status', 'custom_action_group_status')
 
 
 class PluginSession:
     """
-    Answer one device as a plugin of ``profile`` does; v1 is that of plugins 1.2.1 to 1.4.
+    Answer one device as a plugin of ``profile`` does.
 
-    The owner says by provide() what the vessel does, and by set_flight() whether there is one.
+    v1 is that of plugins 1.2.1 to 1.4, cobs that of 2.3, or of KSP2 as ``game_id`` says. The
+    owner says by provide() what the vessel does, and by set_flight() whether there is one.
+    ``hold`` is what the plugin forces upon its controls.
     ``refresh`` is the time for one round of telemetry in seconds, by default the plugins' own.
     ``agx`` tells that Action Groups Extended is there; ``game_id`` is the second byte of the
     SYNACK, KSP2_ID for a KSP2.
@@ -79,11 +85,14 @@ class PluginSession:
     ) -> None:
         if profile not in PROFILES:
             raise ValueError(f"profile '{profile}': must be one of {', '.join(PROFILES)}")
+        if profile == 'cobs' and game_id == simpit.KSP1_ID:
+            profile = 'v2.3'
         self.profile: Profile = PROFILES[profile]
         self.statistics = PluginStatistics()
         self.in_flight = False
         self.port_open = True
-        self._refresh = _REFRESH[profile] if refresh is None else refresh
+        self.hold = AxisHold(self.profile)
+        self._refresh = _REFRESH.get(profile, _REFRESH_LATER) if refresh is None else refresh
         self._agx = agx
         self._game_id = game_id
         # 2.0 introduced clearing at SYN and the record that stops duplicates.
@@ -93,6 +102,7 @@ class PluginSession:
         self._senders: Counter[int] = Counter()
         self._record: set[int] = set()
         self._values: dict[int, Packet] = {}
+        self._air = simpit.Atmosphere(0, 0.0, 0.0, 0.0)
         self._ticks = tuple(row for row in self.profile.channels if row.sent == 'tick')
         self._due: dict[int, float] = {}
         self._actions: dict[str, ActionGroups] = {}
@@ -115,15 +125,35 @@ class PluginSession:
     # What the owner does.
 
     def set_flight(self, in_flight: bool, now: float) -> None:
-        """Enter or leave the flight scene."""
+        """Enter or leave the flight scene: all providers begin anew."""
         if in_flight == self.in_flight:
             return
         self.in_flight = in_flight
         self._due.clear()
+        self._actions.clear()
+        self.hold.clear()
+        if in_flight:
+            for row in self.profile.channels:
+                packet = self._values.get(row.id) if row.sender == 'plugin' else None
+                if packet is not None and self._begins_with(row, packet):
+                    self._publish(packet)
         row = self.profile.named('plugin', 'scene_change')
         if row.sent == 'event':
             message = simpit.SceneChange(0 if in_flight else 1)
             self._publish(simpit.encode_payload(self.profile, 'plugin', message))
+
+    def revert(self, now: float) -> None:
+        """Go back to the launch: the flight scene is left and loaded again."""
+        self.set_flight(False, now)
+        self.set_flight(True, now)
+
+    def _begins_with(self, row: Channel, packet: Packet) -> bool:
+        """Tell whether a channel's provider sends this value when the flight scene begins."""
+        if row.name in _BEGIN_OFF:
+            return row.sent == 'subscription' and any(packet.payload)
+        if row.message is simpit.SasInfo:
+            return packet.payload != b'\xff\0\0'
+        return row.sent == 'subscription'
 
     def provide(self, message: Message, now: float) -> None:
         """
@@ -131,6 +161,8 @@ class PluginSession:
 
         Raise ValueError if the profile has no such channel or not with these fields.
         """
+        if isinstance(message, simpit.Atmosphere):
+            message = self._breathe(message)
         packet = simpit.encode_payload(self.profile, 'plugin', message)
         row = self.profile.named('plugin', message.channel)
         if row.sent == 'event':
@@ -140,6 +172,12 @@ class PluginSession:
         self._values[row.id] = packet
         if changed and row.sent in ('change', 'subscription') and not self._each_frame(row):
             self._publish_in_flight(packet)
+
+    def _breathe(self, air: simpit.Atmosphere) -> simpit.Atmosphere:
+        """Return what is sent: at a body without air the fields stay as they were."""
+        if air.flags & simpit.AtmosphereFlags.HAS_ATMOSPHERE:
+            self._air = air
+        return replace(self._air, flags=air.flags)
 
     def withdraw(self, name: str, now: float) -> None:
         """End what a telemetry channel has to say: a target that is no longer set."""
@@ -156,6 +194,7 @@ class PluginSession:
         self._senders.clear()
         self._record.clear()
         self._actions.clear()
+        self.hold.clear()
         self._queue.clear()
 
     # What the link calls.
@@ -227,12 +266,14 @@ class PluginSession:
             return self._shake_hands(message)
         if isinstance(message, simpit.EchoRequest):
             # In flight only until 2.3.
-            if self.in_flight or self.profile.name == 'cobs':
+            if self.in_flight or self._since_2_3:
                 self._reply(2, message.payload)
             return []
         if isinstance(message, simpit.EchoResponse | Packet):
             return []
-        if not self.in_flight and not self._heard_everywhere(message):
+        if not (self.in_flight or row.anywhere or isinstance(message, _EVERYWHERE)) or (
+                self._since_2_3 and isinstance(message, simpit.TimeWarp)
+                and 14 <= message.command <= 18):
             self.statistics.ignored += 1
             return []
         if isinstance(message, simpit.Register):
@@ -253,11 +294,13 @@ class PluginSession:
             return []
         if isinstance(message, CustomActionGroups):
             return [Command(part) for part in self._custom_groups(message)]
+        self.hold.take(message)
         return [Command(message)]
 
-    def _heard_everywhere(self, message: Message) -> bool:
-        return isinstance(message, _EVERYWHERE) or (
-            isinstance(message, simpit.Log) and self.profile.name == 'cobs')
+    @property
+    def _since_2_3(self) -> bool:
+        """Tell whether it is 2.3, or KSP2's, which is later."""
+        return self.profile.name in ('v2.3', 'cobs')
 
     def _shake_hands(self, message: Handshake) -> list[PluginEvent]:
         """Answer a handshake; there is no state in it, and ID bytes never come back."""

@@ -128,7 +128,7 @@ class SimpitFace:
 
     def open(self, world: World, now: float) -> None:
         """Begin as a game that has just been started. Raises LinkError for a port."""
-        self._vessel = Vessel(world, load=self.profile == 'cobs')
+        self._vessel = Vessel(world, load=PROFILES[self.profile].framing == 'cobs')
         self._changes_at = now
         self._lines = [
             _Line(self.profile, port, self._baud, self._faults) for port in self._ports]

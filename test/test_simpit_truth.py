@@ -1,0 +1,650 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the device's side of a KerbalSimpit conversation holds is true, or expires."""
+
+import pytest
+from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
+from xplane_bridge.sessions.base import CommandDone, PeerAbsentError
+from xplane_bridge.sessions.simpit import (
+    PeerChanged,
+    PeerState,
+    PluginSession,
+    ProfileKnown,
+    SimpitSession,
+    Telemetry,
+)
+
+GEAR = ActionGroup.GEAR
+FULL = 32767
+
+
+def fly(cable, seconds, step=0.05):
+    """Let time pass, while the game obeys action groups and reports them."""
+    groups = getattr(cable, 'groups', ActionGroup(0))
+    for _ in range(round(seconds / step)):
+        cable.run(step)
+        for command in cable.commands():
+            if isinstance(command, ActionGroups):
+                bits = command.action_bits & ~ActionGroup.STAGE
+                if command.verb == 'activate':
+                    groups |= bits
+                elif command.verb == 'deactivate':
+                    groups &= ~bits
+                else:
+                    groups ^= bits
+                cable.done = [*getattr(cable, 'done', []), command]
+        set_groups(cable, groups)
+
+
+def set_groups(cable, groups):
+    """Let the game have these action groups on, whoever did that."""
+    cable.groups = groups
+    if 'action_status' in cable.plugin.channels:
+        cable.call(cable.plugin.provide, simpit.ActionStatus(groups))
+
+
+def told(cable, name):
+    """Return the last telemetry of a channel."""
+    return [event.message for event in of_kind(cable.events['device'], Telemetry)
+            if event.name == name][-1]
+
+
+# 2.2 or 2.3.
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3', 'cobs'])
+def test_stop_leaves_the_throttle_as_it_was_commanded(profile):
+    cable = connect(profile)
+    for message in (simpit.Rotation(500, 0, -5, 7), simpit.Wheel(4, 0, 1),
+                    simpit.Throttle(20000)):
+        cable.call(cable.device.send, message)
+    cable.run(0.1)
+    assert set(cable.device.taken) == {'pitch', 'yaw', 'wheel_steer', 'throttle'}
+    cable.commands()
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    # 0 hands an axis back; that of roll was never taken.
+    assert cable.commands() == [simpit.Rotation(0, 0, 0, 5), simpit.Wheel(0, 0, 1)]
+    assert cable.plugin.hold.throttle == 20000
+    assert cable.device.taken == ()
+
+
+@pytest.mark.parametrize(('profile', 'throttle', 'forced'), [
+    # Before 2.3 a 0 closes it for good: never.
+    ('v2', 20000, True), ('v2.2', 20000, True), ('v2.3', 0, False)])
+def test_the_throttle_is_released_by_choice_where_the_plugin_lets_go(profile, throttle, forced):
+    cable = connect(profile, release_throttle=True)
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.1)
+    cable.call(cable.device.release)
+    cable.run(0.1)
+    assert cable.plugin.hold.throttle == throttle
+    assert (cable.device.taken == ('throttle',)) is forced
+    cable.plugin.hold.move_throttle(10000)
+    assert cable.plugin.hold.throttle == (20000 if forced else 10000)
+
+
+def test_cobs_releases_no_throttle_before_it_knows_that_the_plugin_lets_go():
+    for plugin in ('v2.2', 'v2.3'):
+        cable = connect(plugin, device='cobs', release_throttle=True)
+        cable.call(cable.device.send, simpit.Throttle(20000))
+        cable.run(0.1)
+        cable.call(cable.device.stop)
+        cable.run(0.1)
+        assert cable.plugin.hold.throttle == 20000
+
+
+@pytest.mark.parametrize('device', ['auto', 'cobs'])
+def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
+    for plugin, known in (('v2.2', 'cobs'), ('v2.3', 'v2.3')):
+        cable = connect(plugin, device=device, run=2.0)
+        assert cable.device.profile.name == 'cobs'
+        cable.call(cable.plugin.set_flight, False)
+        cable.run(4.0)
+        assert cable.device.profile.name == 'cobs'
+        cable.run(20.0)
+        assert cable.device.profile.name == known
+        cable.call(cable.plugin.set_flight, True)
+        cable.run(2.0)
+        assert cable.device.profile.name == known
+        assert [event.profile for event in of_kind(cable.events['device'], ProfileKnown)] == (
+            ['v2.3'] if known == 'v2.3' else [])
+
+
+def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
+    """2.2 in flight answers echoes; only without its telemetry would it look like 2.3."""
+    cable = Cable(SimpitSession(profile='cobs'), PluginSession('v2.2'))
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    lost = [1]
+
+    def spoil(data):
+        if lost[0] and packets('cobs', data) and packets('cobs', data)[0].channel == 8:
+            lost[0] -= 1
+            return b''
+        return data
+
+    cable.spoil['device'] = spoil
+    cable.call(cable.device.start)
+    cable.run(10.0)
+    assert not lost[0] and cable.device.profile is PROFILES['cobs']
+    assert cable.device.peer_state is PeerState.STREAMING
+
+
+def test_a_vessel_change_tells_2_3():
+    cable = connect('v2.3', device='cobs', channels=['altitude'])
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    cable.run(0.1)
+    assert cable.device.profile is PROFILES['v2.3']
+
+
+def test_what_told_2_3_is_doubted_while_nothing_answers():
+    cable = connect('v2.3', device='cobs')
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    cable.run(0.1)
+    cable.spoil['plugin'] = lambda data: b''
+    cable.run(10.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    cable.ends['plugin'] = PluginSession('v2.2')
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    cable.spoil['plugin'] = lambda data: data
+    cable.run(3.0)
+    assert cable.device.profile is PROFILES['cobs']
+    assert cable.device.peer_state is PeerState.STREAMING
+
+
+@pytest.mark.parametrize(('plugin', 'device', 'done'), [
+    ('v2', 'v2', simpit.TimeWarp(16)),
+    ('v2.2', 'v2.2', simpit.TimeWarp(16)),
+    ('v2.3', 'v2.3', simpit.TimeWarpTo(4)),
+    # Not known which: each obeys its own and ignores the other.
+    ('v2.2', 'cobs', simpit.TimeWarp(16)),
+    ('v2.3', 'cobs', simpit.TimeWarpTo(4)),
+])
+def test_a_warp_to_the_apoapsis_is_done_once_by_each(plugin, device, done):
+    cable = connect(plugin, device=device)
+    cable.call(cable.device.send, simpit.TimeWarpTo(simpit.WarpInstant.APOAPSIS))
+    cable.run(0.2)
+    assert cable.commands() == [done]
+
+
+# Action groups: what the plugin reports counts.
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
+def test_gear_is_sent_again_when_the_player_has_moved_it(profile):
+    cable = connect(profile, channels=['altitude', 'action_status'])
+    cable.call(cable.plugin.provide, simpit.ActionStatus(ActionGroup(0)))
+    for _ in range(10):
+        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        fly(cable, 0.1)
+    # It is an action: not sent with every command.
+    assert cable.groups == GEAR and len(cable.done) == 1
+    set_groups(cable, ActionGroup(0))
+    fly(cable, 1.0)
+    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    fly(cable, 0.2)
+    assert cable.groups == GEAR and len(cable.done) == 2
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
+def test_gear_is_sent_again_after_a_revert(profile):
+    cable = connect(profile, channels=['altitude', 'action_status'])
+    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    fly(cable, 1.0)
+    assert cable.groups == GEAR
+    cable.groups = ActionGroup(0)
+    cable.plugin.provide(simpit.ActionStatus(ActionGroup(0)), cable.now)
+    cable.call(cable.plugin.revert)
+    fly(cable, 1.0)
+    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    fly(cable, 0.2)
+    assert cable.groups == GEAR
+
+
+def test_gear_on_another_vessel_is_sent_by_that_ones_report():
+    cable = connect('v2.3')
+    set_groups(cable, GEAR)
+    fly(cable, 0.5)
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    set_groups(cable, ActionGroup(0))
+    fly(cable, 0.5)
+    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    fly(cable, 0.2)
+    assert cable.groups == GEAR
+
+
+def test_gear_that_was_lost_on_the_line_is_sent_again():
+    cable = connect('v2')
+    set_groups(cable, ActionGroup(0))
+    cable.spoil['device'] = lambda data: b''
+    for _ in range(3):
+        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        fly(cable, 0.2)
+    cable.spoil['device'] = lambda data: data
+    for _ in range(6):
+        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        fly(cable, 0.2)
+    assert cable.groups == GEAR
+
+
+def test_gear_commanded_in_the_menu_is_refused_and_not_remembered():
+    cable = connect('v2', flight=False, run=3.0)
+    with pytest.raises(PeerAbsentError, match='not in the flight scene'):
+        cable.device.send_all((), cable.now, groups={GEAR: True})
+    cable.call(cable.plugin.set_flight, True)
+    fly(cable, 1.0)
+    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    fly(cable, 0.2)
+    assert cable.groups == GEAR
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.2', 'v2.3'])
+def test_groups_that_a_revert_switched_off_are_asked_for_again(profile):
+    """The plugin's providers begin anew with all off, and say nothing while that is so."""
+    cable = connect(
+        profile, channels=['altitude', 'action_status', 'custom_action_group_status'])
+    cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
+    cable.call(cable.plugin.provide, simpit.CustomActionGroupStatus((3,)))
+    cable.run(0.5)
+    assert told(cable, 'action_status') == simpit.ActionStatus(GEAR)
+    cable.plugin.set_flight(False, cable.now)
+    cable.run(1.0)
+    cable.plugin.provide(simpit.ActionStatus(ActionGroup(0)), cable.now)
+    cable.plugin.provide(simpit.CustomActionGroupStatus(()), cable.now)
+    cable.events['device'].clear()
+    cable.call(cable.plugin.set_flight, True)
+    cable.run(1.0)
+    assert told(cable, 'action_status') == simpit.ActionStatus(ActionGroup(0))
+    assert told(cable, 'custom_action_group_status') == simpit.CustomActionGroupStatus(())
+
+
+@pytest.mark.parametrize('lost', [None, 0, 1])
+def test_a_revert_ends_and_begins_the_flight_even_if_one_of_its_packets_is_lost(lost):
+    cable = connect('v2.3', channels=['altitude', 'action_status'])
+    cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
+    cable.run(0.5)
+    cable.events['device'].clear()
+
+    def spoil(data):
+        return b'' if data == simpit.encode(
+            PROFILES['cobs'], 'plugin', simpit.SceneChange(lost)) else data
+
+    if lost is not None:
+        cable.spoil['plugin'] = spoil
+    cable.plugin.provide(simpit.ActionStatus(ActionGroup(0)), cable.now)
+    cable.events['device'].clear()
+    cable.call(cable.plugin.revert)
+    cable.run(1.5)
+    assert [event.state for event in of_kind(cable.events['device'], PeerChanged)] == [
+        PeerState.ANSWERING, PeerState.STREAMING]
+    assert told(cable, 'action_status') == simpit.ActionStatus(ActionGroup(0))
+
+
+# Commands have a lifetime.
+
+
+@pytest.mark.parametrize('profile', sorted(PROFILES))
+def test_commands_outside_the_flight_scene_are_refused(profile):
+    cable = connect(profile, flight=False, run=1.0)
+    stage = ActionGroups('activate', ActionGroup.STAGE)
+    with pytest.raises(PeerAbsentError, match='waiting for the first telemetry'):
+        cable.device.send(stage, cable.now)
+    cable.run(2.0)
+    with pytest.raises(PeerAbsentError, match='not in the flight scene'):
+        cable.device.send(stage, cable.now)
+    cable.call(cable.plugin.set_flight, True)
+    cable.run(1.0)
+    cable.call(cable.device.send, stage)
+    cable.run(0.1)
+    assert cable.commands() == [stage]
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.2', 'v2.3'])
+def test_leaving_the_flight_scene_refuses_at_once(profile):
+    cable = connect(profile)
+    cable.call(cable.plugin.set_flight, False)
+    cable.run(0.01)
+    assert cable.device.peer_state is PeerState.ANSWERING
+    with pytest.raises(PeerAbsentError, match='left the flight scene'):
+        cable.device.send(simpit.Throttle(1), cable.now)
+
+
+def test_a_stray_packet_after_leaving_is_no_flight():
+    cable = connect('v2')
+    cable.call(cable.plugin.set_flight, False)
+    cable.run(0.1)
+    cable.device.receive('serial', simpit.encode(PROFILES['v2'], 'plugin', ALTITUDE), cable.now)
+    assert cable.device.peer_state is PeerState.ANSWERING
+
+
+@pytest.mark.parametrize(('profile', 'taken'), [('v2.2', False), ('cobs', False), ('v2.3', True)])
+def test_text_outside_the_flight_scene_is_for_2_3_only(profile, taken):
+    cable = connect(profile, flight=False, run=3.0)
+    text = simpit.Log(simpit.LogFlags.SCREEN, 'hello')
+    if taken:
+        cable.call(cable.device.send, text)
+        cable.run(0.1)
+    else:
+        with pytest.raises(PeerAbsentError):
+            cable.device.send(text, cable.now)
+    assert cable.commands() == [text] * taken
+
+
+def test_the_sentence_names_the_port():
+    cable = connect('v2', name='/dev/ttyKSP')
+    cable.spoil['plugin'] = lambda data: b''
+    cable.run(10.0)
+    with pytest.raises(PeerAbsentError, match='nothing answers on /dev/ttyKSP'):
+        cable.device.send(simpit.Throttle(1), cable.now)
+    with pytest.raises(PeerAbsentError, match='nothing answers on /dev/ttyKSP'):
+        cable.device.ping(b'x', cable.now)
+    cable.lose_device()
+    with pytest.raises(PeerAbsentError, match='/dev/ttyKSP is not open'):
+        cable.device.send(simpit.Throttle(1), cable.now)
+
+
+def test_an_awaited_command_ends_when_it_has_left():
+    cable = connect('v2')
+    cable.call(cable.device.send, ActionGroups('toggle', ActionGroup.LIGHT))
+    ticket = cable.call(lambda now: cable.device.send(
+        ActionGroups('activate', ActionGroup.STAGE), now, what='stage', awaited=True))
+    # 50 ms after the other one.
+    assert of_kind(cable.events['device'], CommandDone) == []
+    cable.run(0.1)
+    assert of_kind(cable.events['device'], CommandDone) == [CommandDone(ticket, 'stage')]
+
+
+def test_what_waits_for_the_line_expires_and_says_so():
+    cable = connect('v2', line_rate=120.0, lifetime=0.5)
+    for number in range(10):
+        cable.call(lambda now, number=number: cable.device.send(
+            simpit.Log(0, f'{number:030}'), now, what='text'))
+    cable.run(20.0)
+    sent = cable.commands()
+    done = of_kind(cable.events['device'], CommandDone)
+    assert 1 <= len(sent) < 10
+    assert len(sent) + len(done) == 10
+    assert all('it waited 0.5 s' in event.error for event in done)
+
+
+def test_what_waits_when_the_game_leaves_flight_is_dropped_with_the_reason():
+    cable = connect('v2')
+    for _ in range(5):
+        cable.call(cable.device.send, ActionGroups('activate', ActionGroup.STAGE))
+    for value in (1, 2):
+        cable.call(cable.device.send, simpit.Rotation(value, 0, 0, 1))
+    cable.call(cable.plugin.set_flight, False)
+    cable.run(1.0)
+    done = of_kind(cable.events['device'], CommandDone)
+    assert [event.what for event in done] == ['action_groups'] * 4 + ['rotation']
+    assert all('left the flight scene' in event.error for event in done)
+    cable.call(cable.plugin.set_flight, True)
+    cable.commands()
+    cable.run(1.0)
+    assert cable.commands() == []
+
+
+def test_commands_of_before_an_outage_never_come_after_it():
+    cable = connect('v2')
+    before = cable.now
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
+    refused = 0
+    while cable.now < before + 12.0:
+        try:
+            cable.call(cable.device.send, simpit.Rotation(5, 5, 5, 7))
+        except PeerAbsentError:
+            refused += 1
+        cable.run(0.1)
+    # Silence shows after 2 s.
+    assert refused >= 98
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: data
+    cable.commands()
+    cable.run(5.0)
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert cable.commands() == []
+
+
+# Registrations are leases.
+
+STEADY = {
+    'altitude': ALTITUDE,
+    'velocities': simpit.Velocities(1.0, 2.0, 3.0),
+    'apsides': simpit.Apsides(1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
+def test_one_channel_that_stops_is_registered_again_and_stops_no_other(profile):
+    cable = connect(profile, channels=list(STEADY))
+    for message in STEADY.values():
+        cable.call(cable.plugin.provide, message)
+    cable.run(1.0)
+    # As when a registration is lost on the line.
+    del cable.plugin._senders[22]
+    cable.plugin._record.discard(22)
+    cable.run(1.9)
+    cable.events['device'].clear()
+    cable.run(1.0)
+    assert cable.telemetry('velocities')
+    assert cable.device.statistics.handshakes == 1
+    assert cable.plugin.subscriptions.count(22) == 1
+
+
+def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever():
+    cable = connect('v2.3', channels=list(STEADY))
+    cable.call(cable.plugin.provide, STEADY['velocities'])
+    cable.run(5.0)
+    missing = cable.device.missing(cable.now)
+    assert list(missing) == ['apsides'] and not missing['apsides'][1]
+    cable.frames['device'].clear()
+    cable.run(300.0)
+    asked = [at for at, data in cable.frames['device'] for packet in packets('cobs', data)
+             if packet.channel == 8 and 9 in packet.payload]
+    assert 9 <= len(asked) <= 13
+    cable.call(cable.plugin.provide, STEADY['apsides'])
+    cable.run(31.0)
+    assert cable.device.missing(cable.now) == {}
+    cable.call(cable.plugin.withdraw, 'velocities')
+    cable.run(3.0)
+    ((name, (since, came)),) = cable.device.missing(cable.now).items()
+    assert (name, came) == ('velocities', True) and 2.0 < cable.now - since < 3.2
+
+
+def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
+    cable = connect('v2.3', channels=['altitude', 'vessel_name', 'target', 'sas_info'])
+    cable.call(cable.plugin.provide, simpit.VesselName('Kerbal X'))
+    cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
+    cable.run(1.0)
+    cable.frames['device'].clear()
+    cable.run(60.0)
+    assert {packet.channel for _, data in cable.frames['device']
+            for packet in packets('cobs', data)} == {1}
+    # A target may not be set, SAS may not change: nothing is missing.
+    assert cable.device.missing(cable.now) == {}
+    assert cable.device.expected == ('altitude', 'vessel_name')
+
+
+def test_a_lost_registration_of_a_channel_sent_on_a_change_is_made_again():
+    cable = Cable(
+        SimpitSession(['altitude', 'vessel_name'], profile='v2.3'), PluginSession('v2.3'))
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, ALTITUDE)
+    cable.call(cable.plugin.provide, simpit.VesselName('Kerbal X'))
+    cable.call(cable.device.start)
+    cable.run(0.1)
+    cable.device.set_channels(['altitude'], cable.now)
+    cable.run(0.1)
+    cable.spoil['device'] = lambda data: b''
+    cable.call(cable.device.set_channels, ['altitude', 'vessel_name'])
+    cable.spoil['device'] = lambda data: data
+    cable.events['device'].clear()
+    cable.run(3.0)
+    assert told(cable, 'vessel_name') == simpit.VesselName('Kerbal X')
+
+
+# The ledger.
+
+
+def test_axes_are_given_back_one_by_one():
+    cable = connect('v2')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 700, 7))
+    cable.call(cable.device.send, simpit.Translation(9, 9, 9, 2))
+    cable.run(0.1)
+    assert set(cable.device.taken) == {'pitch', 'yaw', 'y'}
+    cable.commands()
+    cable.call(lambda now: cable.device.release(now, ('pitch', 'roll')))
+    cable.run(0.1)
+    assert cable.commands() == [simpit.Rotation(0, 0, 0, 1)]
+    assert cable.plugin.hold.axes == {'yaw': 700, 'y': 9}
+    assert set(cable.device.taken) == {'yaw', 'y'}
+
+
+def test_axes_in_raw_packets_are_taken_too():
+    cable = connect('v2')
+    cable.call(cable.device.send, Packet(17, bytes.fromhex('0100 0000 0000 01')))
+    cable.run(0.1)
+    assert cable.device.taken == ('x',)
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.2', 'v2.3'])
+def test_nothing_is_given_back_to_the_next_flight(profile):
+    """With the flight scene goes what the plugin forced; the next may be another device's."""
+    cable = connect(profile)
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    cable.call(cable.plugin.revert)
+    cable.plugin.hold.take(simpit.Rotation(99, 0, 0, 1))
+    cable.run(1.0)
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    assert cable.plugin.hold.axes == {'pitch': 99}
+
+
+def test_nothing_is_given_back_to_a_plugin_that_came_after_an_outage():
+    cable = connect('v2')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
+    cable.run(10.0)
+    cable.plugin.restart(cable.now)
+    cable.plugin.hold.take(simpit.Rotation(99, 0, 0, 1))
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: data
+    cable.run(5.0)
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    assert cable.plugin.hold.axes == {'pitch': 99}
+
+
+@pytest.mark.parametrize('when', ['at once', 'after'])
+def test_what_a_frozen_plugin_still_holds_is_given_back(when):
+    """It shows that it is the same by what it was registered for."""
+    cable = connect('v2')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    cable.spoil['plugin'] = lambda data: b''
+    cable.spoil['device'] = lambda data: b''
+    cable.run(10.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    if when == 'at once':
+        # The watchdog of the commands, for example.
+        cable.call(cable.device.release)
+    cable.spoil['plugin'] = cable.spoil['device'] = lambda data: data
+    cable.run(3.0)
+    assert cable.device.peer_state is PeerState.STREAMING
+    if when == 'after':
+        assert cable.device.taken == ('pitch',)
+        cable.call(cable.device.release)
+        cable.run(0.1)
+    assert cable.plugin.hold.axes == {}
+
+
+def test_the_plugin_holds_axes_for_whatever_vessel_is_active():
+    cable = connect('v2.3')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    cable.run(0.5)
+    assert cable.plugin.hold.axes == {'pitch': 500}
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    assert cable.plugin.hold.axes == {}
+
+
+# The plugin's side.
+
+
+def test_plugins_before_2_3_force_a_throttle_for_ever():
+    for profile, forced in (('v1', True), ('v2', True), ('v2.2', True), ('v2.3', False)):
+        plugin = PluginSession(profile)
+        plugin.set_flight(True, 0.0)
+        for value in (20000, 0):
+            plugin.receive('serial', simpit.encode(
+                PROFILES[profile], 'device', simpit.Throttle(value)), 0.0)
+        assert plugin.hold.throttle == 0
+        plugin.hold.move_throttle(FULL)
+        assert plugin.hold.throttle == (0 if forced else FULL)
+
+
+@pytest.mark.parametrize(('profile', 'message', 'obeyed'), [
+    ('v2', simpit.TimeWarp(16), True), ('v2.2', simpit.TimeWarp(16), True),
+    ('v2.3', simpit.TimeWarp(12), True)])
+def test_plugins_warp_by_their_own_numbers(profile, message, obeyed):
+    plugin = PluginSession(profile)
+    plugin.set_flight(True, 0.0)
+    data = simpit.encode(PROFILES[profile], 'device', message)
+    assert bool(plugin.receive('serial', data, 0.0)) is obeyed
+
+
+def test_2_2_and_2_3_ignore_each_others_warp_targets():
+    for profile, frame in (('v2.2', Packet(30, b'\4\0\0\0\0')), ('v2.3', Packet(24, b'\x10'))):
+        plugin = PluginSession(profile)
+        plugin.set_flight(True, 0.0)
+        assert plugin.receive('serial', simpit.encode_frame('cobs', frame), 0.0) == []
+        assert plugin.statistics.ignored == 1
+
+
+def test_2_2_echoes_in_flight_only():
+    plugin = PluginSession('v2.2')
+    plugin.receive('serial', bytes.fromhex('04015a5b00'), 0.0)
+    assert plugin.poll(0.0) == []
+
+
+def test_the_air_of_a_body_without_any_is_what_the_plugin_computed_last():
+    plugin = PluginSession('v2.3')
+    plugin.set_flight(True, 0.0)
+    plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x2c')), 0.0)
+    plugin.provide(simpit.Atmosphere(7, 1.125, 280.0, 95.5), 0.0)
+    plugin.provide(simpit.Atmosphere(0, 0.0, 0.0, 0.0), 1.0)
+    sent = [simpit.decode_payload(PROFILES['v2.3'], 'plugin', packet)
+            for _, data in plugin.poll(1.0) for packet in packets('v2.3', data)]
+    assert sent == [simpit.Atmosphere(7, 1.125, 280.0, 95.5),
+                    simpit.Atmosphere(0, 1.125, 280.0, 95.5)]
+
+
+def test_a_flight_begins_with_all_groups_off_and_says_so_only_if_one_is_on():
+    plugin = PluginSession('v2')
+    plugin.set_flight(True, 0.0)
+    plugin.provide(simpit.ActionStatus(GEAR), 0.0)
+    plugin.provide(simpit.SphereOfInfluence('Kerbin'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa5002081a25'), 0.0)
+    plugin.poll(0.0)
+    plugin.provide(simpit.ActionStatus(ActionGroup(0)), 1.0)
+    plugin.poll(1.0)
+    plugin.revert(2.0)
+    assert [packets('v2', data)[0].channel for _, data in plugin.poll(2.0)] == [26]

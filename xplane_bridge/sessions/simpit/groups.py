@@ -1,0 +1,74 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Standard action groups: those that are on by the plugin's report, against those asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups
+from xplane_bridge.sessions.simpit.silence import ActionSilence
+
+# Until a command shows in the report, or while there is no report.
+_PATIENCE = 1.0
+
+
+class ActionReport:
+    """
+    What the plugin reports of its action groups.
+
+    What was sent proves nothing: the player, a revert or another vessel may have changed it
+    since. So a group asked for is sent whenever the report differs, again after a second if it
+    goes on to differ, and once a second while there is no report. Times are in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.active: ActionGroup | None = None
+        self._sent: dict[ActionGroup, tuple[bool, float]] = {}
+        self._silence = ActionSilence()
+
+    def heard(self, active: ActionGroup, now: float) -> None:
+        """Take note of a report."""
+        self.active = active
+        self._silence.heard_status(now)
+
+    def heard_other(self, now: float) -> bool:
+        """Take note of other telemetry of v1; tell, once, that no group is on."""
+        if not self._silence.heard_other(now):
+            return False
+        self.active = ActionGroup(0)
+        return True
+
+    def forget(self) -> None:
+        """Forget everything: the flight, the vessel or the plugin may be another one."""
+        self.active = None
+        self._sent.clear()
+        self._silence = ActionSilence()
+
+    def missing(self, wanted: Mapping[ActionGroup, bool], now: float) -> list[ActionGroups]:
+        """Return the commands that bring these groups on or off, and count them as sent."""
+        bits = {True: ActionGroup(0), False: ActionGroup(0)}
+        for group, on in wanted.items():
+            if self.active is not None and bool(self.active & group) is on:
+                self._sent.pop(group, None)
+                continue
+            last = self._sent.get(group)
+            if last is not None and last[0] is on and now < last[1] + _PATIENCE:
+                continue
+            self._sent[group] = on, now
+            bits[on] |= group
+        return [
+            ActionGroups('activate' if on else 'deactivate', groups)
+            for on, groups in bits.items() if groups]

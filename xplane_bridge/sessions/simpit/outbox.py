@@ -1,0 +1,203 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands on their way to a plugin: how fast they leave, how long they wait, what they take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import Message, Packet, Profile
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    CommandQueue,
+    DEFAULT_LIFETIME,
+    expired,
+    LatestValues,
+    Ledger,
+    Tickets,
+)
+from xplane_bridge.sessions.budget import Budget
+from xplane_bridge.sessions.simpit.axes import (
+    Axes,
+    channel_of,
+    KINDS,
+    THROTTLE,
+    to_message,
+    to_values,
+)
+from xplane_bridge.sessions.simpit.events import Statistics
+
+# Of two action group packets within one frame of the game only the last counts
+# (docs/wire/simpit.md, section 2.7); this is a frame at 20 frames a second.
+ACTION_GAP = 0.05
+# A game at 50 frames a second looks at an axis no more often.
+AXIS_GAP = 0.02
+
+_LARGEST_OUTBOX = 64
+# Bytes that may go out at once: what a plugin's reader takes in one go.
+_BURST = 256
+# Below this a budget would not let a whole packet pass at once; the driver's buffer has to do.
+_LOWEST_RATE = 120.0
+_WHY = (
+    f'no more than {1 / ACTION_GAP:g} action groups leave per second, '
+    'nor more bytes than the line takes')
+# The plugin holds axes for whatever vessel is active.
+_VESSEL = 0
+
+
+class Outbox:
+    """
+    Commands on their way: no faster than the line, action groups apart, newest axes only.
+
+    ``line_rate`` is in bytes a second. Each waits at most ``lifetime`` seconds. Axes wait beside
+    the queue, the newest value of each. Those that have left and that the plugin forces upon the
+    game are ``taken``.
+    """
+
+    def __init__(
+        self, line_rate: float, statistics: Statistics, tickets: Tickets,
+        lifetime: float = DEFAULT_LIFETIME,
+    ) -> None:
+        self.taken: Ledger[int] = Ledger()
+        self._lifetime = lifetime
+        self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
+        self._statistics = statistics
+        self._tickets = tickets
+        self._queue: CommandQueue[tuple[Message | Packet, bytes]] = CommandQueue(
+            tickets, lifetime=lifetime, limit=_LARGEST_OUTBOX, why=_WHY)
+        self._axes = {channel: LatestValues(lifetime) for channel in KINDS}
+        self._axis_at: dict[str, float] = {}
+        self._action_at = 0.0
+        self._ended: list[CommandDone] = []
+
+    def add(
+        self, parts: Sequence[Message | Packet], profile: Profile, now: float, *, what: str,
+        agx: bool = False, awaited: bool = False,
+    ) -> int:
+        """
+        Queue the packets of one command; return the ticket of the last.
+
+        Each packet has left before the next, so the last one's end is the command's. Raises
+        ValueError if too many wait already.
+        """
+        queued = [part for part in parts if not isinstance(part, Axes)]
+        if len(self._queue) + len(queued) > _LARGEST_OUTBOX:
+            raise ValueError(
+                f'{what}: {len(self._queue)} commands are waiting already; {_WHY}')
+        ticket = 0
+        for part in queued:
+            data = simpit.encode(profile, 'device', part, agx=agx)
+            ticket = self._queue.put(
+                (part, data), what, now, awaited=awaited and part is queued[-1])
+        for part in parts:
+            if isinstance(part, Axes) and self._axes[part.channel].set(to_values(part), now):
+                self._statistics.held_back += 1
+        return ticket
+
+    def due(self, profile: Profile, now: float) -> tuple[list[bytes], float | None]:
+        """Return what may leave now, and when to ask again."""
+        self._expire(now)
+        outgoing: list[bytes] = []
+        later: list[float | None] = []
+        while self._queue:
+            part, data = self._queue.first
+            paced = isinstance(part, simpit.ActionGroups)
+            if paced and now < self._action_at:
+                later.append(self._action_at)
+                break
+            if not self._budget.take(len(data), now):
+                later.append(self._budget.when(len(data), now))
+                break
+            if paced:
+                self._action_at = now + ACTION_GAP
+            self._queue.take()
+            outgoing.append(data)
+        for channel, waiting in self._axes.items():
+            if waiting:
+                later.append(self._send_axes(channel, waiting, profile, now, outgoing))
+        self._statistics.commands += len(outgoing)
+        later += [self._queue.deadline, *(waiting.deadline for waiting in self._axes.values())]
+        return outgoing, min((at for at in later if at is not None), default=None)
+
+    def give_back(
+        self, profile: Profile, now: float, axes: Collection[str] | None = None, *,
+        throttle: bool = False,
+    ) -> list[bytes]:
+        """
+        Return what gives back axes that were taken, by default all, and forget what waits of them.
+
+        The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
+        back.
+        """
+        given: dict[str, dict[str, float]] = {}
+        for entry in self.taken.entries(_VESSEL):
+            if axes is not None and entry.value not in axes:
+                continue
+            if entry.value == THROTTLE and not (throttle and profile.throttle_lets_go):
+                continue
+            self.taken.forget(_VESSEL, entry.value)
+            given.setdefault(channel_of(entry.value), {})[entry.value] = 0
+        for waiting in self._axes.values():
+            values = waiting.take()
+            waiting.set({
+                name: value for name, value in values.items()
+                if axes is not None and name not in axes}, now)
+        return [
+            simpit.encode(profile, 'device', to_message(channel, values))
+            for channel, values in given.items()]
+
+    def drop(self, reason: str) -> None:
+        """End all that waits, unsent: it was meant for then."""
+        self._queue.drop(reason)
+        for channel, waiting in self._axes.items():
+            self._report(channel, waiting.take(), reason)
+
+    def ended(self) -> list[CommandDone]:
+        """Return what has ended since the last call."""
+        ended, self._ended = self._ended, []
+        return [*self._queue.ended(), *ended]
+
+    def _expire(self, now: float) -> None:
+        self._queue.expire(now)
+        for channel, waiting in self._axes.items():
+            self._report(channel, waiting.expire(now), expired(self._lifetime, _WHY))
+
+    def _report(self, channel: str, values: Collection[str], reason: str) -> None:
+        if values:
+            self._ended.append(CommandDone(
+                self._tickets.draw(), channel, f'{", ".join(values)} not sent: {reason}'))
+
+    def _send_axes(
+        self, channel: str, waiting: LatestValues, profile: Profile, now: float,
+        outgoing: list[bytes],
+    ) -> float | None:
+        """Send the axes of one channel if they may leave; return when they may otherwise."""
+        at = self._axis_at.get(channel, 0.0)
+        if now < at:
+            return at
+        size = len(simpit.encode(profile, 'device', to_message(channel, {})))
+        if not self._budget.take(size, now):
+            return self._budget.when(size, now)
+        values = waiting.take()
+        self._axis_at[channel] = now + AXIS_GAP
+        outgoing.append(simpit.encode(profile, 'device', to_message(channel, values)))
+        for axis, value in values.items():
+            # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
+            if value or (axis == THROTTLE and not profile.throttle_lets_go):
+                self.taken.take(_VESSEL, axis)
+            else:
+                self.taken.forget(_VESSEL, axis)
+        return None

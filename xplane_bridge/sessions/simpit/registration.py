@@ -1,0 +1,236 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The telemetry channels that a device has registered, each a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+import math
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import (
+    Channel,
+    Deregister,
+    Message,
+    Profile,
+    PROFILES,
+    Register,
+)
+from xplane_bridge.sessions.base import Leases
+
+# Without registered telemetry for this long the game is not in the flight scene, or gone.
+SILENCE = 2.0
+# An earlier run that crashed leaves its registrations behind in plugins before 2.0, one copy a
+# run, and a deregistration removes one copy. 2.1.0 and 2.1.1 ignore a registration after a SYN
+# unless a deregistration precedes it (docs/wire/simpit.md, section 2.5).
+_COPIES = {'v0': 4, 'v1': 4, 'v2': 1}
+# What the session itself has to know: whether the game is in the flight scene, when that or the
+# vessel changes, and which action groups are on.
+_NEEDED = ('altitude', 'scene_change', 'vessel_change', 'action_status')
+
+Wish = str | int
+
+
+class Registration:
+    """
+    Keep channels registered, and know which of them do not come.
+
+    A channel that a plugin sends all the time in flight is a lease by time. One that is sent when
+    registered and when its value changes is a lease until it has come. What depends on a mod or a
+    target, and what is sent on a change or an event only, may be silent for good reason and is no
+    lease. What is missed is deregistered and registered again, which in every generation leaves
+    one registration and from 2.0 on has the value sent. Times are in seconds.
+    """
+
+    def __init__(self, wishes: Sequence[Wish], chosen: Profile | None) -> None:
+        self._chosen = chosen
+        check(wishes, chosen)
+        self._wishes = tuple(wishes)
+        self._profile: Profile | None = None
+        self._rows: dict[int, Channel | None] = {}
+        self._shown: frozenset[int] = frozenset()
+        self._leases: Leases[int] = Leases(SILENCE)
+        self._came: set[int] = set()
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Return the ids registered now."""
+        return tuple(sorted(self._rows))
+
+    @property
+    def rows(self) -> dict[int, Channel | None]:
+        """Return the channels registered now, by id."""
+        return self._rows
+
+    def shows(self, channel_id: int) -> bool:
+        """Tell whether the owner asked for this one: others the session registers for itself."""
+        return channel_id in self._shown
+
+    def unavailable(self, profile: Profile | None) -> tuple[str, ...]:
+        """Return the channels wished for that plugins of a profile do not send."""
+        if profile is None:
+            return ()
+        return tuple(
+            wish for wish in self._wishes
+            if isinstance(wish, str) and _find(profile, wish) is None)
+
+    def forget(self) -> None:
+        """Forget what is registered: the plugin is gone, or another one."""
+        self._profile = None
+        self._rows = {}
+        self._shown = frozenset()
+        self._came.clear()
+        self._leases.want((), 0.0)
+
+    def begin(self, profile: Profile, now: float) -> list[Message]:
+        """Return what registers all that is wished for, after an ACK."""
+        self._profile = profile
+        self._choose(profile)
+        self._want(now)
+        self._leases.renew(now)
+        # All are asked for with this.
+        self._leases.due(now)
+        return [
+            *_deregister((row.id for row in registrable(profile)), _COPIES.get(profile.name, 0)),
+            *_register(self._rows)]
+
+    def change(self, wishes: Sequence[Wish], now: float) -> list[Message]:
+        """Return what registers these from now on, and deregisters those not among them."""
+        check(wishes, self._chosen)
+        self._wishes = tuple(wishes)
+        if self._profile is None:
+            return []
+        old = self._rows
+        self._choose(self._profile)
+        self._want(now)
+        new = [channel_id for channel_id in self._rows if channel_id not in old]
+        self._leases.renew(now, new)
+        # What is missed anyway leaves with the new ones.
+        self._leases.due(now)
+        return [
+            *_deregister((channel_id for channel_id in old if channel_id not in self._rows), 1),
+            *_register(new)]
+
+    def end(self) -> list[Message]:
+        """Return what deregisters everything."""
+        return list(_deregister(self._rows, 1))
+
+    def repeat(self) -> list[Message]:
+        """Return what registers everything once more: the first time it may have been lost."""
+        return _anew(list(self._rows))
+
+    def due(self, now: float) -> list[Message]:
+        """Return what registers again what is missed, in flight."""
+        return _anew(self._leases.due(now))
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() may have something."""
+        return self._leases.deadline
+
+    def heard(self, channel_id: int, now: float) -> None:
+        """Note that a packet came."""
+        self._came.add(channel_id)
+        self._leases.heard((channel_id,), now)
+
+    def refresh(self, now: float) -> None:
+        """Ask again for what is sent on a change only: the vessel may be another one."""
+        self._leases.renew(now, self._lasting())
+
+    def flight_began(self, now: float) -> None:
+        """Ask again for everything, and expect it from now on."""
+        self._leases.renew(now)
+
+    def missing(self, now: float) -> dict[str, tuple[float, bool]]:
+        """Return the names of those that do not come: since when, and whether they ever came."""
+        found = {}
+        for channel_id, since in self._leases.missing(now).items():
+            row = self._rows[channel_id]
+            if row is not None and channel_id in self._shown:
+                found[row.name] = since, channel_id in self._came
+        return found
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Return which of the channels asked for should come in flight."""
+        return tuple(
+            row.name for channel_id, row in self._rows.items()
+            if row is not None and channel_id in self._shown and channel_id in self._leases)
+
+    def _choose(self, profile: Profile) -> None:
+        shown: dict[int, Channel | None] = {}
+        for wish in self._wishes:
+            if isinstance(wish, int):
+                shown[wish] = profile.find('plugin', wish)
+            elif (row := _find(profile, wish)) is not None:
+                shown[row.id] = row
+        self._shown = frozenset(shown)
+        needed = (_find(profile, name) for name in _NEEDED)
+        # v1 sends its action status with each frame: too much for a need of our own.
+        self._rows = shown | {row.id: row for row in needed if row and row.sent != 'change'}
+
+    def _want(self, now: float) -> None:
+        leased = [
+            channel_id for channel_id, row in self._rows.items()
+            if row is not None and not row.at_times and row.sent in ('tick', 'subscription')]
+        self._leases.want(leased, now, dict.fromkeys(self._lasting(), math.inf))
+
+    def _lasting(self) -> list[int]:
+        return [
+            channel_id for channel_id, row in self._rows.items()
+            if row is not None and not row.at_times and row.sent == 'subscription']
+
+
+def registrable(profile: Profile) -> tuple[Channel, ...]:
+    """Return the channels that plugins of a profile send once they are registered."""
+    return tuple(
+        row for row in profile.channels
+        if row.sender == 'plugin' and row.sent not in ('request', 'never'))
+
+
+def check(wishes: Iterable[Wish], chosen: Profile | None) -> None:
+    """Raise ValueError for a channel that the profile, or with 'auto' every one, lacks."""
+    for wish in wishes:
+        if isinstance(wish, int):
+            if not 3 <= wish <= simpit.MAX_CHANNEL:
+                raise ValueError(f'channel {wish}: must be 3..{simpit.MAX_CHANNEL}')
+        elif chosen is not None:
+            if chosen.named('plugin', wish) not in registrable(chosen):
+                raise ValueError(f'channel {wish}: plugins {chosen.plugins} never send it')
+        elif all(_find(profile, wish) is None for profile in PROFILES.values()):
+            raise ValueError(f'channel {wish}: no plugin has a channel of that name to give')
+
+
+def _find(profile: Profile, name: str) -> Channel | None:
+    """Return the channel of this name that the profile's plugins send, if they do."""
+    return next((row for row in registrable(profile) if row.name == name), None)
+
+
+def _register(ids: Iterable[int]) -> Iterable[Message]:
+    return map(Register, _slices([*ids]))
+
+
+def _deregister(ids: Iterable[int], copies: int) -> Iterable[Message]:
+    return map(Deregister, _slices([*ids] * copies))
+
+
+def _anew(ids: Sequence[int]) -> list[Message]:
+    return [*_deregister(ids, 1), *_register(ids)]
+
+
+def _slices(ids: Sequence[int]) -> Iterable[bytes]:
+    """Cut ids into payloads."""
+    for start in range(0, len(ids), simpit.MAX_PAYLOAD):
+        yield bytes(ids[start:start + simpit.MAX_PAYLOAD])
