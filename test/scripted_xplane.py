@@ -176,15 +176,20 @@ class Run:
         self.steps = itertools.count()
 
     def run(self, seconds):
+        polls = True    # as a link does: after calls, after what comes, and at deadlines
         for _ in range(round(seconds * 1000)):
             self.now += 0.001
-            self.transmit()
+            deadline = self.session.next_deadline()
+            if polls or (deadline is not None and self.now >= deadline):
+                self.transmit()
+                self.events += self.session.expired()
+                polls = False
             if next(self.steps) % 16 == 0:
                 for channel, data in self.peer.output(self.now):
                     if self.lose_reply(channel, data):
                         continue
                     self.events += self.session.receive(channel, data, self.now)
-            self.events += self.session.expired()
+                    polls = True
         return self
 
     def transmit(self):
@@ -201,7 +206,7 @@ class Run:
         """Start, and let X-Plane be heard."""
         self.start().run(0.3)
         if self.session.peer_state is not PeerState.ANSWERING:
-            self.run(1.2)
+            self.run(2.4)
         return self
 
     def of(self, kind):

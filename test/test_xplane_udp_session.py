@@ -185,7 +185,7 @@ def test_flush_sends_what_is_owed_at_once():
 
 @pytest.mark.parametrize('version', [6, 7, 8, 9])
 def test_rows_are_selected_and_come(version):
-    run = Run(version=version).start().run(2.2)
+    run = Run(version=version).start().run(3.5)
     events = run.of(RowTelemetry)
     assert len(events) > 25
     assert tuple(s.index for s in events[-1].segments) == NEEDS.rows[version]
@@ -205,15 +205,19 @@ def test_rows_by_choice_in_a_late_version():
 
 
 def test_x_plane_9_is_told_by_iset_and_6_not_at_all():
-    assert Run(version=9).start().run(1.2).tags() == [b'ISET', b'ISET', b'DSEL']
-    run = Run(version=6).start().run(1.2)
+    run = Run(version=9)
+    run.peer.tick(0)
+    assert run.start().run(1.2).tags() == [b'ISET', b'ISET', b'DSEL']
+    run = Run(version=6)
+    run.peer.tick(0)
+    run.start().run(1.2)
     assert run.sent[0][2] == b'DSEL\0' + b'0' + struct.pack('<2i', 17, 18) + b'0'
     assert set(run.tags()) == {b'DSEL'}
 
 
 @pytest.mark.parametrize(('wire', 'expected'), [
-    (Wire(byte_order='big'), b'DSEL\0' + b'1' + struct.pack('>2i', 17, 18) + b'1'),
-    (Wire(trailer=False), b'DSEL\0' + b'0' + struct.pack('<2i', 17, 18)),
+    (Wire(byte_order='big'), b'DSEL\0' + b'1' + struct.pack('>i', 17) + b'1'),
+    (Wire(trailer=False), b'DSEL\0' + b'0' + struct.pack('<i', 17)),
 ])
 def test_layout_of_6_can_be_chosen(wire, expected):
     run = Run(version=6, wire_format=wire, lose=lambda channel, data: True).start().run(1.2)
@@ -228,6 +232,15 @@ def test_byte_order_is_learnt_from_what_comes():
     run.run(0.1)
     data = next(data for _, _, data in run.sent if data[:4] == b'DATA')
     assert data == b'DATA\0' + b'1' + struct.pack('>i8f', 23, *[0.5] * 8) + b'1'
+
+
+def test_one_row_makes_a_silent_x_plane_show_what_its_user_ticked():
+    run = Run(version=6).start().run(3.0)
+    assert [data for _, _, data in run.sent] == [
+        b'DSEL\0' + b'0' + struct.pack('<i', row) + b'0' for row in (17, 18)]
+    run.session.stop(run.now)
+    run.run(0.1)
+    assert run.peer.rows == set()
 
 
 def test_rows_are_selected_until_they_come():

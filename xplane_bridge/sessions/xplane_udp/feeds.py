@@ -231,7 +231,8 @@ class Feeds:
         if self._reports is not None:
             # The running time, which tells whether it is another run of X-Plane.
             self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
-        row = self._rows.probe(self.own_layout(self._version)) if self.aircraft is None else None
+            return
+        row = self._rows.probe(self.own_layout(self._version))
         if row is not None:
             self._aim(self._version)
             self._outbox.push(DATA_CHANNEL, [row])
@@ -246,8 +247,8 @@ class Feeds:
             self._aim(self._version)
         self._rows.begin(now)
 
-    def ask(self, now: float) -> float | None:
-        """Ask for what does not come; return when to look again."""
+    def ask(self, now: float, answered: bool) -> float | None:
+        """Ask for what does not come; return when to look again. Has X-Plane ``answered``?"""
         if self._version is None:
             return None
         deadlines = []
@@ -257,11 +258,12 @@ class Feeds:
             if feed is not None:
                 self._outbox.push(channel, feed.due(now))
                 deadlines.append(feed.deadline)
-        dsel = self._rows.due(now, self.own_layout(self._version))
-        if dsel is not None:
-            self._aim(self._version)
-            self._outbox.push(DATA_CHANNEL, [dsel])
-        deadlines.append(self._rows.deadline)
+        if answered or self._reports is None:
+            dsel = self._rows.due(now, self.own_layout(self._version), answered)
+            if dsel is not None:
+                self._aim(self._version)
+                self._outbox.push(DATA_CHANNEL, [dsel])
+            deadlines.append(self._rows.deadline)
         return min((at for at in deadlines if at is not None), default=None)
 
     # What comes.

@@ -51,6 +51,7 @@ class RowSelection:
         self._listen_until = 0.0
         self._listening = False
         self._probed: int | None = None
+        self._probed_ours = False
 
     @property
     def wanted(self) -> frozenset[int]:
@@ -83,13 +84,20 @@ class RowSelection:
         self._heard.clear()
         self._group = {}
 
-    def due(self, now: float, layout: Layout) -> bytes | None:
-        """Return the selection to send now, if any: all rows in one datagram."""
+    def due(self, now: float, layout: Layout, answered: bool) -> bytes | None:
+        """
+        Return the selection to send now, if any: all rows in one datagram.
+
+        Of an X-Plane that has not ``answered`` in any way it is not known what its user selected.
+        """
         if not self._listening or now < self._listen_until:
             return None
+        if not answered:
+            self._listen_until = now + LISTENING
+            return self.probe(layout)
         if self._probed is not None:
             # Where others come too, it may have been among those that the user selected.
-            if self._heard.keys() <= {self._probed}:
+            if self._probed_ours or self._heard.keys() <= {self._probed}:
                 self._taken.take_row(self._probed)
             self._probed = None
         rows = self._leases.due(now)
@@ -105,7 +113,9 @@ class RowSelection:
         """
         if not self.wanted:
             return None
-        self._probed = min(self.wanted)
+        ours = self.wanted.intersection(self._taken.held_rows)
+        self._probed_ours = bool(ours)
+        self._probed = min(ours or self.wanted)
         return encode(Dsel((self._probed,), layout))
 
     def choose(self, rows: Iterable[int], now: float) -> tuple[int, ...]:

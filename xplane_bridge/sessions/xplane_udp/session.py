@@ -186,6 +186,10 @@ class XplaneUdpSession:
         """Send everything that waits at the next poll(), however much it is."""
         self._commander.urgent += self._outbox.take_requests()
 
+    def check_peer(self, what: str, now: float) -> None:
+        """Raise PeerAbsentError if X-Plane is not there to take a command."""
+        self._need_peer(what)
+
     def send(
         self, message: wire.Message, now: float, *, what: str = '', awaited: bool = False
     ) -> int:
@@ -312,7 +316,8 @@ class XplaneUdpSession:
             deadlines.append(self._find_version(now))
             deadlines.append(self._watch_peer(now))
             if not self._silent:
-                deadlines.append(self._feeds.ask(now))
+                deadlines.append(self._feeds.ask(
+                    now, self.peer_state is PeerState.ANSWERING))
             self._expired += self._reads.poll(now)
             deadlines.append(self._reads.deadline)
         outgoing = self._commander.urgent
@@ -416,7 +421,7 @@ class XplaneUdpSession:
         assert self.peer is not None
         self._commander.begin(version)
         self._feeds.begin(version, self.peer[0], now)
-        if not self.uses_datarefs:
+        if version < FIRST_WITH_DATAREFS:
             # Rows are listened for before any is selected.
             self._heard_at = now + LISTENING
 

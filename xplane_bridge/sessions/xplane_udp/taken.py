@@ -53,6 +53,12 @@ class Taken:
             int(name.removeprefix(_ROW)) for name in self._ledger.names
             if name.startswith(_ROW)))
 
+    @property
+    def held_rows(self) -> tuple[int, ...]:
+        """Return the rows that we had selected before X-Plane fell silent."""
+        return tuple(int(entry.value.removeprefix(_ROW)) for entry in self._held
+                     if entry.value.startswith(_ROW))
+
     def take(self, value: str, before: float | None = None, aircraft: int = OWN) -> None:
         """Note that this was taken, and what it was before."""
         self._ledger.take(aircraft, value, before)
