@@ -424,6 +424,9 @@ def test_rows_as_a_command(ros):
     ('command/datarefs', Datarefs(names=['a b'], sizes=[1], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a'], sizes=[1], values=[math.inf])),
     ('command/pose', masked(AircraftPose, latitude=NAN)),
+    ('command/pose', masked(AircraftPose, latitude=91.0, longitude=8.0)),
+    ('command/pose', masked(AircraftPose, altitude=1e38)),
+    ('command/pose', masked(AircraftPose, pitch=1e300)),
     ('command/controls', command(elevator=1.5)),
 ])
 def test_bad_commands_are_refused_and_counted(ros, topic, message):
@@ -768,6 +771,7 @@ def test_services_are_refused_while_x_plane_is_away(ros):
                 (RunCommand, 'run_command', RunCommand.Request(name='sim/none/none')),
                 (SetDatarefs, 'set_datarefs', SetDatarefs.Request(
                     names=['a'], sizes=[1], values=[1.0])),
+                (SelectRows, 'select_rows', SelectRows.Request(rows=[0])),
                 (GetDatarefs, 'get_datarefs', GetDatarefs.Request(names=['a']))):
             response = ros.call(kind, name, request)
             assert not response.success

@@ -47,6 +47,16 @@ _READ_BACK_TOLERANCE = 1e-5
 
 _ANGLES = ('roll', 'pitch', 'true_heading')
 
+# Degrees, metres above the ellipsoid, radians: beyond, X-Plane has no such place or attitude.
+_LIMITS = {
+    'latitude': (-90.0, 90.0),
+    'longitude': (-180.0, 180.0),
+    'altitude': (-12_000.0, 200_000.0),
+    'roll': (-math.pi, math.pi),
+    'pitch': (-math.pi / 2.0, math.pi / 2.0),
+    'true_heading': (-math.tau, math.tau),
+}
+
 _FIRST_WITH_VEHS = 12
 _BY_POSITION = 6
 _SENT = 'sent; X-Plane does not confirm it'
@@ -120,6 +130,10 @@ class XplaneUdpCommands:
     def _pose(self, message: AircraftPose) -> None:
         given = POSE_MASK.given(message)
         gear = given.pop('gear', None)
+        for name, value in given.items():
+            low, high = _LIMITS[name]
+            if not low <= value <= high:
+                raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
         if gear is not None:
             check_control('gear', gear)
         if given:
@@ -192,6 +206,7 @@ class XplaneUdpCommands:
             raise ValueError(
                 'rows are named, and none of them' if request.none else
                 'no row is named; none: true selects no row any more')
+        self._link.call(self._session.check_peer, 'select_rows')
         # The parameter is the one place that says which rows are chosen.
         result, = self._node.set_parameters([Parameter(
             'data_rows', Parameter.Type.INTEGER_ARRAY, list(request.rows))])

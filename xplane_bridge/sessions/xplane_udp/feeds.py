@@ -248,7 +248,7 @@ class Feeds:
         self._rows.begin(now)
 
     def ask(self, now: float, answered: bool) -> float | None:
-        """Ask for what does not come; return when to look again. Has X-Plane ``answered``?"""
+        """Ask an X-Plane, which has answered or not, for what does not come; return when next."""
         if self._version is None:
             return None
         deadlines = []
