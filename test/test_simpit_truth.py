@@ -421,6 +421,22 @@ def test_commands_of_before_an_outage_never_come_after_it():
     assert cable.commands() == []
 
 
+def test_a_plugin_that_goes_away_just_after_an_outage_is_missed():
+    cable = connect('v2.3')
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
+    cable.run(2.5)
+    assert cable.device.peer_state is PeerState.ANSWERING
+    # Telemetry comes back before a handshake is answered, and ends again.
+    cable.spoil['plugin'] = lambda data: data
+    cable.run(0.5)
+    assert cable.device.peer_state is PeerState.STREAMING
+    cable.spoil['plugin'] = lambda data: b''
+    cable.run(6.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    with pytest.raises(PeerAbsentError):
+        cable.call(cable.device.send, simpit.Rotation(5, 5, 5, 7))
+
+
 # Registrations are leases.
 
 STEADY = {

@@ -503,11 +503,14 @@ def test_release_while_x_plane_is_away_is_made_up_for_when_the_same_one_returns(
     assert run.session.taken == set()
 
 
-def test_pause_of_the_user_is_not_ended():
+@pytest.mark.parametrize('times', [1, 3])
+def test_pause_of_the_user_is_not_ended(times):
     run = Run(version=12)
     run.peer.written[PAUSED] = 1.0
     run.up()
-    run.session.pause(True, run.now)
+    for _ in range(times):
+        run.session.pause(True, run.now)
+        run.run(0.1)
     run.run(1.0)
     assert run.session.taken == set()
     run.session.stop(run.now)

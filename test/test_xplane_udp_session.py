@@ -574,6 +574,29 @@ def test_trims_of_the_user_come_back_on_release():
     assert run.sent[-1][2] == b'DATA\0' + struct.pack('<i8f', 13, 0.25, *[-999.0] * 7)
 
 
+def test_trim_that_the_user_has_moved_since_is_left_as_it_is():
+    run = Run(version=9, row_kind='trim').up()
+
+    def report(trim):
+        run.run(1.0)
+        run.session.receive('data', b'DATA@' + struct.pack(
+            '<i8f', 13, trim, *[0.0] * 7), run.now)
+
+    report(0.25)
+    run.session.set_controls({'elevator': 0.75}, run.now)
+    run.run(0.1)
+    # The last report of before is none of the user's.
+    run.session.receive('data', b'DATA@' + struct.pack('<i8f', 13, 0.25, *[0.0] * 7), run.now)
+    for trim in (0.75, -0.5):
+        assert run.session.taken
+        report(trim)
+    assert not run.session.taken
+    sent = len(run.sent)
+    run.session.release(run.now)
+    run.transmit()
+    assert not [data for *_, data in run.sent[sent:] if data[:4] == b'DATA']
+
+
 def test_joystick_is_centred_on_release():
     run = Run(version=6, row_kind='joystick').up()
     run.session.set_controls({'elevator': 0.75}, run.now)

@@ -371,8 +371,10 @@ class SimpitSession:
         if self._syn_at is None or now < self._syn_at:
             return self._syn_at
         unanswered = self._syns >= _TRIES * len(self._listening)
+        # Telemetry that came back meanwhile is an answer too, while it comes.
+        quiet = max(self._searching_since, now - SILENCE)
         if unanswered and self.peer_state is not PeerState.AWAY and (
-                not self._connected or self._flow_at < self._searching_since):
+                not self._connected or self._flow_at < quiet):
             self._disconnect(away=self._connected)
             self._expired += self._echoes.abandon('the plugin stopped responding')
             self._become(PeerState.AWAY)

@@ -46,6 +46,9 @@ _OVERRIDE_PERIOD = 1.0
 # X-Plane since 10 reads all that waits in each frame: so many datagrams leave together.
 _BURST = 32
 
+# Trims travel as float32.
+_TRIM_TOLERANCE = 1e-5
+
 _ON_FLIGHT_MODEL = 'flight model'
 
 
@@ -70,6 +73,9 @@ class Commander:
         self._override_joystick = override_joystick
         self._layout = layout
         self._override_at = float('-inf')
+        # The trims that we wrote last, and those of them that were reported so.
+        self._trims: dict[str, float] = {}
+        self._seen: set[str] = set()
         outbox.make_controls = self._make_controls
 
     def begin(self, version: int) -> None:
@@ -117,6 +123,15 @@ class Commander:
                             (_ON_FLIGHT_MODEL, planepath(OWN))):
             if name in self._taken and self._reports.get(value, now) == 0.0:
                 self._taken.forget(name)
+        for name, trim in self._trims.items():
+            reported = self._reports.get(name, now)
+            if reported is None:
+                continue
+            if abs(reported - trim) < _TRIM_TOLERANCE:
+                self._seen.add(name)
+            elif name in self._seen:
+                self._seen.discard(name)
+                self._taken.forget(name)
 
     def release(self, now: float) -> None:
         """Give back what commands have taken; controls that wait could take it again."""
@@ -130,17 +145,17 @@ class Commander:
         axes = [STICKS[entry.value] for entry in entries if entry.value in STICKS]
         # Centred first, so that nothing stays deflected (docs/wire/xplane_datarefs.md, row 4.4).
         messages: list[wire.Message] = [Dref(0.0, name) for name in axes]
-        written = []
+        written: dict[str, float] = {}
         for entry in entries:
             if entry.value == 'joystick':
                 messages.append(Dref(0.0, OVERRIDE))
-                written.append(OVERRIDE)
+                written[OVERRIDE] = 0.0
             elif entry.value == _ON_FLIGHT_MODEL:
                 messages.append(Dref(0.0, planepath(entry.vehicle)))
-                written.append(planepath(entry.vehicle))
+                written[planepath(entry.vehicle)] = 0.0
             elif entry.value == 'pause':
                 messages.append(pause(False))
-                written.append(PAUSED)
+                written[PAUSED] = 0.0
         self._reports.written(written, now)
         self.urgent += [
             (COMMAND_CHANNEL, wire.encode(message, self.version)) for message in messages]
@@ -167,7 +182,7 @@ class Commander:
         assert version is not None
         axes = [name for name in STICKS if name in controls]
         if version < FIRST_WITH_DATAREFS:
-            self._take_rows(axes, now)
+            self._take_rows({name: controls[name] for name in axes}, now)
             rows = control_rows(version, controls, self._row_kind, self._layout(version))
             return [(DATA_CHANNEL, wire.encode(rows, version))]
         for name in axes:
@@ -187,17 +202,19 @@ class Commander:
             return False
         self._override_at = now
         self._taken.take('joystick', reported)
-        self._reports.written((OVERRIDE,), now)
+        self._reports.written({OVERRIDE: 1.0}, now)
         return True
 
-    def _take_rows(self, axes: Sequence[str], now: float) -> None:
+    def _take_rows(self, axes: Mapping[str, float], now: float) -> None:
         if self._row_kind == 'joystick':
             for name in axes:
                 self._taken.take(name)
             return
-        trims = [f'{name}_trim' for name in axes]
+        trims = {f'{name}_trim': value for name, value in axes.items()}
         for name in trims:
             self._taken.take(name, self._reports.get(name, now))
+        self._trims.update(trims)
+        self._seen -= trims.keys()
         self._reports.written(trims, now)
 
     def _release_rows(self, version: int, entries: Sequence[Entry[float]], now: float) -> None:
@@ -216,8 +233,8 @@ class Commander:
         self._reports.written(trims, now)
 
     def _paused(self, on: bool, now: float) -> None:
-        before = self._reports.get(PAUSED, now)
-        self._reports.written((PAUSED,), now)
+        before = self._reports.before(PAUSED, now)
+        self._reports.written({PAUSED: float(on)}, now)
         if not on:
             self._taken.forget('pause')
         elif not before:
@@ -225,7 +242,7 @@ class Commander:
 
     def _stopped(self, aircraft: int, now: float) -> None:
         name = planepath(aircraft)
-        before = self._reports.get(name, now)
-        self._reports.written((name,), now)
+        before = self._reports.before(name, now)
+        self._reports.written({name: 1.0}, now)
         if not before:
             self._taken.take(_ON_FLIGHT_MODEL, before, aircraft)

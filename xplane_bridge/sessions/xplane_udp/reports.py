@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
@@ -54,6 +54,7 @@ class Reports:
     def __init__(self) -> None:
         self._values: dict[str, tuple[float, float]] = {}
         self._settled_at: dict[str, float] = {}
+        self._written: dict[str, float] = {}
         self._time: float | None = None
         self._time_at = 0.0
 
@@ -68,9 +69,16 @@ class Reports:
         value, at = self._values.get(name, (None, now))
         return value if now - at < _FRESH else None
 
-    def written(self, names: Iterable[str], now: float) -> None:
+    def before(self, name: str, now: float) -> float | None:
+        """Return what this is now: as reported, or as we have just written it."""
+        if now < self._settled_at.get(name, now):
+            return self._written[name]
+        return self.get(name, now)
+
+    def written(self, values: Mapping[str, float], now: float) -> None:
         """Note that we have just written these."""
-        for name in names:
+        self._written.update(values)
+        for name in values:
             self._values.pop(name, None)
             self._settled_at[name] = now + _SETTLING
 
@@ -78,6 +86,7 @@ class Reports:
         """Forget all reports, but not which run of X-Plane it was."""
         self._values.clear()
         self._settled_at.clear()
+        self._written.clear()
 
     @property
     def knows_run(self) -> bool:

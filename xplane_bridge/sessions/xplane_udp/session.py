@@ -341,6 +341,7 @@ class XplaneUdpSession:
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
             known = wire.quantities(self.version, message.segments)
             self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
+            self._commander.compare(now)
             self._identify(known.total_time, now)
         return events
 
