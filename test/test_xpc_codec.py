@@ -202,7 +202,6 @@ def test_leave_window_is_that_of_the_plugin(wire, ours):
 def test_no_window_but_equality_leaves_a_place_to_the_terrain_probe():
     message = xpc.decode_request(b'GETT\0\0' + struct.pack('<3d', -998.0, 5.0, -998.5))
     assert message == xpc.GetTerrain(0, None, 5.0, -998.5)
-    assert xpc.encode(message)[-8:] == struct.pack('<d', -998.5)
 
 
 def test_negative_posi_gear_leaves_it_and_is_sent_as_998():
@@ -318,15 +317,14 @@ ROW = (0, *[0.0] * 8)
     (xpc.Position(lon=-180.1), 'POSI lon: got -180.1, expected -180..180'),
     (xpc.Position(lat=math.nan), 'POSI lat: got nan, expected a finite number'),
     (xpc.Position(alt=math.inf), 'POSI alt: got inf, expected a finite number'),
-    (xpc.Position(alt=1e39, precision=32),
-     'POSI alt: got 1e+39, expected a number that fits a float32'),
-    (xpc.Position(alt=-998.5),
-     'POSI alt: got -998.5, expected None or a number outside -999.1..-997.9, '
-     'which the plugin takes for "leave"'),
-    # Rounded to a float32, this falls just inside the window.
-    (xpc.Position(roll=-997.9),
-     'POSI roll: got -997.9, expected None or a number outside -999.1..-997.9, '
-     'which the plugin takes for "leave"'),
+    (xpc.Position(alt=1e38), 'POSI alt: got 1e+38, expected -900..200000'),
+    # The plugin would take it for "leave".
+    (xpc.Position(alt=-998.5), 'POSI alt: got -998.5, expected -900..200000'),
+    (xpc.Position(pitch=1e300), 'POSI pitch: got 1e+300, expected -90..90'),
+    (xpc.Position(pitch=-90.5), 'POSI pitch: got -90.5, expected -90..90'),
+    (xpc.Position(roll=181.0), 'POSI roll: got 181.0, expected -180..180'),
+    (xpc.Position(heading=361.0), 'POSI heading: got 361.0, expected -360..360'),
+    (xpc.PlaceAndProbe(alt=2e5 + 1.0), 'POST alt: got 200001.0, expected -900..200000'),
     (xpc.Position(pitch=math.nan), 'POSI pitch: got nan, expected a finite number'),
     (xpc.Position(heading=-math.inf), 'POSI heading: got -inf, expected a finite number'),
     (xpc.Position(gear=1.5), 'POSI gear: got 1.5, expected 0..1'),
@@ -335,9 +333,9 @@ ROW = (0, *[0.0] * 8)
     (xpc.GetTerrain(lat=-90.5), 'GETT lat: got -90.5, expected -90..90'),
     (xpc.GetTerrain(lon=181), 'GETT lon: got 181, expected -180..180'),
     (xpc.GetTerrain(alt=math.nan), 'GETT alt: got nan, expected a finite number'),
+    # The plugin would take it for the place of the aircraft.
     (xpc.GetTerrain(alt=-998.0),
-     'GETT alt: got -998.0, expected None or another number: '
-     'the plugin takes this for the place of the aircraft'),
+     'GETT alt: got -998.0, expected -900..200000'),
     (xpc.SetDatarefs(()), 'DREF items: got none, expected at least one'),
     (xpc.SetDatarefs((('', (1.0,)),)), 'DREF item 1 name length: got 0, expected 1..255'),
     (xpc.SetDatarefs((('a', ()),)), 'DREF item 1 values: got 0, expected 1..255'),
@@ -372,9 +370,15 @@ ROW = (0, *[0.0] * 8)
     (xpc.SetView(80, xpc.Camera((math.nan, 0.0, 0.0), None, 1.0)),
      'VIEW loc 1: got nan, expected a finite number'),
     (xpc.SetView(80, xpc.Camera((0.0, 0.0, 0.0), (0.0, -181.0, 0.0), 1.0)),
-     'VIEW direction 2: got -181.0, expected None or at least -180'),
+     'VIEW direction 2: got -181.0, expected -180..360'),
     (xpc.SetView(80, xpc.Camera((0.0, 0.0, 0.0), (None, None, None), math.inf)),
      'VIEW zoom: got inf, expected a finite number'),
+    (xpc.SetView(80, xpc.Camera((0.0, 0.0, 0.0), None, 1e4)),
+     'VIEW zoom: got 10000.0, expected 0..1000'),
+    (xpc.SetView(80, xpc.Camera((0.0, 1e7, 0.0), None, 1.0)),
+     'VIEW loc 2: got 10000000.0, expected -1e+06..1e+06'),
+    (xpc.Waypoints(1, ((0.0, 0.0, 1e6),)),
+     'WYPT point 1 alt: got 1000000.0, expected -900..200000'),
     (xpc.Waypoints(0), 'WYPT op: got 0, expected 1..3'),
     (xpc.Waypoints(1, ((0.0, 0.0, 0.0),) * 129), 'WYPT points: got 129, expected 0..128'),
     (xpc.Waypoints(1, ((0.0, 0.0, 0.0), (0.0, 200.0, 0.0))),
@@ -479,13 +483,19 @@ lats = st.floats(-90, 90, width=32)
 lons = st.floats(-180, 180, width=32)
 ratio = st.none() | st.floats(0, 1, width=32)
 deflection = st.none() | st.floats(-1, 1, width=32)
-angle = st.none() | not_leave
+altitudes = st.floats(*xpc.ALTITUDE_RANGE, width=32)
+
+
+def angle(largest):
+    return st.none() | st.floats(-largest, largest, width=32)
+
+
 names = st.text(st.characters(min_codepoint=1, max_codepoint=127), min_size=1, max_size=40)
 name_lists = st.lists(names, min_size=1, max_size=6).map(tuple)
 row_numbers = st.lists(u8, max_size=20).map(tuple)
 directions = st.none() | st.tuples(*[st.none() | st.floats(-180, 360, width=32)] * 3)
-placement = (aircraft, st.none() | lats, st.none() | lons, angle, angle, angle, angle, ratio,
-             st.sampled_from((32, 64)))
+placement = (aircraft, st.none() | lats, st.none() | lons, st.none() | altitudes,
+             angle(90), angle(180), angle(360), ratio, st.sampled_from((32, 64)))
 i24 = st.integers(-2**24, 2**24)
 vectors3 = st.tuples(float32s, float32s, float32s)
 
@@ -510,11 +520,11 @@ REQUESTS = [
               st.text(st.characters(exclude_categories=('Cs',), exclude_characters='\0'),
                       max_size=60)),
     st.builds(xpc.SetView, st.integers(0, 93), st.none() | st.builds(
-        xpc.Camera, st.tuples(lats, lons, doubles), directions, float32s)),
+        xpc.Camera, st.tuples(lats, lons, altitudes), directions, st.floats(0, 1000, width=32))),
     st.builds(xpc.Waypoints, st.sampled_from(xpc.WaypointOp),
-              st.lists(st.tuples(lats, lons, float32s), max_size=10, unique=True).map(tuple)),
+              st.lists(st.tuples(lats, lons, altitudes), max_size=10, unique=True).map(tuple)),
     st.builds(xpc.GetTerrain, aircraft, st.none() | lats, st.none() | lons,
-              st.none() | doubles.filter(lambda v: v != -998.0)),
+              st.none() | altitudes),
     st.builds(xpc.DataRows, st.lists(st.tuples(u8, *[float32s] * 8), max_size=31).map(tuple)),
     st.builds(xpc.SelectRows, row_numbers),
     st.builds(xpc.UnselectRows, row_numbers),

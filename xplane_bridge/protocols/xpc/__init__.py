@@ -23,6 +23,7 @@ from xplane_bridge.protocols.xpc.decoding import decode_reply, decode_request
 from xplane_bridge.protocols.xpc.encoding import encode, resp_size
 from xplane_bridge.protocols.xpc.messages import (
     AIRCRAFT_COUNT,
+    ALTITUDE_RANGE,
     Beacon,
     BEACON_GROUP,
     BEACON_PORT,
@@ -74,8 +75,8 @@ from xplane_bridge.protocols.xpc.messages import (
 )
 
 __all__ = [
-    'AIRCRAFT_COUNT', 'BEACON_GROUP', 'BEACON_PORT', 'Beacon', 'Camera', 'Command',
-    'CommandBegin', 'CommandEnd', 'Connect', 'Connected', 'Controls', 'ControlsReply',
+    'AIRCRAFT_COUNT', 'ALTITUDE_RANGE', 'BEACON_GROUP', 'BEACON_PORT', 'Beacon', 'Camera',
+    'Command', 'CommandBegin', 'CommandEnd', 'Connect', 'Connected', 'Controls', 'ControlsReply',
     'DataRows', 'Datarefs', 'FORWARDED_TAGS', 'Forwarded', 'GetControls', 'GetDatarefs',
     'GetPosition', 'GetTerrain', 'LEAVE', 'MAX_AIRCRAFT', 'MAX_DATA_ROWS', 'MAX_VALUES',
     'MAX_WAYPOINTS', 'PORT', 'PlaceAndProbe', 'Position', 'PositionReply', 'REPLY_CLASSES',

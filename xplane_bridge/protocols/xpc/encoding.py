@@ -25,6 +25,7 @@ import struct
 from typing import Any
 
 from xplane_bridge.protocols.xpc.messages import (
+    ALTITUDE_RANGE,
     Beacon,
     Camera,
     Command,
@@ -43,8 +44,6 @@ from xplane_bridge.protocols.xpc.messages import (
     GetPosition,
     GetTerrain,
     LEAVE,
-    LEAVE_ABOVE,
-    LEAVE_BELOW,
     MAX_AIRCRAFT,
     MAX_DATA_ROWS,
     MAX_VALUES,
@@ -72,6 +71,9 @@ from xplane_bridge.protocols.xpc.messages import (
 _POINT = struct.Struct('<3f')
 _FLOAT32_MAX = 3.4028234663852886e38
 _MAX_VIEW = 93
+# Of a camera: metres from the aircraft, and magnification.
+_FARTHEST = 1e6
+_LARGEST_ZOOM = 1e3
 _SIMULATION_OPS = frozenset((0, 1, 2, *range(100, 120), *range(200, 220)))
 
 
@@ -132,20 +134,6 @@ def _ranged(where: str, value: object, low: float, high: float) -> float:
 
 def _optional(where: str, value: object, low: float, high: float) -> float:
     return LEAVE if value is None else _ranged(where, value, low, high)
-
-
-def _outside_leave(where: str, value: object, bits: int) -> float:
-    """Return LEAVE for None, or a number that the plugin will not take for it."""
-    if value is None:
-        return LEAVE
-    number = _finite(where, value)
-    if bits == 32:
-        number, = struct.unpack('<f', struct.pack('<f', _float32(where, value)))
-    if LEAVE_ABOVE < number < LEAVE_BELOW:
-        raise ValueError(
-            f'{where}: got {value!r}, expected None or a number outside '
-            f'{LEAVE_ABOVE}..{LEAVE_BELOW}, which the plugin takes for "leave"')
-    return number
 
 
 def _integer(where: str, value: object, low: int, high: int) -> int:
@@ -235,10 +223,10 @@ def _placement(message: Position | PlaceAndProbe) -> bytes:
         '<3f4f' if bits == 32 else '<3d4f',
         _optional(f'{tag} lat', message.lat, -90.0, 90.0),
         _optional(f'{tag} lon', message.lon, -180.0, 180.0),
-        _outside_leave(f'{tag} alt', message.alt, bits),
-        _outside_leave(f'{tag} pitch', message.pitch, 32),
-        _outside_leave(f'{tag} roll', message.roll, 32),
-        _outside_leave(f'{tag} heading', message.heading, 32),
+        _optional(f'{tag} alt', message.alt, *ALTITUDE_RANGE),
+        _optional(f'{tag} pitch', message.pitch, -90.0, 90.0),
+        _optional(f'{tag} roll', message.roll, -180.0, 180.0),
+        _optional(f'{tag} heading', message.heading, -360.0, 360.0),
         _optional(f'{tag} gear', message.gear, 0.0, 1.0)))
 
 
@@ -302,11 +290,14 @@ def _view(message: SetView) -> bytes:
 
 
 def _camera(view: int, camera: Camera) -> bytes:
-    limits = (90.0, 180.0, math.inf) if view == View.RUNWAY else (math.inf,) * 3
+    offset = (-_FARTHEST, _FARTHEST)
+    limits = (
+        ((-90.0, 90.0), (-180.0, 180.0), ALTITUDE_RANGE) if view == View.RUNWAY
+        else (offset, offset, offset))
     loc = [
-        _ranged(f'VIEW loc {n}', value, -limit, limit)
+        _ranged(f'VIEW loc {n}', value, *limit)
         for n, (value, limit) in enumerate(zip(camera.loc, limits, strict=True), 1)]
-    zoom = _float32('VIEW zoom', camera.zoom)
+    zoom = _ranged('VIEW zoom', camera.zoom, 0.0, _LARGEST_ZOOM)
     if camera.direction is None:
         return struct.pack('<3df', *loc, zoom)
     roll, pitch, heading = (
@@ -317,10 +308,8 @@ def _camera(view: int, camera: Camera) -> bytes:
 def _direction(where: str, angle: float | None) -> float:
     if angle is None:
         return LEAVE
-    degrees = _float32(where, angle)
-    if degrees < -180.0:
-        raise ValueError(f'{where}: got {angle!r}, expected None or at least -180')
-    return degrees
+    # What is below -180 is none to the plugin.
+    return _ranged(where, angle, -180.0, 360.0)
 
 
 def _waypoints(message: Waypoints) -> bytes:
@@ -330,7 +319,7 @@ def _waypoints(message: Waypoints) -> bytes:
         _POINT.pack(
             _ranged(f'WYPT point {n} lat', lat, -90.0, 90.0),
             _ranged(f'WYPT point {n} lon', lon, -180.0, 180.0),
-            _float32(f'WYPT point {n} alt', alt))
+            _ranged(f'WYPT point {n} alt', alt, *ALTITUDE_RANGE))
         for n, (lat, lon, alt) in enumerate(message.points, 1)]
     if op == WaypointOp.REMOVE and len({*map(_POINT.unpack, points)}) < len(points):
         raise ValueError(
@@ -340,15 +329,11 @@ def _waypoints(message: Waypoints) -> bytes:
 
 
 def _get_terrain(message: GetTerrain) -> bytes:
-    if message.alt == LEAVE:
-        raise ValueError(
-            f'GETT alt: got {message.alt}, expected None or another number: '
-            'the plugin takes this for the place of the aircraft')
     return _request('GETT', _aircraft_byte('GETT', message.aircraft) + struct.pack(
         '<3d',
         _optional('GETT lat', message.lat, -90.0, 90.0),
         _optional('GETT lon', message.lon, -180.0, 180.0),
-        LEAVE if message.alt is None else _finite('GETT alt', message.alt)))
+        _optional('GETT alt', message.alt, *ALTITUDE_RANGE)))
 
 
 def _data_rows(message: DataRows) -> bytes:

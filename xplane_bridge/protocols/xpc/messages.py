@@ -31,6 +31,10 @@ BEACON_PORT = 49710
 # docs/wire/xpc.md, section 2. Number 20 indexes past the plugin's table, 21 and more crash it.
 AIRCRAFT_COUNT = 20
 MAX_AIRCRAFT = AIRCRAFT_COUNT - 1
+
+ALTITUDE_RANGE = (-900.0, 200_000.0)
+"""Altitudes that are sent, in metres: from below any ground to above what X-Plane flies in."""
+
 MAX_DATA_ROWS = 31
 MAX_WAYPOINTS = 128
 
