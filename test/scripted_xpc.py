@@ -33,6 +33,12 @@ BEACON = b'BECN\0' + struct.pack('<HI', 49009, 12010) + b'1.3-rc.1' + bytes(8)
 
 Event = tuple[float, object]
 
+RUNNING_TIME = 'sim/time/total_running_time_sec'
+JOYSTICK = 'sim/operation/override/override_joystick'
+THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
+HELD = 'sim/operation/override/override_planepath'
+OVERRIDES = {JOYSTICK: (0.0,), THROTTLE: (-2.0,), HELD: (0.0,) * 20}
+
 
 def names_of(aircraft: int) -> tuple[str, ...]:
     """Return datarefs that the scripted plugin knows: place, aircraft and frame number."""
@@ -51,9 +57,9 @@ def frame_of(lat: float) -> int:
 
 def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
     """Return how a dataref follows from the frame number."""
-    parts = name.split('/')
+    parts = name.removeprefix('sim/').split('/')
     if parts[0] == 'n':
-        # n/<value>/<count>
+        # n/<value>/<count>, of another plugin, or with sim/ before it one of X-Plane's own
         constant = (float(parts[1]),) * int(parts[2])
         return lambda frame: constant
     number = float(parts[0].removeprefix('plane')) if parts[0].startswith('plane') else 0.0
@@ -71,7 +77,8 @@ class World:
     Run a session against a plugin that answers once a frame, as the real one does.
 
     Probabilities are for each datagram and direction, ``delay`` is the range of one-way delays in
-    seconds; unequal delays put datagrams out of order. Time begins at 1000.
+    seconds; unequal delays put datagrams out of order. Time begins at 1000. ``datarefs`` can be
+    written; what commands do to them is done.
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class World:
         delay: tuple[float, float] = (0.0001, 0.0001),
         beacon: bool = False,
         seed: int = 1,
+        datarefs: dict[str, tuple[float, ...]] | None = None,
     ) -> None:
         self.session = session
         self.now = 1000.0
@@ -93,6 +101,9 @@ class World:
         self.loss = loss
         self.duplication = duplication
         self.delay = delay
+        self.datarefs = dict(datarefs or {})
+        self._defaults = dict(self.datarefs)
+        self.started = self.now - 100.0
         self.events: list[Event] = []
         self.sent: list[tuple[float, str, bytes]] = []
         self.keep_sent = True
@@ -114,7 +125,7 @@ class World:
         self._frozen_until = 0.0
         self._down_until = 0.0
         self._spins = 0
-        self._getd: dict[bytes, list[Callable[[int], tuple[float, ...]]]] = {}
+        self._getd: dict[bytes, list[tuple[str, Callable[[int], tuple[float, ...]]]]] = {}
         if beacon:
             self.beacon()
 
@@ -156,10 +167,13 @@ class World:
         """Have no frames: the plugin keeps what comes, and answers it afterwards."""
         self._frozen_until = self.now + seconds
 
-    def restart(self, seconds: float) -> None:
-        """Be away for some time, and lose what was waiting."""
+    def restart(self, seconds: float, generation: str = '') -> None:
+        """Be away for some time, lose what was waiting, and come back with another plugin."""
         self._queue.clear()
         self._down_until = self.now + seconds
+        self.started = self._down_until
+        self.datarefs = dict(self._defaults)
+        self.generation = generation or self.generation
 
     def beacon(self) -> None:
         """Begin to send beacons, once a second, whenever X-Plane is up."""
@@ -242,10 +256,10 @@ class World:
         if tag == b'GETD':
             rows = self._getd.get(data)
             if rows is None:
-                rows = self._getd[data] = [values_of(name) for name in _names(data)]
+                rows = self._getd[data] = [(name, values_of(name)) for name in _names(data)]
             parts = [b'RESP\0', bytes((len(rows),))]
-            for row in rows:
-                values = row(frame)
+            for name, row in rows:
+                values = self._dataref(name) or row(frame)
                 parts.append(struct.pack(f'<B{len(values)}f', len(values), *values))
             reply = b''.join(parts)
             assert len(reply) <= 4096, 'that would have crashed X-Plane'
@@ -254,7 +268,39 @@ class World:
             return b'TERR\0' + struct.pack(
                 '<B3d3f3f2i', data[5], 40.0, 8.0, 321.5, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1, 0)
         self.commands.append((self.now, data))
+        self._obey(tag, data)
         return b''
+
+    def _dataref(self, name: str) -> tuple[float, ...]:
+        if name == RUNNING_TIME and self.datarefs:
+            return (self.now - self.started,)
+        return self.datarefs.get(name, ())
+
+    def _obey(self, tag: bytes, data: bytes) -> None:
+        """Change the datarefs as a command does."""
+        written: dict[str, tuple[float, ...]] = {}
+        if tag == b'DREF':
+            offset = 5
+            while offset < len(data):
+                start = offset + 1
+                name = data[start:start + data[offset]].decode('ascii')
+                offset = start + data[offset]
+                written[name] = struct.unpack_from(f'<{data[offset]}f', data, offset + 1)
+                offset += 1 + 4 * data[offset]
+        elif tag == b'CTRL' and data[26] == 0:
+            throttle, = struct.unpack_from('<f', data, 17)
+            if throttle >= 0.0:
+                written[THROTTLE] = (throttle,)
+        elif tag == b'SIMU' and HELD in self.datarefs:
+            held = list(self.datarefs[HELD])
+            numbers = range(20) if data[5] < 3 else (data[5] % 100,)
+            for number in numbers:
+                held[number] = (
+                    1.0 - held[number] if data[5] == 2 else float(data[5] in range(1, 120)))
+            written[HELD] = tuple(held)
+        for name, values in written.items():
+            if name in self.datarefs:
+                self.datarefs[name] = values
 
     def _receive(self, channel: str, data: bytes) -> None:
         if channel == 'beacon' or channel in self.open:

@@ -25,6 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from masked import masked
 from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool, Trigger
+from xpc_peer import bridged
 
 from xplane_bridge.msg import (
     AircraftPose,
@@ -101,7 +102,7 @@ def test_one_control_moves_and_nan_leaves_the_others(ros, peer, name, value, nod
             'fcs/throttle-cmd-norm', 'fcs/flap-cmd-norm', 'gear/gear-cmd-norm',
             'fcs/speedbrake-cmd-norm')
         if other != node}
-    ros.start(XpcNode, port=peer.port, command_timeout=0.0)
+    bridged(ros, peer, command_timeout=0.0)
     publisher = ros.publisher(FlightControls, '/command/controls')
     publisher.publish(controls(**{name: value}))
     near(ros, lambda: peer.jsbsim(node), expected, node, abs=1e-7)
@@ -110,7 +111,7 @@ def test_one_control_moves_and_nan_leaves_the_others(ros, peer, name, value, nod
 
 def test_the_aircraft_does_what_is_commanded(ros, x_plane):
     peer = x_plane()
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
     publisher = ros.publisher(FlightControls, '/command/controls')
     publisher.publish(controls(elevator=0.4, aileron=0.4, rudder=0.2))
     ros.wait_for(lambda: peer.jsbsim('velocities/p-rad_sec') > 0.1, 'roll to the right')
@@ -119,7 +120,7 @@ def test_the_aircraft_does_what_is_commanded(ros, x_plane):
 
 
 def test_controls_out_of_range_are_refused_and_nothing_is_sent(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(FlightControls, '/command/controls', 20)
     bad = [controls(**{name: value}) for name, value in (
         ('elevator', 1.01), ('aileron', -1.01), ('rudder', INF), ('throttle', -0.01),
@@ -134,7 +135,7 @@ def test_controls_out_of_range_are_refused_and_nothing_is_sent(ros, peer):
 
 
 def test_the_joystick_is_overridden_from_the_first_command_if_asked(ros, peer):
-    ros.start(XpcNode, port=peer.port, override_joystick=True)
+    bridged(ros, peer, override_joystick=True)
     publisher = ros.publisher(FlightControls, '/command/controls')
     assert peer.world('overrides')['override_joystick'] == 0
     publisher.publish(controls(elevator=0.1))
@@ -145,7 +146,7 @@ def test_the_joystick_is_overridden_from_the_first_command_if_asked(ros, peer):
 
 def test_altitudes_are_above_the_ellipsoid_without_further_settings(ros, peer):
     ros.subscribe(NavSatFix, '/fix')
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     answering(ros, node)
     ros.publisher(AircraftPose, '/command/pose').publish(
         pose(latitude=47.4, longitude=8.5, altitude=2000.0))
@@ -160,7 +161,7 @@ def test_altitudes_are_above_the_ellipsoid_without_further_settings(ros, peer):
 
 
 def test_a_pose_is_taken_with_all_its_values(ros, peer):
-    node = ros.start(XpcNode, port=peer.port, undulation=47.0)
+    node = bridged(ros, peer, undulation=47.0)
     answering(ros, node)
     publisher = ros.publisher(AircraftPose, '/command/pose')
     publisher.publish(pose(
@@ -178,7 +179,7 @@ def test_a_pose_is_taken_with_all_its_values(ros, peer):
 def test_nan_leaves_what_a_pose_does_not_say(ros, peer):
     before = {name: peer.jsbsim(name) for name in (
         'position/lat-geod-deg', 'position/long-gc-deg', 'attitude/theta-rad')}
-    node = ros.start(XpcNode, port=peer.port, undulation=-30.0)
+    node = bridged(ros, peer, undulation=-30.0)
     answering(ros, node)
     publisher = ros.publisher(AircraftPose, '/command/pose')
     publisher.publish(pose(roll=-0.5))
@@ -190,7 +191,7 @@ def test_nan_leaves_what_a_pose_does_not_say(ros, peer):
 
 
 def test_poses_that_cannot_be_are_refused(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(AircraftPose, '/command/pose', 20)
     bad = [pose(**{name: value}) for name, value in (
         ('latitude', 90.5), ('longitude', 181.0), ('altitude', INF), ('roll', INF),
@@ -201,7 +202,7 @@ def test_poses_that_cannot_be_are_refused(ros, peer):
 # Datarefs and rows.
 
 def test_datarefs_are_written(ros, peer):
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
     publisher = ros.publisher(Datarefs, '/command/datarefs')
     publisher.publish(Datarefs(
         names=['sim/flightmodel/engine/ENGN_mixt', 'sim/cockpit2/controls/flap_ratio'],
@@ -211,7 +212,7 @@ def test_datarefs_are_written(ros, peer):
 
 
 def test_datarefs_that_do_not_add_up_are_refused(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(Datarefs, '/command/datarefs')
     sent_nothing(ros, node, publisher, [
         Datarefs(),
@@ -230,7 +231,7 @@ def test_datarefs_that_do_not_add_up_are_refused(ros, peer):
 
 
 def test_rows_of_the_data_table_are_written(ros, peer):
-    ros.start(XpcNode, port=peer.port, command_timeout=0.0)
+    bridged(ros, peer, command_timeout=0.0)
     publisher = ros.publisher(DataRows, '/command/data')
     # Row 17: pitch, roll, heading; row 25: throttle. In X-Plane's own units.
     publisher.publish(DataRows(rows=[17, 25], values=[
@@ -245,7 +246,7 @@ def test_rows_of_the_data_table_are_written(ros, peer):
 
 
 def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(DataRows, '/command/data', 20)
     sent_nothing(ros, node, publisher, [
         DataRows(rows=[17] * 32, values=[0.0] * 256), DataRows(rows=[17], values=[0.0] * 7),
@@ -259,7 +260,7 @@ def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
 # The screen.
 
 def test_text_is_shown_and_cleared(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(ScreenText, '/command/text')
     publisher.publish(ScreenText(
         fields=ScreenText.TEXT | ScreenText.POSITION, x=20, y=-1, text='Grüezi\n1500 m'))
@@ -276,7 +277,7 @@ def test_text_is_shown_and_cleared(ros, peer):
 
 
 def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     answering(ros, node)
     publisher = ros.publisher(CameraView, '/command/view')
     publisher.publish(masked(CameraView, view=CameraView.TOWER))
@@ -295,7 +296,7 @@ def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
 
 
 def test_views_that_are_none_are_refused(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(CameraView, '/command/view')
     sent_nothing(ros, node, publisher, [
         # 0 is the pause key.
@@ -318,7 +319,7 @@ def test_views_that_are_none_are_refused(ros, peer):
 
 
 def test_waypoints_are_added_removed_and_cleared(ros, peer):
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
     publisher = ros.publisher(Waypoints, '/command/waypoints')
 
     def points():
@@ -337,7 +338,7 @@ def test_waypoints_are_added_removed_and_cleared(ros, peer):
 
 
 def test_waypoints_that_cannot_be_are_refused(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     publisher = ros.publisher(Waypoints, '/command/waypoints')
     sent_nothing(ros, node, publisher, [
         Waypoints(),
@@ -355,7 +356,7 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer):
 # Services.
 
 def test_datarefs_are_read_and_unknown_ones_named(ros, peer):
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
     names = [
         'sim/flightmodel/position/true_phi', 'sim/no/such', 'sim/flightmodel/engine/ENGN_thro']
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
@@ -368,7 +369,7 @@ def test_datarefs_are_read_and_unknown_ones_named(ros, peer):
 
 
 def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
     names = ['sim/flightmodel/position/elevation', 'sim/flightmodel/weight/m_fuel'] * 30
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
     assert response.success and list(response.sizes) == [1, 9] * 30
@@ -378,14 +379,14 @@ def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
 @pytest.mark.parametrize('names, sentence', [
     ([], 'at least one'), (['x' * 256], 'length'), (['sim/ä'], 'ASCII')])
 def test_reads_that_cannot_be_are_answered_with_the_reason(ros, peer, names, sentence):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
     assert not response.success and sentence in response.message
     assert node.refused['get_datarefs'] == 1
 
 
 def test_written_datarefs_are_read_back(ros, peer):
-    ros.start(XpcNode, port=peer.port)
+    bridged(ros, peer)
 
     def write(name, *values):
         return ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(
@@ -410,7 +411,7 @@ def test_written_datarefs_are_read_back(ros, peer):
 
 
 def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer):
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     answering(ros, node)
 
     def run(name, action=RunCommand.Request.ONCE):
@@ -428,7 +429,7 @@ def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer)
 
 
 def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
-    node = ros.start(XpcNode, port=peer.port, undulation=47.0)
+    node = bridged(ros, peer, undulation=47.0)
     answering(ros, node)
 
     def probe(**place):
@@ -460,7 +461,7 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
 
 
 def test_place_and_probe_does_both(ros, peer):
-    node = ros.start(XpcNode, port=peer.port, undulation=0.0)
+    node = bridged(ros, peer, undulation=0.0)
     answering(ros, node)
     response = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
         pose=pose(latitude=47.75, longitude=8.75, altitude=3000.0, true_heading=1.0)))
@@ -472,7 +473,7 @@ def test_place_and_probe_does_both(ros, peer):
 
 
 def test_all_or_one_aircraft_are_paused(ros, peer):
-    ros.start(XpcNode, port=peer.port, aircraft=[0, 3])
+    bridged(ros, peer, aircraft=[0, 3])
 
     def held():
         return peer.world('planepath')
@@ -510,7 +511,7 @@ def test_services_of_an_inactive_node_say_so(ros, peer):
 
 
 def test_a_read_without_an_answer_fails_with_a_reason_and_delays_nothing(ros, peer):
-    node = ros.start(XpcNode, port=peer.port, command_timeout=0.1)
+    node = bridged(ros, peer, command_timeout=0.1)
     answering(ros, node)
     publisher = ros.publisher(FlightControls, '/command/controls')
     client = ros.observer.create_client(GetDatarefs, '/get_datarefs')
@@ -522,7 +523,8 @@ def test_a_read_without_an_answer_fails_with_a_reason_and_delays_nothing(ros, pe
     assert not answer.done()
     ros.wait_for(answer.done, 'the answer')
     assert not answer.result().success
-    assert any(words in answer.result().message for words in ('no answer', 'nothing there'))
+    assert any(words in answer.result().message for words in (
+        'no answer', f'nothing answers at 127.0.0.1:{peer.port}'))
     peer.server.resume()
     # The late answer is nobody's: the next read gets its own.
     ros.wait_for(

@@ -38,6 +38,7 @@ from masked import masked
 from rclpy.lifecycle import TransitionCallbackReturn
 from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool
+from xpc_peer import bridged
 
 from harness import process
 from xplane_bridge.msg import FlightControls, ScreenText
@@ -71,7 +72,7 @@ def controls(**values):
 @pytest.mark.parametrize('action', ['neutral', 'hold', 'release'])
 def test_a_commander_killed_in_flight(ros, x_plane, action):
     peer = x_plane()
-    node = ros.start(XpcNode, port=peer.port, command_timeout=0.4, on_command_timeout=action)
+    node = bridged(ros, peer, command_timeout=0.4, on_command_timeout=action)
     watchdog = node.gates[0].watchdog
     with commander('/command/controls', elevator=0.1, aileron=0.3, throttle=0.9) as child:
         ros.wait_for(lambda: peer.jsbsim('velocities/p-rad_sec') > 0.2, 'roll to the right')
@@ -100,7 +101,7 @@ def test_a_commander_killed_in_flight(ros, x_plane, action):
 
 def test_the_next_command_arms_the_watchdog_again(ros, x_plane):
     peer = x_plane()
-    node = ros.start(XpcNode, port=peer.port, command_timeout=0.2)
+    node = bridged(ros, peer, command_timeout=0.2)
     publisher = ros.publisher(FlightControls, '/command/controls')
     rudder = 'fcs/rudder-cmd-norm'
     for _ in range(2):
@@ -114,7 +115,7 @@ def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
     peer = x_plane()
     # By the user's own joystick.
     peer.server.call(lambda world: world.aircraft.set_controls(aileron=0.25))
-    node = ros.start(XpcNode, port=peer.port, command_timeout=0.1)
+    node = bridged(ros, peer, command_timeout=0.1)
     ros.publisher(FlightControls, '/command/controls').publish(controls(flaps=0.5))
     ros.wait_for(lambda: peer.jsbsim('fcs/flap-cmd-norm') == 0.5, 'the flaps')
     ros.wait_for(lambda: node.gates[0].watchdog.expired, 'the watchdog')
@@ -124,7 +125,7 @@ def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
 
 def test_the_timeout_may_change_in_flight(ros, x_plane):
     peer = x_plane()
-    node = ros.start(XpcNode, port=peer.port, command_timeout=1000.0)
+    node = bridged(ros, peer, command_timeout=1000.0)
     publisher = ros.publisher(FlightControls, '/command/controls')
     rudder = 'fcs/rudder-cmd-norm'
     publisher.publish(controls(rudder=0.5))
@@ -143,7 +144,7 @@ def test_the_timeout_may_change_in_flight(ros, x_plane):
 
 def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
     peer = x_plane()
-    node = ros.start(XpcNode, port=peer.port, aircraft=[0, 1], command_timeout=0.2)
+    node = bridged(ros, peer, aircraft=[0, 1], command_timeout=0.2)
     publisher = ros.publisher(FlightControls, '/aircraft_1/command/controls')
     publisher.publish(controls(aileron=0.5, elevator=0.25))
 
@@ -160,6 +161,8 @@ def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
 
 def take_everything(ros, peer):
     """Take what can be taken, by topics and services."""
+    ros.subscribe(NavSatFix, '/fix')
+    ros.next('/fix')
     ros.publisher(FlightControls, '/command/controls').publish(
         controls(elevator=0.2, throttle=0.8))
     ros.publisher(ScreenText, '/command/text').publish(masked(ScreenText, text='ours'))
@@ -181,12 +184,12 @@ def given_back(peer):
 
 def test_deactivation_gives_back_what_was_taken(ros, x_plane):
     peer = x_plane()
-    node = ros.start(
-        XpcNode, port=peer.port, command_timeout=0.0, override_joystick=True)
+    node = bridged(ros, peer, command_timeout=0.0, override_joystick=True)
     for _ in range(2):
         take_everything(ros, peer)
         _, _, values = ros.diagnosed('peer', node=node)
-        assert values['taken from the user'] == 'joystick, pause, surfaces, text, throttle'
+        assert values['taken from the user'] == (
+            'elevator, joystick, pause of all, text, throttle')
         assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
         ros.wait_for(lambda: given_back(peer), 'all to be given back')
         _, message, values = ros.diagnosed('peer', node=node)
@@ -196,8 +199,7 @@ def test_deactivation_gives_back_what_was_taken(ros, x_plane):
 
 def test_an_x_plane_that_loads_gets_it_back_when_it_goes_on(ros, x_plane):
     peer = x_plane()
-    node = ros.start(
-        XpcNode, port=peer.port, command_timeout=0.0, override_joystick=True)
+    node = bridged(ros, peer, command_timeout=0.0, override_joystick=True)
     take_everything(ros, peer)
     peer.server.freeze()
     ros.diagnosed('peer', peer_says('nothing there'), node)
@@ -212,7 +214,7 @@ def test_only_what_was_taken_is_given_back(ros, x_plane):
     peer = x_plane()
     peer.server.call(lambda world: world.freeze(3, True))
     peer.server.call(lambda world: world.set_throttle_override(0.5))
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     ros.subscribe(NavSatFix, '/fix')
     ros.next('/fix', 3)
     assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
@@ -359,7 +361,7 @@ def test_nothing_there_and_then_a_simulator(ros, x_plane):
 
 def test_loading_is_told_from_being_away(ros, x_plane):
     peer = x_plane(beacon_interfaces=['127.0.0.1'])
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     ros.subscribe(NavSatFix, '/fix')
     ros.wait_for(lambda: node.session.beacon, 'a beacon')
     _, _, values = ros.diagnosed('peer', node=node)
@@ -393,7 +395,7 @@ def test_the_beacon_of_another_x_plane_on_the_same_computer_is_not_its(ros, x_pl
 def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane):
     peer = x_plane()
     ros.subscribe(NavSatFix, '/fix')
-    node = ros.start(XpcNode, port=peer.port, command_timeout=0.0, override_joystick=True)
+    node = bridged(ros, peer, command_timeout=0.0, override_joystick=True)
     ros.next('/fix', 3)
     publisher = ros.publisher(FlightControls, '/command/controls')
     publisher.publish(controls(throttle=0.5))
@@ -419,7 +421,7 @@ def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane)
 def test_short_freezes_are_survived_without_a_word(ros, x_plane):
     peer = x_plane()
     ros.subscribe(NavSatFix, '/fix')
-    node = ros.start(XpcNode, port=peer.port)
+    node = bridged(ros, peer)
     for _ in range(3):
         ros.next('/fix', 3)
         peer.server.freeze()
@@ -442,7 +444,7 @@ def nonsense(generator):
 def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
     peer = x_plane()
     ros.subscribe(NavSatFix, '/fix')
-    node = ros.start(XpcNode, port=peer.port, datarefs=['sim/time/paused'])
+    node = bridged(ros, peer, datarefs=['sim/time/paused'])
     ros.next('/fix', 5)
     with node.link.lock:
         addresses = [('127.0.0.1', link.local[1]) for name, link in node.link._links.items()

@@ -21,6 +21,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.sessions.xpc import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
@@ -85,6 +87,13 @@ def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **opti
     face = XpcFace(UdpEndpoint(port=port), **options)
     with running(face, make_world=make_world, frame_rate=frame_rate) as server:
         yield XpcPeer(server, face)
+
+
+def bridged(ros, peer, **given):
+    """Run a node to a peer, and wait until it takes commands."""
+    node = ros.start(XpcNode, port=peer.port, **given)
+    ros.wait_for(lambda: node.session.peer_state is PeerState.ANSWERING, 'the first answer')
+    return node
 
 
 def turning():

@@ -19,6 +19,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 import time
 from typing import Any
 
@@ -31,7 +32,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import link_status
+from xplane_bridge.nodes.datagrams import link_status, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -44,11 +45,13 @@ from xplane_bridge.nodes.vehicle import (
 )
 from xplane_bridge.nodes.xpc_commands import XpcCommands
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xpc import (
     BEACON_CHANNEL,
     Event,
     Generation,
     PeerChanged,
+    PeerReplaced,
     PeerState,
     ReadDone,
     Telemetry,
@@ -154,8 +157,10 @@ class XpcNode(BridgeNode[XpcParameters]):
             },
             rate=given.rate,
             budget=given.max_datagrams_per_second,
+            lifetime=given.command_lifetime,
             generation=None if given.plugin == 'auto' else Generation(given.plugin),
             hears_beacons=bool(beacons or given.capture_file),
+            address=f'{given.host}:{given.port}',
             port=given.port,
             lockstep=given.lockstep,
         )
@@ -242,7 +247,9 @@ class XpcNode(BridgeNode[XpcParameters]):
                 self.link.call(self.session.take_joystick)
             self.link.call(self.session.set_controls, message)
 
-        return CommandGate(self, send, lambda: self.link.call(self.session.release), prefix)
+        return CommandGate(
+            self, send, partial(self.link.call, partial(self.session.release, aircraft=number)),
+            prefix, neutral=partial(self.link.call, self.session.centre, number))
 
     # From the peer: these run in the link's thread.
 
@@ -251,8 +258,11 @@ class XpcNode(BridgeNode[XpcParameters]):
             self._publish_telemetry(event, stamp_ns)
         elif isinstance(event, WatchedDatarefs):
             self._publish_datarefs(event, stamp_ns)
-        elif isinstance(event, ReadDone):
+        elif isinstance(event, ReadDone | CommandDone):
             self._commands.finish(event)
+        elif isinstance(event, PeerReplaced):
+            self.get_logger().warning(
+                f'another X-Plane answers at {self.parameters.host}: {event.reason}')
         elif isinstance(event, PeerChanged):
             log = self.get_logger()
             if event.state is PeerState.ANSWERING:
@@ -334,6 +344,8 @@ class XpcNode(BridgeNode[XpcParameters]):
             generation = self.session.generation
             beacon = self.session.beacon
             taken = self.session.taken
+            wanted = self.session.wanted if self.active else ()
+            missing = self.session.missing(now) if self.active else {}
             updates = dict(statistics.updates)
             malformed = dict(statistics.malformed)
         counters = self.link.counters()
@@ -368,6 +380,7 @@ class XpcNode(BridgeNode[XpcParameters]):
                 ('frames answered twice', str(statistics.repeated)),
                 ('taken from the user', ', '.join(sorted(taken)) or 'nothing'),
             )),
+            values_status(wanted, {name: missing[name] for name in xplane.missed(missing)}, now),
             Status(
                 'telemetry', OK if fresh else STALE,
                 'arriving' if fresh else 'nothing arrives',

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 import math
 from typing import Any
 
@@ -41,7 +42,8 @@ from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.vehicle import POSE_MASK
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import ReadDone, XpcSession
+from xplane_bridge.sessions.base import CommandDone
+from xplane_bridge.sessions.xpc import ReadDone, to_requests, XpcSession
 from xplane_bridge.srv import (
     GetDatarefs,
     GetTerrain,
@@ -57,6 +59,10 @@ _DEPTH = 10
 _READ_BACK_TOLERANCE = 1e-5
 
 _ANGLES = ('roll', 'pitch', 'true_heading')
+# Degrees and radians. The altitude's range is X-Plane Connect's, the gear's the message's.
+_LARGEST = {
+    'latitude': 90.0, 'longitude': 180.0, 'roll': math.pi, 'pitch': math.pi / 2.0,
+    'true_heading': math.tau}
 
 _TEXT = Mask(ScreenText, {'TEXT': ('text',), 'POSITION': ('x', 'y')}, needs='TEXT')
 _VIEW = Mask(CameraView, needs='VIEW')
@@ -109,28 +115,34 @@ class XpcCommands:
 
     def _for_aircraft(self, number: int) -> None:
         prefix = f'aircraft_{number}/'
+        topic = f'{prefix if number else ""}command/pose'
 
         def place(message: AircraftPose) -> None:
-            self._send(self._position(xpc.Position, number, message))
+            self._send(self._position(xpc.Position, number, message), topic)
 
-        def pause(request: SetBool.Request, response: SetBool.Response) -> None:
+        async def pause(request: SetBool.Request, response: SetBool.Response) -> None:
             base = (
                 xpc.SimulationOp.PAUSE_AIRCRAFT if request.data
                 else xpc.SimulationOp.RUN_AIRCRAFT
             )
-            self._send(xpc.Simulation(base + number))
-            _sent(response)
+            await self._do(xpc.Simulation(base + number), response)
 
-        self._node.make_command(
-            AircraftPose, f'{prefix if number else ""}command/pose', place)
+        self._node.make_command(AircraftPose, topic, place)
         self._node.make_service(SetBool, f'{prefix}pause', pause)
 
-    def finish(self, event: ReadDone) -> None:
-        """End the read whose end this is; for the link's thread."""
+    def finish(self, event: ReadDone | CommandDone) -> None:
+        """End the read or command whose end this is; for the link's thread."""
         self._pending.end(event)
 
-    def _send(self, message: xpc.Request) -> None:
-        self._link.call(self._session.send, message)
+    def _send(self, message: xpc.Request, what: str) -> None:
+        self._link.call(partial(self._session.send, what=what), message)
+
+    async def _do(self, message: xpc.Request, response: Any) -> None:
+        """Send a command for a service, and wait until the plugin has read it."""
+        await self._pending.wait(
+            self._link.call, partial(self._session.send, awaited=True), message)
+        response.success = True
+        response.message = 'read by X-Plane Connect, which does not say what became of it'
 
     async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[xpc.Reply, ...]:
         """Read by ``ask(wanted, now)``, while the executor goes on; ValueError if it fails."""
@@ -140,7 +152,9 @@ class XpcCommands:
     # Topics.
 
     def _datarefs(self, message: Datarefs) -> None:
-        self._send(xpc.SetDatarefs(_items(message.names, message.sizes, message.values)))
+        self._send(
+            xpc.SetDatarefs(_items(message.names, message.sizes, message.values)),
+            'command/datarefs')
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
@@ -149,16 +163,20 @@ class XpcCommands:
         if len(message.values) != 8 * count:
             raise ValueError(
                 f'{count} rows need {8 * count} values, got {len(message.values)}')
-        values = [xpc.LEAVE if math.isnan(value) else value for value in message.values]
-        self._send(xpc.DataRows(tuple(
-            (row, *values[8 * place:8 * place + 8])
-            for place, row in enumerate(message.rows)
-        )))
+        requests = to_requests(
+            (row, message.values[8 * place:8 * place + 8])
+            for place, row in enumerate(message.rows))
+        for request in requests:
+            # None is sent if one must not be.
+            xpc.encode(request)
+        for request in requests:
+            self._send(request, 'command/data')
 
     def _text(self, message: ScreenText) -> None:
         given = _TEXT.given(message)
         self._send(xpc.Text(
-            given.get('x', _DEFAULT_PLACE), given.get('y', _DEFAULT_PLACE), given['text']))
+            given.get('x', _DEFAULT_PLACE), given.get('y', _DEFAULT_PLACE), given['text']),
+            'command/text')
 
     def _view(self, message: CameraView) -> None:
         given = _VIEW.given(message)
@@ -167,7 +185,8 @@ class XpcCommands:
         if not xpc.View.FORWARD <= view <= xpc.View.FULL_SCREEN:
             raise ValueError(
                 f'view {view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
-        self._send(xpc.SetView(view, _camera(view, **given) if given else None))
+        self._send(
+            xpc.SetView(view, _camera(view, **given) if given else None), 'command/view')
 
     def _waypoints(self, message: Waypoints) -> None:
         if message.operation not in _OPERATIONS:
@@ -180,7 +199,7 @@ class XpcCommands:
         points = tuple(zip(*columns, strict=True))
         if not points and message.operation != Waypoints.CLEAR:
             raise ValueError('no point is given')
-        self._send(xpc.Waypoints(message.operation, points))
+        self._send(xpc.Waypoints(message.operation, points), 'command/waypoints')
 
     # Services.
 
@@ -198,7 +217,7 @@ class XpcCommands:
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
         items = _items(request.names, request.sizes, request.values)
-        self._send(xpc.SetDatarefs(items))
+        await self._do(xpc.SetDatarefs(items), response)
         rows = await self._read_datarefs(request.names)
         wrong = []
         for (name, wanted), row in zip(items, rows, strict=True):
@@ -218,13 +237,12 @@ class XpcCommands:
         replies = await self._read(self._session.read_datarefs, names)
         return [row for reply in replies for row in reply.rows]
 
-    def _run_command(
+    async def _run_command(
         self, request: RunCommand.Request, response: RunCommand.Response
     ) -> None:
         if request.action not in _ACTIONS:
             raise ValueError(f'action {request.action} is none of ONCE, BEGIN, END')
-        self._send(_ACTIONS[request.action]((request.name,)))
-        _sent(response)
+        await self._do(_ACTIONS[request.action]((request.name,)), response)
 
     async def _get_terrain(
         self, request: GetTerrain.Request, response: GetTerrain.Response
@@ -245,20 +263,22 @@ class XpcCommands:
         wanted = self._position(xpc.PlaceAndProbe, request.aircraft, request.pose)
         self._fill_terrain(response, await self._probe(wanted))
 
-    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+    async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
         op = xpc.SimulationOp.PAUSE if request.data else xpc.SimulationOp.RUN
-        self._send(xpc.Simulation(op))
-        _sent(response)
+        await self._do(xpc.Simulation(op), response)
 
-    def _toggle_pause(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        self._send(xpc.Simulation(xpc.SimulationOp.TOGGLE))
-        _sent(response)
+    async def _toggle_pause(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        await self._do(xpc.Simulation(xpc.SimulationOp.TOGGLE), response)
 
     # Conversions.
 
     def _position(self, kind: type[Any], number: int, pose: AircraftPose) -> Any:
         """Return a POSI or POST of a pose; what is not set is left as it is."""
         given = POSE_MASK.given(pose)
+        for name, largest in _LARGEST.items():
+            if not -largest <= given.get(name, 0.0) <= largest:
+                raise ValueError(
+                    f'{name} {given[name]:g} is not in {-largest:g} .. {largest:g}')
         latitude, longitude, altitude = map(given.get, ('latitude', 'longitude', 'altitude'))
         state = self._last_state(number)
         place = None
@@ -367,8 +387,3 @@ def _items(
         items.append((name, tuple(values[start:start + size])))
         start += size
     return tuple(items)
-
-
-def _sent(response: Any) -> None:
-    response.success = True
-    response.message = 'sent; X-Plane Connect does not confirm it'

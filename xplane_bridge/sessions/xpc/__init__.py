@@ -18,14 +18,17 @@ from xplane_bridge.sessions.xpc.events import (
     Event,
     Generation,
     PeerChanged,
+    PeerReplaced,
     PeerState,
     ReadDone,
     Statistics,
     Telemetry,
     WatchedDatarefs,
 )
+from xplane_bridge.sessions.xpc.rows import to_requests
 from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL, COMMAND_CHANNEL, XpcSession
 
 __all__ = [
-    'BEACON_CHANNEL', 'COMMAND_CHANNEL', 'Event', 'Generation', 'PeerChanged', 'PeerState',
-    'ReadDone', 'Statistics', 'Telemetry', 'WatchedDatarefs', 'XpcSession']
+    'BEACON_CHANNEL', 'COMMAND_CHANNEL', 'Event', 'Generation', 'PeerChanged', 'PeerReplaced',
+    'PeerState', 'ReadDone', 'Statistics', 'Telemetry', 'WatchedDatarefs', 'XpcSession',
+    'to_requests']

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to a plugin: what its generation understands, and what has to be given back."""
+"""Commands to a plugin in the form that its generation understands."""
 
 from __future__ import annotations
 
@@ -21,19 +21,6 @@ from dataclasses import replace
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.xpc.events import Generation
-
-_JOYSTICK = 'sim/operation/override/override_joystick'
-_THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
-
-JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
-
-# Dataref notes, 4.14: CTRL leaves the throttle override behind, and only -2 ends it.
-_THROTTLE_RELEASE = xpc.SetDatarefs(((_THROTTLE, (-2.0,)),))
-_CENTRED = xpc.Controls(elevator=0.0, aileron=0.0, rudder=0.0)
-_JOYSTICK_RELEASE = xpc.SetDatarefs(((_JOYSTICK, (0.0,)),))
-
-# One SIMU an aircraft, up to as many; the plugin drops what exceeds 20 datagrams in a frame.
-_PAUSES_UNDONE_SINGLY = 4
 
 
 def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
@@ -80,72 +67,3 @@ def _adapt_camera(camera: xpc.Camera, generation: Generation | None) -> xpc.Came
         raise ValueError(
             'plugin 1.3 rc1 to rc5 takes the place of a camera without a direction')
     return replace(camera, direction=None)
-
-
-class Taken:
-    """
-    What commands have taken from the user of the simulator.
-
-    ``what`` holds 'surfaces', 'throttle', 'joystick', 'text', 'pause' (all aircraft) and 'pause 3'
-    (one).
-    """
-
-    def __init__(self) -> None:
-        self.what: set[str] = set()
-
-    def note(self, message: xpc.Request) -> None:
-        """Remember what a command takes, and forget what it gives back by itself."""
-        if isinstance(message, xpc.Controls):
-            if message.aircraft == 0:
-                if message.throttle is not None:
-                    self.what.add('throttle')
-                if any((message.elevator, message.aileron, message.rudder)):
-                    self.what.add('surfaces')
-        elif isinstance(message, xpc.SetDatarefs):
-            if message == JOYSTICK_OVERRIDE:
-                self.what.add('joystick')
-        elif isinstance(message, xpc.Text):
-            self._set('text', bool(message.text))
-        elif isinstance(message, xpc.Simulation):
-            self._note_pause(message.op)
-
-    def give_back(self) -> list[xpc.Request]:
-        """Return the messages that undo all of it, a few, and forget it."""
-        messages: list[xpc.Request] = []
-        pauses = {what for what in self.what if what.startswith('pause')}
-        if 'pause' in pauses or len(pauses) > _PAUSES_UNDONE_SINGLY:
-            self.what -= pauses
-            self.what.add('pause')
-        if 'surfaces' in self.what:
-            # Before the joystick is given back: what no joystick moves would stay deflected.
-            self.what.remove('surfaces')
-            messages.append(_CENTRED)
-        for what in sorted(self.what):
-            if what == 'throttle':
-                messages.append(_THROTTLE_RELEASE)
-            elif what == 'joystick':
-                messages.append(_JOYSTICK_RELEASE)
-            elif what == 'text':
-                messages.append(xpc.Text(0, 0, ''))
-            elif what == 'pause':
-                messages.append(xpc.Simulation(SimulationOp.RUN))
-            else:
-                aircraft = int(what.removeprefix('pause '))
-                messages.append(xpc.Simulation(SimulationOp.RUN_AIRCRAFT + aircraft))
-        self.what.clear()
-        return messages
-
-    def _note_pause(self, op: int) -> None:
-        if op == SimulationOp.RUN:
-            self.what -= {what for what in self.what if what.startswith('pause')}
-        elif op == SimulationOp.PAUSE:
-            self.what.add('pause')
-        elif op == SimulationOp.TOGGLE:
-            self._set('pause', 'pause' not in self.what)
-        elif op >= SimulationOp.RUN_AIRCRAFT:
-            self.what.discard(f'pause {op - SimulationOp.RUN_AIRCRAFT}')
-        else:
-            self.what.add(f'pause {op - SimulationOp.PAUSE_AIRCRAFT}')
-
-    def _set(self, what: str, taken: bool) -> None:
-        (self.what.add if taken else self.what.discard)(what)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.xpc import PositionReply, Reply
+from xplane_bridge.sessions.base import CommandDone
 
 
 class PeerState(Enum):
@@ -61,7 +62,11 @@ class Telemetry:
 
 @dataclass(frozen=True, slots=True)
 class WatchedDatarefs:
-    """The datarefs chosen by the user, all asked for at once."""
+    """
+    The datarefs chosen by the user, all asked for at once.
+
+    One that this X-Plane does not know, or whose reply was lost, is an empty tuple.
+    """
 
     names: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
@@ -83,7 +88,14 @@ class PeerChanged:
     state: PeerState
 
 
-Event = Telemetry | WatchedDatarefs | ReadDone | PeerChanged
+@dataclass(frozen=True, slots=True)
+class PeerReplaced:
+    """Another instance of X-Plane answers than before, for this reason."""
+
+    reason: str
+
+
+Event = Telemetry | WatchedDatarefs | ReadDone | PeerChanged | PeerReplaced | CommandDone
 
 
 @dataclass(slots=True)

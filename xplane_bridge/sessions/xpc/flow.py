@@ -54,9 +54,15 @@ class Flow:
         self._asked = 0
         self._requests: dict[str, tuple[int, int]] = {}
 
-    def set_rate(self, rate: float) -> None:
-        """Change how many datagrams are allowed in any second."""
-        self._budget.rate = rate
+    @property
+    def sent_commands(self) -> int:
+        """Return how many commands and reads were sent."""
+        return self._commands
+
+    @property
+    def read_commands(self) -> int:
+        """Return how many of them the plugin has read, or lost."""
+        return self._read_commands
 
     @property
     def unanswered(self) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import ReadDone, Statistics
@@ -32,6 +33,7 @@ _CHANNELS = 16
 
 _LARGEST_QUEUE = 64
 _HEADER = 6
+_OF_X_PLANE = 'sim/'
 
 
 def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[str, ...]]:
@@ -39,13 +41,16 @@ def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[st
     Split dataref names so that neither request nor reply of a batch exceeds 4096 bytes.
 
     More crashes X-Plane (XPC wire notes, section 1). ``sizes`` holds the number of values of
-    those datarefs that were read before; another one may have 255.
+    those datarefs that were read before. It counts for X-Plane's own only, whose sizes are fixed:
+    those of other plugins may grow between two polls. What may not be relied on counts as 255
+    values, the most that the plugin sends: four to a request.
     """
     batch: list[str] = []
     request = reply = _HEADER
     for name in names:
         name_size = 1 + len(name.encode())
-        row_size = 1 + 4 * (sizes.get(name, 0) or xpc.MAX_VALUES)
+        known = sizes.get(name, 0) if name.startswith(_OF_X_PLANE) else 0
+        row_size = 1 + 4 * (known or xpc.MAX_VALUES)
         if batch and (
             request + name_size > xpc.REQUEST_LIMIT
             or reply + row_size > xpc.RESP_LIMIT
@@ -66,9 +71,14 @@ class _Read:
     ticket: int
     requests: tuple[xpc.Request, ...]
     after: int
-    repeatable: bool
+    expires_at: float
     replies: list[xpc.Reply] = field(default_factory=list)
     tries: int = 0
+
+    @property
+    def repeatable(self) -> bool:
+        """Tell whether it changes nothing, so that it may be sent again, and late."""
+        return self.expires_at == math.inf
 
 
 class Reads:
@@ -106,17 +116,33 @@ class Reads:
         return self._due if self._queue else None
 
     def add(
-        self, ticket: int, requests: Sequence[xpc.Request], after: int, *, repeatable: bool
+        self, ticket: int, requests: Sequence[xpc.Request], after: int,
+        expires_at: float = math.inf,
     ) -> None:
         """
-        Queue the requests of one read; one that is not repeatable is never sent twice.
+        Queue the requests of one read.
 
-        ``after`` so many commands: it may check what the last of them has written.
+        One that expires is a command too: it is not sent later, and never twice. ``after`` so
+        many commands: it may check what the last of them has written.
         Raises ValueError if too many wait already.
         """
         if len(self._queue) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
-        self._queue.append(_Read(ticket, tuple(requests), after, repeatable))
+        self._queue.append(_Read(ticket, tuple(requests), after, expires_at))
+
+    def expire(self, now: float, reason: str) -> list[ReadDone]:
+        """End those that must not be sent any more."""
+        old = [
+            read for read in self._queue
+            if now >= read.expires_at and not (read.tries and self.waiting)]
+        for read in old:
+            self._queue.remove(read)
+        return [ReadDone(read.ticket, (), f'not sent: {reason}') for read in old]
+
+    @property
+    def next_is_command(self) -> bool:
+        """Tell whether the next request changes something."""
+        return bool(self._queue) and not self._queue[0].repeatable
 
     def start(self, now: float) -> tuple[str, bytes]:
         """Return the next request, and the channel to send it on."""

@@ -16,23 +16,32 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Collection, Mapping, Sequence
 import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.sessions.xpc.commands import adapt, JOYSTICK_OVERRIDE, Taken
+from xplane_bridge.sessions.base import (
+    DEFAULT_LIFETIME,
+    expired,
+    Leases,
+    PeerAbsentError,
+    Tickets,
+)
+from xplane_bridge.sessions.xpc.commands import adapt
 from xplane_bridge.sessions.xpc.events import (
     Event,
     Generation,
     PeerChanged,
+    PeerReplaced,
     PeerState,
     Statistics,
 )
 from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
+from xplane_bridge.sessions.xpc.outbox import Outbox
+from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.reads import batches, Reads
+from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES, Taken
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.watch import Watch
 
@@ -47,16 +56,15 @@ _SILENCE = 1.0
 _STALL = 0.25
 _PROBE_PERIOD = 0.5
 _PROBE_CHANNEL = 'probe'
-
-# The plugin beacons once a second.
-_BEACON_TIMEOUT = 3.5
+# Reads what overrides are, just before they are written.
+_BEFORE_CHANNEL = 'before'
 
 _SMALLEST_BUDGET = 10.0
 # How often a simulator in lockstep is asked while no commands come.
 _LOCKSTEP_RATE = 10.0
-# A peer that does not answer keeps what is sent to it, and drops all of it at the 20th datagram.
-_SILENT_RATE = 2.0
-_LARGEST_OUTBOX = 64
+# What a peer that has fallen silent has to answer before commands go on: these tell whether it is
+# the same.
+_IDENTITY = frozenset({'position', 'state'})
 
 
 class XpcSession:
@@ -64,15 +72,18 @@ class XpcSession:
     Poll aircraft, read and write datarefs and send commands to one plugin.
 
     ``aircraft`` maps each aircraft number to the datarefs to poll for it, the first three of
-    them its latitude, longitude and elevation. ``rate`` is in updates a second, 0 for once a
+    them its latitude, longitude and elevation. ``rate`` is in updates per second, 0 for once a
     frame. ``budget`` is how many datagrams may leave in any second, at least 10; only giving back
-    is never kept waiting. ``generation`` None finds out; ``hears_beacons`` tells whether the
-    beacon's multicast group could be joined. ``port`` is the plugin's: a beacon that names another
+    is never kept waiting. ``lifetime`` is how long a command may wait, in seconds. ``generation``
+    None finds out; ``hears_beacons`` tells whether the beacon's multicast group could be joined.
+    ``address`` names the peer in sentences, ``port`` is the plugin's: a beacon that names another
     one is that of another X-Plane on the same computer; None takes any. In ``lockstep`` it is
-    controls that take the simulator to its next frame: each is followed by a poll, and ``rate``
-    does not count.
+    controls that take the simulator to its next frame: each is followed by a poll, ``rate`` does
+    not count, and controls go on to a simulator that is silent because it waits for them.
 
-    Everything that sends raises ValueError with a sentence if it must not be sent.
+    Everything that sends raises ValueError with a sentence if it must not be sent:
+    PeerAbsentError if the peer is not there to take it. What X-Plane falls silent over, or what
+    another X-Plane takes the place of, is not sent any more.
     """
 
     def __init__(
@@ -81,28 +92,27 @@ class XpcSession:
         *,
         rate: float,
         budget: float = 240.0,
+        lifetime: float = DEFAULT_LIFETIME,
         generation: Generation | None = None,
         hears_beacons: bool = True,
+        address: str = 'its address',
         port: int | None = None,
         lockstep: bool = False,
     ) -> None:
         if not _SMALLEST_BUDGET <= budget < math.inf:
             raise ValueError(
-                f'budget: got {budget:g} datagrams a second, expected at least '
+                f'budget: got {budget:g} datagrams per second, expected at least '
                 f'{_SMALLEST_BUDGET:g}'
             )
         self.statistics = Statistics()
-        self.peer_state = PeerState.UNKNOWN
-        self.beacon: xpc.Beacon | None = None
-        self._chosen_generation = generation
-        self._hears_beacons = hears_beacons
-        self._port = port
+        self._peer = Peer(address, generation, hears_beacons, port)
         self._lockstep = lockstep
-        self._position_bits: int | None = None
+        self._lifetime = lifetime
         self._polls = [
             AircraftPoll(
-                number, names, _period(_LOCKSTEP_RATE if lockstep else rate), self.statistics)
-            for number, names in aircraft.items()
+                number, names, _period(_LOCKSTEP_RATE if lockstep else rate), self.statistics,
+                () if place else REPORTED)
+            for place, (number, names) in enumerate(aircraft.items())
         ]
         self._poll_of_channel = {
             channel: poll
@@ -110,125 +120,164 @@ class XpcSession:
             for channel in (poll.position_channel, poll.state_channel)
         }
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
-        self._budget_rate = budget
         self._flow = Flow(budget)
+        self._tickets = Tickets()
+        self._outbox = Outbox(self._tickets, lifetime)
         self._reads = Reads(self.statistics)
         self._watch: Watch | None = None
         self._watch_serial = 0
         self._closing: list[str] = []
-        self._outbox: deque[bytes] = deque()
-        self._queued = 0
         self._urgent: list[bytes] = []
-        self._held: dict[int, xpc.Controls] = {}
-        self._controls_next = False
-        self._ticket = 0
+        self._taken = Taken()
+        # Giving back that waits for the peer to answer: of which aircraft, which values.
+        self._owed: list[tuple[int | None, Collection[str] | None]] = []
+        self._asked_before: tuple[str, ...] = ()
         self._active = False
-        self._answered = False
-        self._started_at = 0.0
-        self._listened = False
         self._waiting_since: float | None = None
-        self._beacon_at: float | None = None
+        self._asked_at = 0.0
+        self._unseen: frozenset[str] = frozenset()
         self._probe_at = 0.0
         self._deadline: float | None = None
         self._expired: list[Event] = []
-        self._taken = Taken()
 
     # What the owner may ask at any time.
 
     @property
-    def generation(self) -> Generation | None:
-        """Return the plugin's generation, None while unknown (XPC wire notes, section 6)."""
-        if self._chosen_generation is not None:
-            return self._chosen_generation
-        if self._position_bits == 64:
-            return Generation.RC6
-        if self._position_bits == 32:
-            if self.beacon is not None:
-                return Generation.RC5
-            if not self._hears_beacons or self._listened:
-                return Generation.V1_2_1
-        return None
+    def peer_state(self) -> PeerState:
+        """Return how the plugin's side looks from here."""
+        return self._peer.state
 
     @property
-    def taken(self) -> frozenset[str]:
-        """Return what release() would give back: 'throttle', 'joystick', 'pause', 'text' ..."""
-        return frozenset(self._taken.what)
+    def beacon(self) -> xpc.Beacon | None:
+        """Return the plugin's last beacon, None if there was none."""
+        return self._peer.beacon
+
+    @property
+    def generation(self) -> Generation | None:
+        """Return the plugin's generation, None while unknown (XPC wire notes, section 6)."""
+        return self._peer.generation
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return what release() would give back: 'throttle', 'elevator of aircraft 3' ..."""
+        return self._taken.names
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of all values that are asked for all the time."""
+        return tuple(key for leases in self._leases for key in leases.keys)
+
+    def missing(self, now: float) -> dict[str, float]:
+        """Return those of ``wanted`` that do not come, with since when."""
+        missing: dict[str, float] = {}
+        for leases in self._leases:
+            missing.update(leases.missing(now))
+        return missing
 
     # Commands.
 
     def start(self, now: float) -> None:
         """Begin to poll."""
         self._active = True
-        self._answered = self._listened = False
-        self._started_at = now
+        self._peer.start(now)
+        self._taken.clear()
         self._waiting_since = None
-        self._become(PeerState.UNKNOWN)
+        self._unseen = frozenset()
+        for poll in self._polls:
+            poll.begin(now)
         self._suspend(now)
 
     def stop(self, now: float) -> None:
-        """Stop polling, and give back what was taken."""
-        self.release(now)
+        """
+        Stop polling, and give back what was taken.
+
+        To an X-Plane that is silent too: one that loads reads it when it goes on.
+        """
+        self._drop('the node was deactivated')
+        self._owed.clear()
+        self._give_back(None, None)
         self._active = False
-        self._become(PeerState.UNKNOWN)
+        self._peer.become(PeerState.UNKNOWN, now)
         self._suspend(now)
         self._expired += self._reads.abandon('the node was deactivated')
 
-    def send(self, message: xpc.Request, now: float) -> None:
-        """Send a command that has no reply."""
-        data = xpc.encode(adapt(message, self.generation))
-        if len(self._outbox) >= _LARGEST_OUTBOX:
-            raise ValueError(
-                f'{message.tag}: {_LARGEST_OUTBOX} commands wait already; the budget of '
-                f'{self._budget_rate:g} datagrams a second is used up'
-            )
-        self._outbox.append(data)
-        self._queued += 1
-        self._taken.note(message)
+    def send(
+        self, message: xpc.Request, now: float, *, what: str = '', awaited: bool = False
+    ) -> int:
+        """
+        Send a command that has no reply; return its ticket.
+
+        ``what`` names it for a person. With ``awaited`` a CommandDone says that the plugin has
+        read it; without, one comes only if it was not sent.
+        """
+        self._refuse_absence()
+        adapted = adapt(message, self.generation)
+        xpc.encode(adapted)
+        return self._outbox.put(adapted, what or message.tag, now, awaited)
 
     def set_controls(self, controls: xpc.Controls, now: float) -> None:
         """
         Set the controls of one aircraft.
 
         When the budget does not allow it at once, the newest value of each control is sent as
-        soon as it does.
+        soon as it does, within its lifetime.
         """
         xpc.encode(controls)
-        held = self._held.get(controls.aircraft)
-        if held is not None:
+        if not (self._lockstep and self._peer.answered):
+            self._refuse_absence()
+        if self._outbox.set_controls(controls, now):
             self.statistics.held_back += 1
-            news = {
-                field.name: value
-                for field in fields(controls)
-                if (value := getattr(controls, field.name)) is not None
-            }
-            controls = replace(held, **news)
-        self._held[controls.aircraft] = controls
-        self._taken.note(controls)
 
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
-        if 'joystick' not in self._taken.what:
-            self.send(JOYSTICK_OVERRIDE, now)
+        if self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE):
+            self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
-    def release(self, now: float) -> None:
-        """
-        Give back what was taken: surfaces, throttle override, joystick, pause, text.
+    def centre(self, aircraft: int, now: float) -> None:
+        """Centre the surfaces of an aircraft that commands have deflected, and no others."""
+        self._give_back_soon(aircraft, SURFACES, now)
 
-        Commands that still wait are dropped, for they could take it again.
+    def release(self, now: float, aircraft: int | None = None) -> None:
         """
-        self._held.clear()
-        self._outbox.clear()
-        self._urgent += [xpc.encode(message) for message in self._taken.give_back()]
+        Give back what was taken, of one aircraft or of all: surfaces, overrides, pause, text.
+
+        Commands that still wait are dropped, for they could take it again. If X-Plane does not
+        answer now it is done when the same X-Plane does.
+        """
+        if aircraft is None:
+            self._outbox.drop('what was taken is given back')
+        self._give_back_soon(aircraft, None, now)
+
+    def _give_back_soon(
+        self, aircraft: int | None, values: Collection[str] | None, now: float
+    ) -> None:
+        if aircraft is not None:
+            self._outbox.drop('', aircraft)
+        if self._peer.state is PeerState.ANSWERING and not self._holds(now):
+            self._give_back(aircraft, values)
+        else:
+            self._owed.append((aircraft, values))
+
+    def _give_back(self, aircraft: int | None, values: Collection[str] | None) -> None:
+        self._urgent += [
+            xpc.encode(message) for message in self._taken.give_back(aircraft, values)]
+
+    def _refuse_absence(self) -> None:
+        if not self._active:
+            raise PeerAbsentError('the session is not started')
+        if absence := self._peer.absence:
+            raise PeerAbsentError(absence)
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once; return the ticket of the ReadDone that will come."""
-        requests = _gets(names)
-        return self._read(requests, repeatable=True)
+        return self._read(_gets(names))
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
         """Probe the terrain; return the ticket of the ReadDone that will come."""
         adapted = adapt(request, self.generation)
-        return self._read([adapted], repeatable=isinstance(request, xpc.GetTerrain))
+        if isinstance(request, xpc.GetTerrain):
+            return self._read([adapted])
+        return self._read([adapted], now + self._lifetime)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """
@@ -247,17 +296,17 @@ class XpcSession:
             self._watch_serial = self._watch.serial
         self._watch = None
         if names:
-            self._watch = Watch(names, period, self._watch_serial, self.statistics)
-            self._watch.due = now
+            self._watch = Watch(names, period, self._watch_serial, self.statistics, now)
 
-    def _read(self, requests: Sequence[xpc.Request], *, repeatable: bool) -> int:
+    def _read(self, requests: Sequence[xpc.Request], expires_at: float = math.inf) -> int:
         for request in requests:
             xpc.encode(request)
         if not requests:
             raise ValueError('a read needs at least one dataref name')
-        self._ticket += 1
-        self._reads.add(self._ticket, requests, self._queued, repeatable=repeatable)
-        return self._ticket
+        self._refuse_absence()
+        ticket = self._tickets.draw()
+        self._reads.add(ticket, requests, self._outbox.put_count, expires_at)
+        return ticket
 
     # What the link calls.
 
@@ -279,50 +328,51 @@ class XpcSession:
             self.statistics.last_error = str(error)
             return []
         if channel == BEACON_CHANNEL:
-            self._receive_beacon(reply, now)
-            return []
+            return self._receive_beacon(reply, now)
+        self._note_stall(now)
         self._flow.answer(channel)
+        self._outbox.has_read(self._flow.read_commands)
         self._waiting_since = None
         if self._flow.unanswered:
             self._wait_from(now)
-        self._answered = True
-        if isinstance(reply, xpc.PositionReply):
-            self._position_bits = reply.precision
         events: list[Event] = []
         if self._active and self.peer_state is not PeerState.ANSWERING:
             events.append(self._wake_up(now))
+        self._identify(channel, reply, now, events)
         poll = self._poll_of_channel.get(channel)
+        done: Event | None = None
         if poll is not None:
-            telemetry = poll.receive(channel, reply, now)
-            if telemetry is not None:
+            done = poll.receive(channel, reply, now)
+            if done is not None:
                 self.statistics.updates[poll.aircraft] += 1
-                events.append(telemetry)
         elif channel.startswith('read '):
             done = self._reads.receive(channel, reply, now)
-            if done is not None:
-                events.append(done)
         elif self._watch is not None and channel in self._watch.channels:
-            watched = self._watch.receive(channel, reply, now)
-            if watched is not None:
-                events.append(watched)
+            done = self._watch.receive(channel, reply, now)
         elif channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
+        elif channel == _BEFORE_CHANNEL:
+            self._receive_before(reply)
         else:
             self.statistics.unexpected += 1
+        if done is not None:
+            events.append(done)
         return events
 
     def poll(self, now: float) -> list[tuple[str, bytes | None]]:
         """Return what to send now, by channel; None closes a channel."""
-        outgoing: list[tuple[str, bytes | None]] = [
-            (COMMAND_CHANNEL, data) for data in self._urgent]
+        outgoing: list[tuple[str, bytes | None]] = []
+        self._note_stall(now)
+        deadlines = [self._watch_peer(now)]
+        if self._owed and self._peer.state is PeerState.ANSWERING and not self._holds(now):
+            for aircraft, values in self._owed:
+                self._give_back(aircraft, values)
+            self._owed.clear()
+        outgoing += [(COMMAND_CHANNEL, data) for data in self._urgent]
         self._flow.charge(len(self._urgent), now)
         self._urgent.clear()
-        deadlines = [
-            self._watch_peer(now),
-            self._send_commands(now, outgoing),
-            self._poll_reads(now, outgoing),
-        ]
-        if self._active and self._silent:
+        deadlines += [self._send_commands(now, outgoing), self._poll_reads(now, outgoing)]
+        if self._active and self._peer.silent:
             deadlines.append(self._probe(now, outgoing))
         elif self._active:
             deadlines.append(self._poll_peer(now, outgoing))
@@ -331,62 +381,123 @@ class XpcSession:
             self._flow.forget(channel)
             outgoing.append((channel, None))
         self._closing.clear()
+        self._expired += self._outbox.ended()
         return outgoing
 
     # How the peer seems.
 
     @property
-    def _silent(self) -> bool:
-        return self.peer_state in (PeerState.LOADING, PeerState.AWAY)
+    def _leases(self) -> list[Leases[str]]:
+        watched = [self._watch.leases] if self._watch is not None else []
+        return [*(poll.leases for poll in self._polls), *watched]
 
-    def _receive_beacon(self, reply: xpc.Reply, now: float) -> None:
-        if not isinstance(reply, xpc.Beacon):
+    def _receive_beacon(self, reply: xpc.Reply, now: float) -> list[Event]:
+        events: list[Event] = []
+        if isinstance(reply, xpc.Beacon):
+            reason = self._peer.hear_beacon(reply, now)
+            if reason:
+                self._meet_another(reason, now, events)
+                self._peer.hear_beacon(reply, now)
+        else:
             self.statistics.unexpected += 1
-        elif self._port in (None, reply.port):
-            self.beacon = reply
-            self._beacon_at = now
+        return events
+
+    def _identify(
+        self, channel: str, reply: xpc.Reply, now: float, events: list[Event]
+    ) -> None:
+        """Look at what a reply says of who answers, and of what is taken."""
+        poll = self._poll_of_channel.get(channel)
+        if isinstance(reply, xpc.PositionReply):
+            self._unseen -= {'position'}
+            if reason := self._peer.hear_position(reply, now):
+                self._meet_another(reason, now, events)
+                self._peer.hear_position(reply, now)
+        elif poll is not None and channel == poll.state_channel:
+            running_time, reported = poll.said(reply)
+            self._unseen -= {'state'}
+            if running_time is not None and (reason := self._peer.hear_time(running_time, now)):
+                self._meet_another(reason, now, events)
+                self._peer.hear_time(running_time, now)
+            if reported and 'state' not in self._peer.doubts:
+                self._taken.report(reported)
+        if self._peer.doubts and not self._lockstep:
+            # The next reply tells whether this is another one.
+            self._unseen |= self._peer.doubts
+            for known in self._polls[:1]:
+                known.hasten(now)
+
+    def _meet_another(self, reason: str, now: float, events: list[Event]) -> None:
+        """Begin anew with another instance of X-Plane: it knows nothing of what was before."""
+        self._taken.clear()
+        self._owed.clear()
+        self._urgent.clear()
+        self._peer.forget(now)
+        if self._active:
+            events.append(PeerReplaced(reason))
+            self._drop(f'another X-Plane answers: {reason}')
+            self._expired += self._reads.abandon(f'another X-Plane answers: {reason}')
+            self._waiting_since = None
+            self._suspend(now + FRAME_GAP)
+
+    def _receive_before(self, reply: xpc.Reply) -> None:
+        names, self._asked_before = self._asked_before, ()
+        if isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(names) > 0:
+            self.statistics.replies += 1
+            self._taken.read_before(dict(zip(names, reply.rows, strict=True)))
+        else:
+            self.statistics.unexpected += 1
+
+    def _note_stall(self, now: float) -> None:
+        """Let commands wait for a peer that stopped answering, until it is known who it is."""
+        if (
+            self._active and self._polls and not self._lockstep
+            and self._waiting_since is not None and now >= self._waiting_since + _STALL
+        ):
+            self._unseen = _IDENTITY
+
+    def _holds(self, now: float) -> bool:
+        """Tell whether commands wait for the peer to answer."""
+        self._note_stall(now)
+        return bool(self._unseen)
 
     def _watch_peer(self, now: float) -> float | None:
         """Notice silence, and what the beacon says about it; return when to look again."""
         if not self._active:
             return None
-        self._listened |= now - self._started_at > _BEACON_TIMEOUT
-        heard = self._beacon_at is not None and now - self._beacon_at < _BEACON_TIMEOUT
-        quiet = PeerState.LOADING if heard else PeerState.AWAY
-        if self._silent:
+        self._peer.listen(now)
+        quiet = self._peer.quiet(now)
+        if self._peer.silent:
             if self.peer_state is not quiet:
-                self._expired.append(self._become(quiet))
+                self._expired.append(self._become(quiet, now))
             return None
         if self._waiting_since is None:
             return None
         if now < self._waiting_since + _SILENCE:
             return self._waiting_since + _SILENCE
-        self._expired.append(self._become(quiet))
+        self._expired.append(self._become(quiet, now))
         self._probe_at = now
+        if not self._lockstep:
+            self._drop(self._peer.absence)
         self._suspend(now)
         return None
 
-    def _become(self, state: PeerState) -> PeerChanged:
-        self.peer_state = state
-        slow = state is PeerState.LOADING or (state is PeerState.AWAY and self._answered)
-        self._flow.set_rate(_SILENT_RATE if slow else self._budget_rate)
-        if state is PeerState.AWAY:
-            # What comes back may be another X-Plane.
-            self.beacon = None
-            self._position_bits = None
+    def _become(self, state: PeerState, now: float) -> PeerChanged:
+        self._peer.become(state, now)
         return PeerChanged(state)
 
     def _wake_up(self, now: float) -> PeerChanged:
         """Start anew at the first answer after silence."""
-        if self._silent:
-            if self.peer_state is PeerState.AWAY:
-                self._started_at = now
-                self._listened = False
+        if self._peer.silent:
             self._waiting_since = None
+            if self._polls and not self._lockstep:
+                self._unseen = _IDENTITY
             self._suspend(now + FRAME_GAP)
-            if 'joystick' in self._taken.what:
-                self._urgent.append(xpc.encode(JOYSTICK_OVERRIDE))
-        return self._become(PeerState.ANSWERING)
+        return self._become(PeerState.ANSWERING, now)
+
+    def _drop(self, reason: str) -> None:
+        """End all commands, those that wait and those of which nobody knows whether they came."""
+        self._outbox.drop(reason)
+        self._outbox.lose(reason)
 
     def _suspend(self, until: float) -> None:
         """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
@@ -402,35 +513,53 @@ class XpcSession:
         self, now: float, outgoing: list[tuple[str, bytes | None]]
     ) -> float | None:
         """Send commands that wait, single ones and controls by turns."""
-        while self._outbox or self._held:
+        self._outbox.expire(now)
+        while self._outbox:
             # A read that waits has its part too.
             leave = 1 if self._read_is_due(now) else 0
+            if self._holds(now):
+                return self._outbox.deadline
             if not self._flow.take_command(now, leave=leave):
-                return self._flow.when_command(now, leave=leave)
-            self._controls_next = not self._controls_next
-            if self._held and (self._controls_next or not self._outbox):
-                controls = self._held.pop(next(iter(self._held)))
-                outgoing.append((COMMAND_CHANNEL, xpc.encode(controls)))
-                if self._lockstep:
-                    for poll in self._polls:
-                        poll.hasten(now)
-            else:
-                outgoing.append((COMMAND_CHANNEL, self._outbox.popleft()))
+                at = self._flow.when_command(now, leave=leave)
+                deadlines = (at, self._outbox.deadline)
+                return min((at for at in deadlines if at is not None), default=None)
+            message = self._outbox.take(self._flow.sent_commands)
+            if names := self._taken.unread(message):
+                self._ask_before(names, now, outgoing)
+            self._taken.note(message, now)
+            outgoing.append((COMMAND_CHANNEL, xpc.encode(message)))
+            if self._lockstep and isinstance(message, xpc.Controls):
+                for poll in self._polls:
+                    poll.hasten(now)
+            if self._outbox.awaits:
+                for poll in self._polls[:1]:
+                    poll.hasten(now)
         return None
+
+    def _ask_before(
+        self, names: tuple[str, ...], now: float, outgoing: list[tuple[str, bytes | None]]
+    ) -> None:
+        """Read what is written next: the plugin handles datagrams in the order of arrival."""
+        self._asked_before = next(iter(batches(names, {})))
+        self.statistics.requests += 1
+        self._flow.charge(1, now)
+        outgoing.append((_BEFORE_CHANNEL, xpc.encode(xpc.GetDatarefs(self._asked_before))))
+        self._expect(_BEFORE_CHANNEL, now)
 
     def _poll_reads(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
         reads = self._reads
-        if self._active and self._silent:
-            self._expired += reads.abandon(self.peer_state.value)
+        if self._active and self._peer.silent:
+            self._expired += reads.abandon(self._peer.absence)
             return None
+        self._expired += reads.expire(now, expired(
+            self._lifetime, 'other reads and the budget of datagrams went first'))
         if reads.waiting and reads.deadline is not None and now >= reads.deadline:
             done = reads.give_up()
             if done is not None:
                 self._expired.append(done)
-            if not self._active:
-                # No poll goes on asking, whose answer would make room for what is sent next.
-                self._flow.reset()
         if self._read_is_due(now):
+            if reads.next_is_command and self._holds(now):
+                return None
             if not self._flow.take_command(now):
                 return self._flow.when_command(now)
             request = reads.start(now)
@@ -441,7 +570,7 @@ class XpcSession:
         return None if at is None or at <= now else at
 
     def _read_is_due(self, now: float) -> bool:
-        return self._reads.is_due(now, self._queued - len(self._outbox))
+        return self._reads.is_due(now, self._outbox.left_count)
 
     def _probe(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
         """Ask the silent peer one small thing if it is time for it; return when to ask again."""
@@ -449,7 +578,7 @@ class XpcSession:
             self._probe_at = now + _PROBE_PERIOD
             self.statistics.requests += 1
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
-            if not self._silent:
+            if not self._peer.silent:
                 self._flow.charge(1, now)
                 self._expect(_PROBE_CHANNEL, now)
         return self._probe_at
@@ -461,7 +590,9 @@ class XpcSession:
             polls.append(self._watch)
         for poll in polls:
             if poll.waiting and now >= poll.deadline:
-                poll.give_up(now)
+                lacking = poll.give_up(now)
+                if lacking is not None:
+                    self._expired.append(lacking)
         if self._watch is not None:
             self._closing.extend(self._watch.regroup())
         deadlines: list[float] = []
@@ -475,11 +606,15 @@ class XpcSession:
                 outgoing.append(request)
                 self._expect(request[0], now)
         deadlines += [poll.deadline for poll in polls if poll.deadline > now]
+        # Whoever polls seldom wants to know all the same whether it is there.
+        idle = self._asked_at + _PROBE_PERIOD
+        deadlines.append(self._probe(now, outgoing) if now >= idle else idle)
         return min(deadlines, default=None)
 
     def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""
         self._flow.ask(channel)
+        self._asked_at = now
         if self._waiting_since is None:
             self._wait_from(now)
 

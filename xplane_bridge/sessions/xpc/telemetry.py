@@ -21,6 +21,7 @@ import struct
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
+from xplane_bridge.sessions.xpc.watch import patient_leases
 
 # Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down. A
 # frame that lasts twice as long as the others is common, and shall not be asked twice.
@@ -51,26 +52,32 @@ class AircraftPoll:
 
     ``names`` are the datarefs, the first three of them latitude, longitude and elevation: the
     plugin answers both requests in one frame or in two, and these tell. If X-Plane's running time
-    is among them, a frame that is answered twice is told from the next one. ``period`` is in
-    seconds, 0 for once a frame. One request a channel is outstanding.
+    is among them, a frame that is answered twice is told from the next one. ``reported`` are
+    datarefs that are asked for besides, for the session itself. ``period`` is in seconds, 0 for
+    once a frame. One request a channel is outstanding.
     """
 
     # Datagrams that start() returns.
     cost = 2
 
     def __init__(
-        self, aircraft: int, names: tuple[str, ...], period: float, statistics: Statistics
+        self, aircraft: int, names: tuple[str, ...], period: float, statistics: Statistics,
+        reported: tuple[str, ...] = (),
     ) -> None:
         self.aircraft = aircraft
         self.period = period
+        self.leases = patient_leases((), period, 0.0)
+        self.names = names
+        self._position_name = f'position of aircraft {aircraft} (GETP)'
+        self._reported = reported
         self.position_channel = f'position {aircraft}'
         self.state_channel = f'state {aircraft}'
         self.due = 0.0
         self._requests = [
             (self.position_channel, xpc.encode(xpc.GetPosition(aircraft))),
-            (self.state_channel, xpc.encode(xpc.GetDatarefs(names))),
+            (self.state_channel, xpc.encode(xpc.GetDatarefs(names + reported))),
         ]
-        self._count = len(names)
+        self._count = len(names) + len(reported)
         self._statistics = statistics
         self._position: xpc.PositionReply | None = None
         self._values: tuple[tuple[float, ...], ...] | None = None
@@ -86,6 +93,20 @@ class AircraftPoll:
         self._paused_row = names.index(_PAUSED) if _PAUSED in names else None
         self._last: tuple[xpc.PositionReply, float] | None = None
         self._standing = 0
+
+    def begin(self, now: float) -> None:
+        """Want every value from now on."""
+        self.leases.want((self._position_name, *self.names), now)
+        self.leases.renew(now)
+
+    def said(self, reply: xpc.Reply) -> tuple[float | None, dict[str, tuple[float, ...]]]:
+        """Return X-Plane's running time, if a reply says it, and what is reported besides."""
+        if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
+            return None, {}
+        time = reply.rows[self._time_row] if self._time_row is not None else ()
+        own = len(self.names)
+        return time[0] if time else None, dict(
+            zip(self._reported, reply.rows[own:], strict=True))
 
     @property
     def waiting(self) -> bool:
@@ -149,12 +170,15 @@ class AircraftPoll:
             return None
         if channel == self.position_channel and isinstance(reply, xpc.PositionReply):
             self._position = reply
+            self.leases.heard((self._position_name,), now)
         elif (
             channel == self.state_channel
             and isinstance(reply, xpc.Datarefs)
             and len(reply.rows) == self._count
         ):
-            self._values = reply.rows
+            self._values = reply.rows[:len(self.names)]
+            self.leases.heard(
+                [name for name, row in zip(self.names, self._values, strict=True) if row], now)
         else:
             self._statistics.unexpected += 1
             return None

@@ -16,7 +16,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import Leases
 from xplane_bridge.sessions.xpc.events import Statistics, WatchedDatarefs
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
@@ -29,19 +32,22 @@ class Watch:
     Poll a list of datarefs in as few GETDs as fit, each on a channel of its own.
 
     A channel always asks for the same names, so a late reply still decodes right; a new grouping
-    gets new channels. Sizes are learnt from the first, small groups. ``period`` is in seconds, 0
-    for once a frame.
+    gets new channels. Sizes are learnt from each reply, as far as they may be relied on: see
+    reads.batches(). A group that is not answered for long leaves its rows empty, and the others
+    are handed out all the same. ``period`` is in seconds, 0 for once a frame.
     """
 
     # Datagrams that start() returns.
     cost = 1
 
     def __init__(
-        self, names: tuple[str, ...], period: float, serial: int, statistics: Statistics
+        self, names: tuple[str, ...], period: float, serial: int, statistics: Statistics,
+        now: float,
     ) -> None:
         self.names = names
+        self.leases = patient_leases(names, period, now)
         self.period = period
-        self.due = 0.0
+        self.due = now
         self.serial = serial
         self._next_round = 0.0
         self._statistics = statistics
@@ -92,11 +98,23 @@ class Watch:
         self._statistics.requests += self.cost
         return [(channel, xpc.encode(xpc.GetDatarefs(self._groups[channel])))]
 
-    def give_up(self, now: float) -> None:
-        """Count the outstanding replies as lost; the next round is due at once."""
-        self._statistics.lost += len(self._groups) - len(self._rows)
-        self._begin()
+    def give_up(self, now: float) -> WatchedDatarefs | None:
+        """
+        Count the outstanding replies as lost; they are asked for again at once.
+
+        Return what has come if the rest has not come for long: that shall not stop the others.
+        """
+        lost = [channel for channel in self._groups if channel not in self._rows]
+        self._statistics.lost += len(lost)
+        names = (name for channel in lost for name in self._groups[channel])
+        self._unsent = lost
+        self._sent_at = None
         self.due = now
+        if not self._rows or any(self.leases.is_fresh(name, now) for name in names):
+            return None
+        watched = self._watched()
+        self._begin()
+        return watched
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> WatchedDatarefs | None:
         """Take one reply; return all values if they are complete now."""
@@ -109,16 +127,24 @@ class Watch:
             self._statistics.unexpected += 1
             return None
         self._statistics.replies += 1
+        self.leases.heard(
+            (name for name, row in zip(names, reply.rows, strict=True) if row), now)
         sizes = {**self._sizes, **dict(zip(names, map(len, reply.rows), strict=True))}
         self._learnt |= sizes != self._sizes
         self._sizes = sizes
         self._rows[channel] = reply.rows
         if len(self._rows) < len(self._groups):
             return None
-        values = tuple(row for group in self._groups for row in self._rows[group])
+        watched = self._watched()
         self._begin()
         self.due = max(self._next_round, now + FRAME_GAP)
-        return WatchedDatarefs(self.names, values)
+        return watched
+
+    def _watched(self) -> WatchedDatarefs:
+        """Return all values, an empty row for those that have not come."""
+        return WatchedDatarefs(self.names, tuple(
+            row for channel, group in self._groups.items()
+            for row in self._rows.get(channel, ((),) * len(group))))
 
     def regroup(self) -> tuple[str, ...]:
         """Between rounds, group by the sizes learnt; return the channels no longer used."""
@@ -130,3 +156,10 @@ class Watch:
         old = self.channels
         self._group()
         return old
+
+
+def patient_leases(names: Iterable[str], period: float, now: float) -> Leases[str]:
+    """Return leases of datarefs that are polled with this period, which they may miss once."""
+    leases: Leases[str] = Leases(max(1.0, 2.5 * period))
+    leases.want(names, now)
+    return leases

@@ -1,0 +1,160 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands that wait to be sent, and those of which it is not known yet whether they were read."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    CommandQueue,
+    DEFAULT_LIFETIME,
+    expired,
+    LatestValues,
+    Tickets,
+)
+
+_WHY = 'the budget of datagrams is used up, or X-Plane stopped answering'
+_CONTROLS = tuple(
+    field.name for field in fields(xpc.Controls) if field.name not in ('aircraft', 'gear'))
+
+
+class Outbox:
+    """
+    Single commands, each of which counts, and the newest value of each control of each aircraft.
+
+    Whoever awaits a command hears that it was sent when a later request has been answered: the
+    plugin reads in the order of arrival. ``serial`` counts commands that have left.
+    """
+
+    def __init__(self, tickets: Tickets, lifetime: float = DEFAULT_LIFETIME) -> None:
+        self._tickets = tickets
+        self._lifetime = lifetime
+        self._queue: CommandQueue[xpc.Request] = CommandQueue(
+            tickets, lifetime=lifetime, why=_WHY)
+        self._controls: dict[int, LatestValues] = {}
+        self._controls_next = False
+        self._put = 0
+        self._unconfirmed: list[tuple[int, CommandDone]] = []
+        self._ended: list[CommandDone] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._queue or self._controls)
+
+    @property
+    def awaits(self) -> bool:
+        """Tell whether somebody waits to hear that a command has been read."""
+        return bool(self._unconfirmed)
+
+    @property
+    def put_count(self) -> int:
+        """Return how many single commands were put in so far."""
+        return self._put
+
+    @property
+    def left_count(self) -> int:
+        """Return how many of these wait no more."""
+        return self._put - len(self._queue)
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when expire() has something to do."""
+        deadlines = [self._queue.deadline, *(
+            values.deadline for values in self._controls.values())]
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def put(self, message: xpc.Request, what: str, now: float, awaited: bool) -> int:
+        """Let a single command wait; return its ticket. ValueError if too many do."""
+        ticket = self._queue.put(message, what, now, awaited=awaited)
+        self._put += 1
+        return ticket
+
+    def holds(self, message: xpc.Request) -> bool:
+        """Tell whether this very command waits."""
+        return any(waiting.command == message for waiting in self._queue)
+
+    def set_controls(self, controls: xpc.Controls, now: float) -> bool:
+        """Let values of controls wait; tell whether others of that aircraft did already."""
+        values = {
+            name: value for name in (*_CONTROLS, 'gear')
+            if (value := getattr(controls, name)) is not None}
+        held = self._controls.setdefault(controls.aircraft, LatestValues(self._lifetime))
+        return held.set(values, now)
+
+    def take(self, serial: int) -> xpc.Request:
+        """Return what is sent now as number ``serial``: single ones and controls by turns."""
+        self._controls_next = not self._controls_next
+        if self._controls and (self._controls_next or not self._queue):
+            aircraft = next(iter(self._controls))
+            values = self._controls.pop(aircraft).take()
+            gear = values.pop('gear', None)
+            return xpc.Controls(
+                **values, gear=None if gear is None else int(gear), aircraft=aircraft)
+        message = self._queue.take()
+        self._collect(serial)
+        return message
+
+    def has_read(self, serial: int) -> None:
+        """Note that the plugin has read the commands up to this one."""
+        self._ended += [done for at, done in self._unconfirmed if at <= serial]
+        self._unconfirmed = [(at, done) for at, done in self._unconfirmed if at > serial]
+
+    def expire(self, now: float) -> None:
+        """End what has waited too long."""
+        self._queue.expire(now)
+        self._collect()
+        for aircraft, values in list(self._controls.items()):
+            old = values.expire(now)
+            if old:
+                self._end_controls(aircraft, old, expired(self._lifetime, _WHY))
+            if not values:
+                del self._controls[aircraft]
+
+    def drop(self, reason: str, aircraft: int | None = None) -> None:
+        """End all that waits, unsent; with ``aircraft`` only its controls, without a word."""
+        if aircraft is not None:
+            self._controls.pop(aircraft, None)
+            return
+        self._queue.drop(reason)
+        self._collect()
+        self._controls.clear()
+
+    def lose(self, reason: str) -> None:
+        """End what was sent and may not have been read."""
+        self._ended += [
+            CommandDone(done.ticket, done.what, f'sent, but not known to be read: {reason}')
+            for _, done in self._unconfirmed]
+        self._unconfirmed.clear()
+
+    def ended(self) -> list[CommandDone]:
+        """Return what has ended since the last call."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _collect(self, serial: int = 0) -> None:
+        """Sort what has ended in the queue: the unsent are told at once."""
+        for done in self._queue.ended():
+            if done.error:
+                self._ended.append(done)
+            else:
+                self._unconfirmed.append((serial, done))
+
+    def _end_controls(self, aircraft: int, values: dict[str, float], reason: str) -> None:
+        prefix = f'aircraft_{aircraft}/' if aircraft else ''
+        self._ended.append(CommandDone(
+            self._tickets.draw(), f'{prefix}command/controls',
+            f'{", ".join(values)} not sent: {reason}'))

@@ -1,0 +1,189 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Who the other end is: whether it is there, which plugin, and whether it is still the same."""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc.events import Generation, PeerState
+
+# The plugin beacons once a second.
+BEACON_TIMEOUT = 3.5
+
+# X-Plane's running time may seem to go back by as much when replies are late or out of order.
+_LATE = 0.5
+
+# How long only another identity must have been heard. Replies of the known one would have come.
+_CONFIRMED = 0.05
+
+
+class Peer:
+    """
+    What is known of the plugin, from what it says.
+
+    ::
+
+        UNKNOWN ---an answer---> ANSWERING ---silence, beacons come---> LOADING
+                                  ^  ^   '----silence-----> AWAY         |  ^
+                                  |  '-----an answer---------'  '--------|--'  beacons come or end
+                                  '-----an answer------------------------'
+
+    ``chosen`` is the generation where it was given, ``hears_beacons`` tells whether there can be
+    any; beacons that name another ``port`` are of another X-Plane. The hear_...() methods return
+    why this is another instance of X-Plane than before, or an empty string. The owner then calls
+    forget() and lets it hear the same again. One message alone may be garbage, or forged: another
+    identity counts when it is said again and the known one is not said in between.
+    """
+
+    def __init__(
+        self, address: str, chosen: Generation | None, hears_beacons: bool, port: int | None
+    ) -> None:
+        self.state = PeerState.UNKNOWN
+        self.beacon: xpc.Beacon | None = None
+        self.answered = False
+        self._address = address
+        self._chosen = chosen
+        self._hears_beacons = hears_beacons
+        self._port = port
+        self._since = 0.0
+        self._listened = False
+        self._beacon_at: float | None = None
+        # What was known before it went away, to tell whether it is the same that comes back.
+        self._beacon_before: xpc.Beacon | None = None
+        self._bits: int | None = None
+        self._bits_before: int | None = None
+        # The last two, of which the lower counts.
+        self._running_times: deque[float] = deque(maxlen=2)
+        self._doubts: dict[str, float] = {}
+        self._rival: tuple[int, str] | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Tell whether it was asked and did not answer."""
+        return self.state in (PeerState.LOADING, PeerState.AWAY)
+
+    @property
+    def doubts(self) -> frozenset[str]:
+        """Return which replies ('position', 'state') may be of another X-Plane."""
+        return frozenset(self._doubts)
+
+    @property
+    def generation(self) -> Generation | None:
+        """Return the plugin's generation, None while unknown (XPC wire notes, section 6)."""
+        if self._chosen is not None:
+            return self._chosen
+        if self._bits == 64:
+            return Generation.RC6
+        if self._bits == 32:
+            if self.beacon is not None:
+                return Generation.RC5
+            if not self._hears_beacons or self._listened:
+                return Generation.V1_2_1
+        return None
+
+    @property
+    def absence(self) -> str:
+        """Return the sentence that says why it takes no commands; empty if it does."""
+        if self.state is PeerState.ANSWERING:
+            return ''
+        if self.state is PeerState.UNKNOWN:
+            return f'waiting for the first answer of X-Plane Connect at {self._address}'
+        if self.state is PeerState.LOADING:
+            return f'X-Plane at {self._address} is loading or in a menu, and answers nothing'
+        return f'nothing answers at {self._address}'
+
+    def start(self, now: float) -> None:
+        """Begin to listen."""
+        self.state = PeerState.UNKNOWN
+        self.answered = False
+        self._listen_from(now)
+
+    def quiet(self, now: float) -> PeerState:
+        """Return what a peer that does not answer is."""
+        heard = self._beacon_at is not None and now - self._beacon_at < BEACON_TIMEOUT
+        return PeerState.LOADING if heard else PeerState.AWAY
+
+    def become(self, state: PeerState, now: float) -> None:
+        """Take another state."""
+        if self.state is PeerState.AWAY and state is PeerState.ANSWERING:
+            self._listen_from(now)
+        if state is PeerState.AWAY:
+            # What comes back may be another X-Plane.
+            self._beacon_before, self.beacon = self.beacon or self._beacon_before, None
+            self._bits_before, self._bits = self._bits or self._bits_before, None
+        self.answered |= state is PeerState.ANSWERING
+        self.state = state
+
+    def forget(self, now: float) -> None:
+        """Forget all that was known: this is another instance of X-Plane."""
+        self.beacon = self._beacon_before = self._beacon_at = self._rival = None
+        self._bits = self._bits_before = None
+        self._running_times.clear()
+        self._doubts.clear()
+        self._listen_from(now)
+
+    def listen(self, now: float) -> None:
+        """Note that time passes: beacons would have come by now."""
+        self._listened |= now - self._since > BEACON_TIMEOUT
+
+    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
+        """Hear a beacon; another identity counts when it comes twice in a row."""
+        if self._port not in (None, beacon.port):
+            return ''
+        self._beacon_at = now
+        known = self.beacon or self._beacon_before
+        if known is not None and _identity(known) != _identity(beacon):
+            if self._rival != _identity(beacon):
+                self._rival = _identity(beacon)
+                return ''
+            return f'its beacon says X-Plane {beacon.xplane_version} now'
+        self._rival = None
+        self.beacon = beacon
+        return ''
+
+    def hear_position(self, reply: xpc.PositionReply, now: float) -> str:
+        """Hear a position; its precision is the plugin's."""
+        known = self._bits or self._bits_before
+        if known in (None, reply.precision):
+            self._bits = reply.precision
+            self._doubts.pop('position', None)
+            return ''
+        if now < self._doubts.setdefault('position', now) + _CONFIRMED:
+            return ''
+        return f'its positions are of {reply.precision} bits now'
+
+    def hear_time(self, seconds: float, now: float) -> str:
+        """Hear the time for which X-Plane has been running. It goes back where X-Plane begins."""
+        if not math.isfinite(seconds):
+            return ''
+        before = min(self._running_times, default=seconds)
+        if seconds >= before - _LATE:
+            self._doubts.pop('state', None)
+            self._running_times.append(seconds)
+            return ''
+        if now < self._doubts.setdefault('state', now) + _CONFIRMED:
+            return ''
+        return f'it has been running for {seconds:.1f} s, before for {before:.1f} s'
+
+    def _listen_from(self, now: float) -> None:
+        self._since = now
+        self._listened = False
+
+
+def _identity(beacon: xpc.Beacon) -> tuple[int, str]:
+    return beacon.xplane_version, beacon.plugin_version

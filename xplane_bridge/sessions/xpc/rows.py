@@ -1,0 +1,136 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Rows of X-Plane's data table, given in X-Plane's own order, as the plugin is to be told them.
+
+The plugin sets rows 17 (attitude), 20 (position) and 25 (throttles) itself, hands most of the
+others on to X-Plane, and spoils some: docs/wire/xpc.md, "2. Requests".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+import math
+
+from xplane_bridge.protocols import xpc
+
+_ATTITUDE, _POSITION, _THROTTLE = 17, 20, 25
+_THROTTLES = 'sim/flightmodel/engine/ENGN_thro'
+_TABLE_END = 134
+_FOOT = 0.3048
+
+# Both the plugin and X-Plane itself leave a value alone that is -999; the plugin's own -998 would
+# be a value to X-Plane.
+_LEAVE = -999.0
+
+_INSTEAD = 'use command/datarefs instead'
+_SPOILT = {
+    3: 'X-Plane Connect makes velocities of it that nobody asked for',
+    18: 'X-Plane Connect makes no use of it',
+    22: 'X-Plane Connect makes no use of it',
+    23: 'X-Plane Connect makes no use of it',
+    24: 'X-Plane Connect makes no use of it',
+    26: 'X-Plane Connect writes all eight throttles of it, also those that are to stay',
+}
+
+_Row = tuple[float, ...]
+
+
+def to_requests(rows: Iterable[tuple[int, Sequence[float]]]) -> list[xpc.Request]:
+    """
+    Return the requests that set these rows; NaN leaves a value as it is.
+
+    Rows that the plugin hands on go in a datagram each, for it hands on the whole datagram. Raises
+    ValueError for what it would set otherwise than given, and if nothing is set.
+    """
+    own: list[_Row] = []
+    handed_on: list[xpc.Request] = []
+    for row, values in rows:
+        if all(map(math.isnan, values)):
+            continue
+        if row == _ATTITUDE:
+            own.append((row, *_attitude(values)))
+        elif row == _POSITION:
+            own.append((row, *_position(values)))
+        elif row == _THROTTLE:
+            if all(value == values[0] for value in values):
+                own.append((row, *_throttles(values)))
+            else:
+                handed_on.append(xpc.SetDatarefs(((_THROTTLES, _throttles(values)),)))
+        elif row in _SPOILT:
+            raise ValueError(f'row {row}: {_SPOILT[row]}; {_INSTEAD}')
+        elif not 0 <= row < _TABLE_END:
+            raise ValueError(f'row {row} is not in 0..{_TABLE_END - 1}')
+        else:
+            handed_on.append(_rows((row, *map(_or_leave, values))))
+    if not own and not handed_on:
+        raise ValueError('no value is set: all of them are NaN')
+    return [*([_rows(*own)] if own else ()), *handed_on]
+
+
+def _rows(*rows: _Row) -> xpc.DataRows:
+    return xpc.DataRows(tuple((int(row), a, b, c, d, e, f, g, h)
+                              for row, a, b, c, d, e, f, g, h in rows))
+
+
+def _attitude(values: Sequence[float]) -> _Row:
+    """Return pitch, roll and heading, all that the plugin takes of row 17."""
+    pitch, roll, heading = (
+        _checked(f'row {_ATTITUDE} {name}', value, low, high) for name, value, low, high in (
+            ('pitch', values[0], -90.0, 90.0), ('roll', values[1], -180.0, 180.0),
+            ('heading', values[2], -360.0, 360.0)))
+    _only(_ATTITUDE, values, 3)
+    return (pitch, roll, heading, *[_LEAVE] * 5)
+
+
+def _position(values: Sequence[float]) -> _Row:
+    """Return latitude, longitude and altitude (ft above sea level) where the plugin reads them."""
+    low, high = xpc.ALTITUDE_RANGE
+    latitude = _checked(f'row {_POSITION} latitude', values[0], -90.0, 90.0)
+    longitude = _checked(f'row {_POSITION} longitude', values[1], -180.0, 180.0)
+    altitude = _checked(f'row {_POSITION} altitude in ft', values[2], low / _FOOT, high / _FOOT)
+    _only(_POSITION, values, 3)
+    # It reads one column late, and metres.
+    metres = altitude if altitude == _LEAVE else altitude * _FOOT
+    return (_LEAVE, latitude, longitude, metres, *[_LEAVE] * 4)
+
+
+def _throttles(values: Sequence[float]) -> _Row:
+    """Return the throttles from the first engine on, as many as are given."""
+    given = [value for value in values if not math.isnan(value)]
+    if any(map(math.isnan, values[:len(given)])):
+        raise ValueError(
+            f'row {_THROTTLE}: NaN before a number; throttles are set from the first engine on')
+    for value in given:
+        _checked(f'row {_THROTTLE} throttle', value, -1.0, 1.0)
+    return tuple(given)
+
+
+def _only(row: int, values: Sequence[float], count: int) -> None:
+    if not all(map(math.isnan, values[count:])):
+        raise ValueError(
+            f'row {row}: X-Plane Connect takes the first {count} values only; make the others NaN')
+
+
+def _checked(where: str, value: float, low: float, high: float) -> float:
+    if math.isnan(value):
+        return _LEAVE
+    if not low <= value <= high:
+        raise ValueError(f'{where}: got {value:g}, expected {low:g}..{high:g}')
+    return value
+
+
+def _or_leave(value: float) -> float:
+    return _LEAVE if math.isnan(value) else value
