@@ -83,11 +83,17 @@ def place(timeline, data, received):
 # Counting
 
 
-def count(*numbers, total_step=1):
-    """Return a session that has received packets of these numbers, one sample each."""
+def count(*numbers, total_step=1, skipped=()):
+    """
+    Return statistics and events of a session that received packets of these numbers, to its end.
+
+    Each has one sample, but those in ``skipped`` are of another type.
+    """
     made = session()
     events = receive(made, *(
-        datagram(number % 2**32, 100 + number * total_step) for number in numbers))
+        datagram(number % 2**32, 100 + number * total_step, kind=1 if number in skipped else 0)
+        for number in numbers))
+    made.stop(1.0)
     return made.statistics, events
 
 
@@ -95,24 +101,24 @@ def test_consecutive_packets_are_all_delivered_and_none_is_lost():
     statistics, events = count(7, 8, 9)
     assert packets(events) == [7, 8, 9]
     assert (statistics.packets, statistics.samples) == (3, 3)
-    assert (statistics.missing, statistics.restarts, statistics.total_mismatches) == (0, 0, 0)
+    assert (statistics.lost, statistics.restarts, statistics.total_mismatches) == (0, 0, 0)
 
 
 def test_a_gap_is_a_loss_of_packets_and_of_samples_by_the_total():
     statistics, _ = count(0, 1, 5)
-    assert (statistics.missing, statistics.late, statistics.missing_samples) == (3, 0, 3)
+    assert (statistics.lost, statistics.late, statistics.missing_samples) == (3, 0, 3)
 
 
 def test_the_counter_wraps():
     statistics, events = count(2**32 - 2, 2**32 - 1, 2**32, 2**32 + 2)
     assert packets(events) == [2**32 - 2, 2**32 - 1, 0, 2]
-    assert (statistics.missing, statistics.restarts) == (1, 0)
+    assert (statistics.lost, statistics.restarts) == (1, 0)
 
 
 def test_a_duplicate_is_dropped():
     statistics, events = count(0, 1, 1, 2, 0)
     assert packets(events) == [0, 1, 2]
-    assert (statistics.duplicates, statistics.missing, statistics.restarts) == (2, 0, 0)
+    assert (statistics.duplicates, statistics.lost, statistics.restarts) == (2, 0, 0)
 
 
 def test_a_short_recording_played_in_a_loop_is_no_duplicate():
@@ -127,7 +133,61 @@ def test_a_short_recording_played_in_a_loop_is_no_duplicate():
 def test_packets_in_another_order_are_delivered_and_not_lost():
     statistics, events = count(0, 3, 2, 1, 4)
     assert packets(events) == [0, 3, 2, 1, 4]
-    assert (statistics.missing, statistics.late, statistics.restarts) == (2, 2, 0)
+    assert (statistics.lost, statistics.late, statistics.restarts) == (0, 2, 0)
+
+
+def test_the_first_two_packets_swapped_are_neither_a_loss_nor_a_restart():
+    statistics, events = count(1, 0, 2, 3)
+    assert packets(events) == [1, 0, 2, 3]
+    assert (statistics.lost, statistics.late, statistics.restarts) == (0, 1, 0)
+
+
+@pytest.mark.parametrize('late', [0.01, 5.0])
+def test_a_duplicate_a_hundred_packets_late_is_a_duplicate(late):
+    made = session()
+    for number in [*range(150), 50, *range(150, 160)]:
+        made.receive(CHANNEL, datagram(number, number), number * late / 100)
+    made.stop(1.0)
+    statistics = made.statistics
+    assert (statistics.duplicates, statistics.lost, statistics.restarts) == (1, 0, 0)
+    assert statistics.packets == 160
+
+
+def test_one_packet_eighty_late_is_late_alone():
+    statistics, events = count(*range(10), *range(11, 91), 10, *range(91, 100))
+    assert (statistics.lost, statistics.late, statistics.restarts) == (0, 1, 0)
+    assert len(packets(events)) == 100
+
+
+def test_a_packet_later_than_the_window_is_lost_and_dropped():
+    statistics, events = count(*range(10), *range(11, 300), 10, *range(300, 310))
+    assert (statistics.lost, statistics.too_late, statistics.restarts) == (1, 1, 0)
+    assert 10 not in packets(events)
+
+
+def test_a_number_used_by_a_skipped_packet_is_not_lost():
+    statistics, events = count(0, 1, 2, 3, 5, 4, 6, skipped={2, 4})
+    assert packets(events) == [0, 1, 3, 5, 6]
+    assert (statistics.lost, statistics.restarts, statistics.missing_samples) == (0, 0, 0)
+    assert statistics.skipped == {1: 2}
+
+
+def test_packets_that_are_skipped_and_numbered_for_themselves_cost_nothing():
+    made = session()
+    for number in range(200):
+        receive(made, datagram(1000 + number, number), datagram(number // 10, 0, kind=1))
+    made.stop(1.0)
+    assert (made.statistics.lost, made.statistics.restarts) == (0, 0)
+    assert made.statistics.packets == 200
+
+
+def test_what_may_still_come_is_not_lost_yet():
+    made = session()
+    receive(made, datagram(0, 0), datagram(3, 3), datagram(2, 2))
+    assert (made.awaited, made.statistics.lost) == (1, 0)
+    # Nothing comes any more: it was.
+    made.poll(made.next_deadline())
+    assert (made.awaited, made.statistics.lost) == (0, 1)
 
 
 @pytest.mark.parametrize('before', [3, 40, 500, 2**31 + 5])
@@ -139,14 +199,42 @@ def test_a_restart_is_no_loss_however_few_packets_there_were(before):
     events = receive(made, datagram(0, 1, time=later), datagram(1, 2, time=later))
     assert [type(event) for event in events] == [
         PublisherRestarted, PacketReceived, PacketReceived]
-    assert (made.statistics.restarts, made.statistics.missing) == (1, 0)
+    made.stop(1.0)
+    assert (made.statistics.restarts, made.statistics.lost) == (1, 0)
 
 
 def test_a_restart_seen_late_is_told_by_the_falling_total():
     made = session()
     events = receive(made, datagram(10, 1000), datagram(500, 900))
     assert isinstance(events[-2], PublisherRestarted)
-    assert made.statistics.missing == 0
+    made.stop(1.0)
+    assert made.statistics.lost == 0
+
+
+def test_a_restart_of_which_no_time_tells_is_told_by_the_next_packet():
+    made = session()
+    receive(made, *(datagram(number, number) for number in range(300, 320)))
+    # As by a recording that is played again.
+    events = receive(made, datagram(0, 0), datagram(1, 1), datagram(2, 2))
+    assert [type(event) for event in events] == [PublisherRestarted] + 3 * [PacketReceived]
+    assert packets(events) == [0, 1, 2]
+    made.stop(1.0)
+    assert (made.statistics.restarts, made.statistics.lost) == (1, 0)
+
+
+def test_one_packet_of_a_number_far_ahead_is_not_believed():
+    made = session()
+    events = receive(made, datagram(5, 5), datagram(2**30, 10**6), datagram(6, 6))
+    assert packets(events) == [5, 6]
+    made.stop(1.0)
+    statistics = made.statistics
+    assert (statistics.lost, statistics.restarts, statistics.too_late) == (0, 0, 1)
+
+
+def test_an_outage_is_a_loss_of_all_that_was_sent_meanwhile():
+    statistics, events = count(*range(10), *range(5000, 5005))
+    assert (statistics.lost, statistics.missing_samples, statistics.restarts) == (4990, 4990, 0)
+    assert len(packets(events)) == 15
 
 
 @pytest.mark.parametrize('includes_itself', [True, False])
@@ -164,19 +252,37 @@ def test_totals_fit_whether_or_not_they_include_their_own_packet(includes_itself
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=5, max_size=60), st.data())
-def test_missing_less_late_is_what_never_came(first, arrives, data):
-    arrives = [True, *arrives, True]
-    numbers = [number for number, comes in enumerate(arrives) if comes]
-    middle = data.draw(st.permutations(numbers[1:-1]))
+@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=1, max_size=120), st.data())
+def test_what_is_lost_is_what_never_came_in_whatever_order_the_others_did(first, arrives, data):
+    numbers = [number for number, comes in enumerate([True, *arrives, True]) if comes]
+    order = data.draw(st.permutations(numbers))
+    again = data.draw(st.lists(st.sampled_from(numbers), max_size=10))
     made = session()
-    order = [numbers[0], *middle, numbers[-1]]
     events = receive(made, *(
-        datagram((first + number) % 2**32, number) for number in order))
+        datagram((first + number) % 2**32, number) for number in [*order, *again]))
     assert packets(events) == [(first + number) % 2**32 for number in order]
+    made.stop(1.0)
     statistics = made.statistics
-    assert statistics.missing - statistics.late == arrives.count(False)
-    assert (statistics.restarts, statistics.duplicates) == (0, 0)
+    assert statistics.lost == arrives.count(False)
+    assert (statistics.restarts, statistics.duplicates) == (0, len(again))
+    # One sample each, by totals that fit.
+    assert statistics.missing_samples == arrives.count(False)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.lists(
+    st.tuples(st.booleans(), st.integers(0, 120)), min_size=2, max_size=600))
+def test_in_a_long_stream_each_packet_may_be_overtaken_by_as_many_as_the_window(first, sent):
+    # Each is delayed by less than the window, or dropped.
+    order = sorted(
+        (number + delay, number) for number, (comes, delay) in enumerate(sent) if comes)
+    made = session()
+    events = receive(made, *(datagram((first + n) % 2**32, n) for _, n in order))
+    made.stop(1.0)
+    assert packets(events) == [(first + number) % 2**32 for _, number in order]
+    came = sorted(number for _, number in order)
+    lost = came[-1] - came[0] + 1 - len(came) if came else 0
+    assert (made.statistics.lost, made.statistics.restarts) == (lost, 0)
 
 
 # What else comes
@@ -233,7 +339,7 @@ def test_nothing_counts_before_start_and_after_stop():
     assert receive(made, datagram(2)) == []
     made.start(2.0)
     assert packets(receive(made, datagram(90, 90))) == [90]
-    assert made.statistics.missing == 0
+    assert made.statistics.lost == 0
 
 
 def test_silence_and_return_are_told_once_each():

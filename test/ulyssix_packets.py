@@ -35,13 +35,15 @@ def bcd(day, hour, minute, second, micros=0, order='first_word_high'):
     return date + clock if order == 'first_word_high' else clock + date
 
 
-def datagram(counter=0, total=1, data=None, samples=1, control=0, names=None, time=DAY_45):
+def datagram(
+    counter=0, total=1, data=None, samples=1, control=0, names=None, time=DAY_45, kind=0,
+):
     """Return a packet; by default one parameter with one sample, 1.5."""
     data = struct.pack('<If', 1, 1.5) if data is None else data
     head = struct.pack('<IB', counter, control)
     if names is not None:
         head += struct.pack('<H', len(names)) + names
-    size = struct.pack('<IIIQ', 28 + len(data), 0, samples, total)
+    size = struct.pack('<IIIQ', 28 + len(data), kind, samples, total)
     return head + START + size + time + data + START[::-1]
 
 

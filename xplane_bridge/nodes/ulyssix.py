@@ -360,7 +360,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         """Return the time, and what diagnostics compare from one second to the next."""
         statistics = self.session.statistics
         return (time.monotonic(), statistics.packets, statistics.samples,
-                statistics.missing - statistics.late, sum(statistics.malformed.values()))
+                statistics.lost, sum(statistics.malformed.values()))
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, publisher and times."""
@@ -428,9 +428,11 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             ('packets/s', f'{packets:.1f}'),
             ('samples/s', f'{samples:.0f}'),
             ('packets', str(statistics.packets)),
-            ('lost', str(statistics.missing - statistics.late)),
+            ('lost', str(statistics.lost)),
+            ('not come yet', str(self.session.awaited)),
             ('lost samples, by the total', str(statistics.missing_samples)),
             ('late', str(statistics.late)),
+            ('too late, dropped', str(statistics.too_late)),
             ('duplicates, dropped', str(statistics.duplicates)),
             ('restarts', str(statistics.restarts)),
             ('totals that do not fit', str(statistics.total_mismatches)),

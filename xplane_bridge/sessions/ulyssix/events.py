@@ -66,16 +66,18 @@ class Statistics:
     """
     What happened so far; only ever grows.
 
-    missing counts the numbers that the packet counter left out, late those of them that came
-    after all, so that missing less late were lost. missing_samples is the same gap by the
-    publisher's total of samples; total_mismatches counts packets in a row whose totals do not fit
-    their samples. The last four are of sample and packet times, see Timeline.
+    lost counts the packets that did not come within the window, late those that newer ones had
+    overtaken and that were delivered, too_late those that came after the window and were dropped.
+    missing_samples is what was lost by the publisher's total of samples; total_mismatches counts
+    packets in a row whose totals do not fit their samples. The last four are of sample and packet
+    times, see Timeline.
     """
 
     packets: int = 0
     samples: int = 0
-    missing: int = 0
+    lost: int = 0
     late: int = 0
+    too_late: int = 0
     duplicates: int = 0
     restarts: int = 0
     missing_samples: int = 0

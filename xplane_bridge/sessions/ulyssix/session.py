@@ -24,7 +24,8 @@ import numpy as np
 
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket, PacketFlag, SkippedPacket
+from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
+from xplane_bridge.sessions.ulyssix.counting import NEW, PacketCounting, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
     Event,
     NamesChanged,
@@ -41,11 +42,6 @@ CHANNEL = 'packets'
 
 # Packets come every 10 to 50 ms while there are samples; slow parameters alone may take longer.
 _SILENCE = 2.0
-# A packet overtaken by more than this many is not late, it is another publisher's.
-_WINDOW = 64
-# The network's duplicates come at once; the same packet later than this was sent again, as by a
-# short recording that is played in a loop.
-_LONGEST_ECHO = 1.0
 
 
 class UlyssixSession:
@@ -57,9 +53,8 @@ class UlyssixSession:
     first whose glob pattern (or exact name) fits a parameter being that of its samples without
     time tags. timeline places packets in time.
 
-    Packets are counted modulo 2^32. A gap is a loss until what is missing comes late; a number
-    that has just come with the same time and total is a duplicate, which is dropped. Anything
-    else that goes backwards is a restart.
+    Packets may come in any order within a window; PacketCounting tells what is lost, a duplicate
+    or a restart.
     """
 
     def __init__(
@@ -82,17 +77,19 @@ class UlyssixSession:
         self._active = False
         self._deadline: float | None = None
         self._expired: list[Event] = []
-        self._forget_packets()
+        self._counting = PacketCounting(self.statistics, timeline.is_later)
 
     def start(self, now: float) -> None:
         """Begin to listen."""
         self._active = True
         self._deadline = now + _SILENCE
-        self._forget_packets()
+        self._counting.forget()
 
     def stop(self, now: float) -> None:
         """Ignore what comes from now on; a gap meanwhile is no loss."""
         self._active = False
+        self._counting.close()
+        self._counting.forget()
         self._deadline = None
         self.publisher_state = PublisherState.UNKNOWN
 
@@ -114,11 +111,27 @@ class UlyssixSession:
             self.publisher_state = PublisherState.SENDING
             events.append(PublisherChanged(self.publisher_state))
         if isinstance(packet, SkippedPacket):
-            # Whether these take part in the counting is not said.
             self.statistics.skipped[packet.packet_type] += 1
+            self._counting.skip(packet.counter)
             return events
-        if not self._count(packet, events, now):
-            return events
+        verdict = self._counting.take(packet, now)
+        if verdict is not NEW:
+            if verdict is Verdict.DROPPED:
+                return events
+            self.timeline.restart()
+            events.append(PublisherRestarted())
+            held = self._counting.take_held()
+            if held is not None:
+                self._deliver(held, events)
+        self._deliver(packet, events)
+        return events
+
+    @property
+    def awaited(self) -> int:
+        """Return how many packets have not come, but may still."""
+        return self._counting.awaited
+
+    def _deliver(self, packet: DataPacket, events: list[Event]) -> None:
         self.statistics.packets += 1
         self.statistics.samples += len(packet.values)
         self.parameter_count = len(packet.counts)
@@ -130,12 +143,12 @@ class UlyssixSession:
         # A publisher never sends one without samples; there is nothing to tell.
         if len(packet.values):
             events.append(PacketReceived(packet, names))
-        return events
 
     def poll(self, now: float) -> list[tuple[str, bytes | None]]:
         """Notice silence; there is never anything to send."""
         if self._deadline is not None and now >= self._deadline:
             self._deadline = None
+            self._counting.close()
             if self.publisher_state is PublisherState.SENDING:
                 self.publisher_state = PublisherState.SILENT
             self._expired.append(PublisherChanged(self.publisher_state))
@@ -171,61 +184,6 @@ class UlyssixSession:
                 if isinstance(narrow, DataPacket) and len(narrow.counts) == self.parameter_count:
                     return narrow
         return packet
-
-    # Counting.
-
-    def _forget_packets(self) -> None:
-        self._newest: DataPacket | None = None
-        self._seen: dict[int, tuple[tuple[int, str], float]] = {}
-
-    def _count(self, packet: DataPacket, events: list[Event], now: float) -> bool:
-        """Follow counter and total of samples; tell whether the packet is a new one."""
-        newest = self._newest
-        identity = (packet.total_samples, packet.bcd_hex_on_wire)
-        if newest is None:
-            self._seen[packet.counter] = identity, now
-            self._newest = packet
-            return True
-        gap = (packet.counter - newest.counter) % COUNTER_MODULUS
-        step = packet.total_samples - newest.total_samples
-        known, then = self._seen.get(packet.counter, (None, 0.0))
-        if known == identity and now - then < _LONGEST_ECHO:
-            self.statistics.duplicates += 1
-            return False
-        behind = COUNTER_MODULUS - gap
-        if behind < _WINDOW and packet.counter not in self._seen and step <= 0:
-            if self._missed(packet.counter):
-                self.statistics.late += 1
-                self._seen[packet.counter] = identity, now
-                return True
-        elif 0 < gap < COUNTER_MODULUS // 2 and step >= 0:
-            self._advance(gap, step, packet, newest)
-            self._seen[packet.counter] = identity, now
-            self._newest = packet
-            return True
-        self.statistics.restarts += 1
-        self.timeline.restart()
-        self._forget_packets()
-        self._seen[packet.counter] = identity, now
-        self._newest = packet
-        events.append(PublisherRestarted())
-        return True
-
-    def _missed(self, counter: int) -> bool:
-        """Tell whether a number is between those seen, and not before the first of them."""
-        oldest = next(iter(self._seen))
-        return (counter - oldest) % COUNTER_MODULUS < COUNTER_MODULUS // 2
-
-    def _advance(self, gap: int, step: int, packet: DataPacket, newest: DataPacket) -> None:
-        statistics = self.statistics
-        if gap > 1:
-            statistics.missing += gap - 1
-            statistics.missing_samples += max(0, step - packet.samples_in_payload)
-        elif step not in (packet.samples_in_payload, newest.samples_in_payload):
-            # The total may or may not include the packet that states it (row 15).
-            statistics.total_mismatches += 1
-        while len(self._seen) >= _WINDOW:
-            del self._seen[next(iter(self._seen))]
 
     # Names.
 

@@ -39,6 +39,8 @@ _HOUR = 3600 * _SECOND
 _DAY = 1000 * MICROS_PER_DAY
 # A time without a year is of the year that brings it nearest, so never further off than this.
 _HALF_YEAR = 183 * _DAY
+# The first data point may be a slow parameter's, and older than that of the packet before.
+_OUT_OF_ORDER = 1 * _SECOND
 # Sample times count from 1 January; one day more than a leap year has, for publishers that count
 # its days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
@@ -124,6 +126,22 @@ class Timeline:
     def year(self) -> int | None:
         """Return the year of the last packet by the publisher's clock, None before the first."""
         return self._year
+
+    def is_later(self, bcd_hex: str, than: str) -> bool | None:
+        """
+        Tell whether a packet's time is later than another's, by more than data points may be.
+
+        None if one of them cannot be read, or both can be read either way.
+        """
+        order = self._fixed_order or self.word_order
+        readings = decode_bcd(bytes.fromhex(bcd_hex), order)
+        others = decode_bcd(bytes.fromhex(than), order)
+        ahead = {
+            (_since_day_0(reading) - _since_day_0(other) + _HALF_YEAR) % (2 * _HALF_YEAR)
+            > _HALF_YEAR + _OUT_OF_ORDER
+            for reading in readings for other in others
+            if reading.word_order is other.word_order}
+        return ahead.pop() if len(ahead) == 1 else None
 
     def place(self, packet: DataPacket, received_ns: int) -> Placed:
         """Return when the samples of a packet, received at received_ns (UTC), were taken."""
