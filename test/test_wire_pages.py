@@ -115,6 +115,13 @@ def test_a_citation_of_nothing_is_found(pages, text, fault):
     assert (not found) if fault is None else [one for one in found if fault in one]
 
 
+def test_nobody_cites_notes_that_are_not_in_the_repository():
+    pattern = re.compile(rf'\b(?:wire|dataref){SPACE}notes\b', re.IGNORECASE)
+    wrong = [str(path.relative_to(ROOT)) for path in sources()
+             if pattern.search(path.read_text(encoding='utf-8'))]
+    assert not wrong, wrong
+
+
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_a_page_is_linked(page):
     assert f'(wire/{page.name})' in (ROOT / 'docs' / 'index.md').read_text(encoding='utf-8')

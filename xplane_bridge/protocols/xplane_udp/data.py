@@ -56,8 +56,9 @@ from xplane_bridge.protocols.xplane_udp.fields import (
 )
 
 VERSIONS = (6, 7, 8, 9, 10, 11, 12)
+"""The X-Plane versions whose UDP is known."""
 
-# What came with which version (X-Plane UDP wire notes, section 5).
+# What came with which version (docs/wire/xplane_udp.md, section 5).
 FIRST_WITH_SENDER = 7
 """Replies come from another port than the one that X-Plane listens on: the next one."""
 FIRST_WITH_TARGETS = 9
@@ -66,7 +67,6 @@ FIRST_WITH_DATAREFS = 10
 """RREF, DREF, CMND and the beacon exist."""
 FIRST_WITH_VEHS = 12
 """VEHS exists."""
-"""The X-Plane versions whose UDP is known."""
 
 HIGHEST_PLAUSIBLE_ROW = 200
 """Recognition takes a larger row number for a wrong byte order; X-Plane 11 ends at 138."""

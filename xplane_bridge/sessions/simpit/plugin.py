@@ -47,7 +47,8 @@ from xplane_bridge.sessions.simpit.events import (
 from xplane_bridge.sessions.simpit.hold import AxisHold
 from xplane_bridge.sessions.simpit.reader import PluginReader
 
-# Seconds for one round of all telemetry; fixed in v0, a setting later (wire notes, 2.6).
+# Seconds for one round of all telemetry; fixed in v0, a setting later (docs/wire/simpit.md,
+# section 2.6).
 _REFRESH = {'v0': 0.08}
 _REFRESH_LATER = 0.125
 # The measured games ran at 50 frames a second.

@@ -25,7 +25,7 @@ from xplane_bridge.sessions.xpc.events import Generation
 
 def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     """
-    Bring a message into the form that the plugin understands (XPC wire notes, section 6).
+    Bring a message into the form that the plugin understands (docs/wire/xpc.md, section 6).
 
     Raises ValueError, with a sentence for the user, for what this generation cannot do. An
     unknown generation, None, is given the benefit of the doubt.

@@ -84,7 +84,7 @@ class Peer:
 
     @property
     def generation(self) -> Generation | None:
-        """Return the plugin's generation, None while unknown (XPC wire notes, section 6)."""
+        """Return the plugin's generation, None while unknown (docs/wire/xpc.md, section 6)."""
         if self._chosen is not None:
             return self._chosen
         if self._bits == 64:

@@ -40,7 +40,7 @@ def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[st
     """
     Split dataref names so that neither request nor reply of a batch exceeds 4096 bytes.
 
-    More crashes X-Plane (XPC wire notes, section 1). ``sizes`` holds the number of values of
+    More crashes X-Plane (docs/wire/xpc.md, section 1). ``sizes`` holds the number of values of
     those datarefs that were read before. It counts for X-Plane's own only, whose sizes are fixed:
     those of other plugins may grow between two polls. What may not be relied on counts as 255
     values, the most that the plugin sends: four to a request.

@@ -154,7 +154,7 @@ class XpcSession:
 
     @property
     def generation(self) -> Generation | None:
-        """Return the plugin's generation, None while unknown (XPC wire notes, section 6)."""
+        """Return the plugin's generation, None while unknown (docs/wire/xpc.md, section 6)."""
         return self._peer.generation
 
     @property

@@ -34,7 +34,8 @@ JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
 # How long after its override was sent X-Plane's reports may still be older than that.
 _JOYSTICK_PATIENCE = 0.2
 
-# Dataref notes, 4.14: CTRL leaves the throttle override behind, and only -2 ends it.
+# docs/wire/xplane_datarefs.md, row 4.14: CTRL leaves the throttle override behind, and only -2
+# ends it.
 _NO_OVERRIDE = (-2.0,)
 
 SURFACES = ('elevator', 'aileron', 'rudder')
