@@ -93,11 +93,8 @@ def test_device_sends_syn_ack_deregister_register_in_this_order(profile):
     assert sorted(rest[-1].payload) == list(OWN[profile])
     given_back = Counter(channel for packet in rest[:-1] for channel in packet.payload)
     assert all(packet.channel == deregister for packet in rest[:-1])
-    if profile in COBS:
-        assert not given_back
-    else:
-        assert given_back[altitude] == (4 if profile in OLD else 1)
-        assert all(table.find('plugin', channel) for channel in given_back)
+    assert given_back[altitude] == (4 if profile in OLD else 1)
+    assert all(table.find('plugin', channel) for channel in given_back)
 
 
 def test_synack_is_found_among_telemetry_and_garbage():

@@ -109,6 +109,16 @@ def test_cobs_releases_no_throttle_before_it_knows_that_the_plugin_lets_go():
         assert cable.plugin.hold.throttle == 20000
 
 
+def test_cobs_releases_the_throttle_once_it_knows_that_the_plugin_lets_go():
+    cable = connect('v2.3', device='cobs', release_throttle=True)
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.1)
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    assert cable.plugin.hold.throttle == 0
+
+
 @pytest.mark.parametrize('device', ['auto', 'cobs'])
 def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     for plugin, known in (('v2.2', 'cobs'), ('v2.3', 'v2.3')):
@@ -513,6 +523,20 @@ def test_a_lost_registration_of_a_channel_sent_on_a_change_is_made_again():
     cable.events['device'].clear()
     cable.run(3.0)
     assert told(cable, 'vessel_name') == simpit.VesselName('Kerbal X')
+
+
+def test_an_answer_to_an_earlier_syn_leaves_no_second_registration():
+    """From 2.0 on a SYN ends what is sent, and an ACK the record of what was registered."""
+    cable = connect('v2.3')
+    cable.lose_device()
+    cable.device.opened(cable.now)
+    # The SYN of now is lost; the answer to one of before comes.
+    cable.spoil['device'] = lambda data: b''
+    cable.run(0.1)
+    cable.spoil['device'] = lambda data: data
+    cable.device.receive('serial', bytes.fromhex('010401373600'), cable.now)
+    cable.run(1.0)
+    assert len(set(cable.plugin.subscriptions)) == len(cable.plugin.subscriptions) == 4
 
 
 # The ledger.

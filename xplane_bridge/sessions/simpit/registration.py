@@ -34,8 +34,10 @@ from xplane_bridge.sessions.base import Leases
 SILENCE = 2.0
 # An earlier run that crashed leaves its registrations behind in plugins before 2.0, one copy a
 # run, and a deregistration removes one copy. 2.1.0 and 2.1.1 ignore a registration after a SYN
-# unless a deregistration precedes it (docs/wire/simpit.md, section 2.5).
-_COPIES = {'v0': 4, 'v1': 4, 'v2': 1}
+# unless a deregistration precedes it; and any of 2.0 or later that answers an earlier SYN than the
+# last one still sends what that one registered (docs/wire/simpit.md, section 2.5).
+_COPIES = {'v0': 4, 'v1': 4}
+_COPIES_LATER = 1
 # What the session itself has to know: whether the game is in the flight scene, when that or the
 # vessel changes, and which action groups are on.
 _NEEDED = ('altitude', 'scene_change', 'vessel_change', 'action_status')
@@ -103,7 +105,9 @@ class Registration:
         # All are asked for with this.
         self._leases.due(now)
         return [
-            *_deregister((row.id for row in registrable(profile)), _COPIES.get(profile.name, 0)),
+            *_deregister(
+                (row.id for row in registrable(profile)),
+                _COPIES.get(profile.name, _COPIES_LATER)),
             *_register(self._rows)]
 
     def change(self, wishes: Sequence[Wish], now: float) -> list[Message]:

@@ -1,0 +1,121 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether the game is in the flight scene, by what it says and by what it sends."""
+
+from __future__ import annotations
+
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import Message, Packet
+from xplane_bridge.sessions.base import Ledger
+from xplane_bridge.sessions.simpit.groups import ActionReport
+from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
+
+# A packet or two may still come after the game has said that it leaves the flight scene.
+_STRAY = 0.5
+# After a registration, telemetry would have come by now.
+_REGISTERED = 1.0
+
+
+class Flight:
+    """
+    The flight scene of the game: plugins send telemetry in it only, and obey in it only.
+
+    From 2.0 on a scene change says when it is left and when it is ready; else telemetry tells, or
+    its silence. With a scene goes all that the plugin forces upon the game (``taken``), and all
+    that it has reported. Times are in seconds.
+    """
+
+    def __init__(
+        self, registration: Registration, report: ActionReport, taken: Ledger[int]
+    ) -> None:
+        self._registration = registration
+        self._report = report
+        self._taken = taken
+        # When telemetry, or the first handshake with this plugin, was last seen.
+        self.telemetry_at = 0.0
+        self._registered_at = 0.0
+        # How often the channels were registered without any telemetry.
+        self._tries = 0
+        # Since when the scene has been left, by the game's own word.
+        self._left_at: float | None = None
+
+    def meet(self, now: float) -> None:
+        """Begin with another plugin."""
+        self.telemetry_at = now
+        self._tries = 0
+        self._left_at = None
+
+    def registered(self, now: float) -> None:
+        """Note that all channels have been registered."""
+        self._registered_at = now
+        self._tries += 1
+
+    @property
+    def tries(self) -> int:
+        """Return how often the channels were registered without any telemetry."""
+        return self._tries
+
+    def is_silent(self, now: float) -> bool:
+        """Tell whether telemetry stays away although the channels were registered twice."""
+        return self._tries > 1 and now >= self._registered_at + _REGISTERED
+
+    def absence(self, hint: str) -> str:
+        """Say how it looks from here while there is no telemetry."""
+        if self._left_at is not None:
+            return 'the game on {} has left the flight scene'
+        if self.telemetry_at <= self._registered_at and not hint:
+            return 'waiting for the first telemetry on {}'
+        return 'the game on {} is not in the flight scene: no telemetry comes'
+
+    def heard(self, message: Message | Packet, now: float, *, flying: bool) -> list[bool]:
+        """
+        Take a packet on a registered channel; return the states that it tells, in their order.
+
+        True is in the flight scene, False out of it. ``flying`` is the state so far.
+        """
+        self.telemetry_at = now
+        self._tries = 0
+        if isinstance(message, simpit.SceneChange):
+            return self._change(message.scene == 0, now, flying)
+        if isinstance(message, simpit.ActionStatus):
+            self._report.heard(message.action_bits, now)
+        elif isinstance(message, simpit.VesselChange):
+            # The plugin goes on forcing the axes taken, now upon this vessel.
+            self._report.forget()
+            self._registration.refresh(now)
+        if self._left_at is not None and now < self._left_at + _STRAY:
+            return []
+        if not flying:
+            self._enter(now)
+        return [True]
+
+    def _change(self, ready: bool, now: float, flying: bool) -> list[bool]:
+        """Take note that the scene is ready, or is being left: revert, load, menu."""
+        self._taken.clear()
+        states = []
+        if flying or not ready:
+            # A scene that is ready was left before, even if that was not heard.
+            self._left_at = now
+            self._report.forget()
+            states.append(False)
+        if ready:
+            self._enter(now)
+            states.append(True)
+        return states
+
+    def _enter(self, now: float) -> None:
+        if self._left_at is not None or now >= self._registered_at + SILENCE:
+            self._registration.flight_began(now)
+        self._left_at = None
