@@ -657,14 +657,19 @@ def test_discovered_x_plane_is_followed(ros, monkeypatch):
     assert len(set(addresses)) == 2
 
 
-def test_version_6_with_one_port_both_ways(ros):
+@pytest.mark.parametrize(('order', 'given', 'said'), [
+    ('little', 'auto', 'little: platform 0, a PC'), ('big', 'big', 'big: platform 1, a Mac')])
+def test_version_6_with_one_port_both_ways(ros, order, given, said):
     port = free_port()
-    face = XplaneUdpFace(UdpEndpoint('127.0.0.1', port), 6, data_target=('127.0.0.2', port))
+    face = XplaneUdpFace(UdpEndpoint('127.0.0.1', port), 6, byte_order=order,
+                         data_target=('127.0.0.2', port))
     with running(face):
         ros.subscribe(NavSatFix, 'fix')
-        ros.start(XplaneUdpNode, version='6', port=port, data_port=port,
-                  bind_address='127.0.0.2')
+        node = ros.start(XplaneUdpNode, version='6', port=port, data_port=port,
+                         bind_address='127.0.0.2', byte_order=given)
         ros.next('fix')
+        _, _, values = ros.diagnosed('telemetry', node=node)
+        assert values['byte order of rows'] == said
 
 
 # What is wrong, and how it is said
@@ -705,10 +710,11 @@ def test_diagnostics_say_what_to_check_when_nothing_comes(ros):
     assert ros.diagnostics('telemetry')[1] == 'nothing arrives'
 
 
-@pytest.mark.parametrize(('byte_order', 'advised'), [('auto', True), ('big', False)])
-def test_old_mac_that_sends_nothing_is_thought_of(ros, byte_order, advised):
+@pytest.mark.parametrize(('version', 'byte_order', 'advised'), [
+    ('9', 'auto', True), ('6', 'auto', True), ('9', 'big', False)])
+def test_old_mac_that_sends_nothing_is_thought_of(ros, version, byte_order, advised):
     ros.subscribe(DiagnosticArray, '/diagnostics')
-    ros.start(XplaneUdpNode, version='9', port=free_port(), data_port=free_port(),
+    ros.start(XplaneUdpNode, version=version, port=free_port(), data_port=free_port(),
               byte_order=byte_order)
     ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
                  found[2]['state'] == 'away', 'the silence')

@@ -293,6 +293,9 @@ def test_mac_of_6_is_big_endian(world):
     data = seconds(xplane)[0][0]
     assert data[:6] == b'DATA\0' + b'1' and data[-1:] == b'1'
     assert rows_of(data, 6, -1, '>')[17][2] == pytest.approx(90.0, abs=1.0)
+    # Rows in the order of a PC are no rows of its own.
+    xplane.handle(b'DSEL\0' + b'0' + struct.pack('<i', 18) + b'0', CLIENT)
+    assert xplane.selected == {17}
 
 
 @pytest.mark.parametrize(('name', 'left'), [

@@ -46,7 +46,7 @@ from xplane_bridge.nodes.vehicle import (
 )
 from xplane_bridge.nodes.xplane_udp_commands import XplaneUdpCommands
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.protocols.xplane_udp import Segment, VERSIONS
+from xplane_bridge.protocols.xplane_udp import Layout, Segment, VERSIONS
 from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
@@ -70,8 +70,10 @@ _FIRST_WITH_DATAREFS = 10
 # Telemetry older than this tells nothing about now, in seconds.
 _FRESH = 1.0
 
-# These have Macs with the other byte order, and no byte in what is sent that names the order.
-_WITHOUT_PLATFORM = (7, 8, 9)
+# These ran on Macs with the other byte order too. The platform byte of 6 names the order; whether
+# X-Plane heeds that of a client is not documented.
+_ON_OLD_MACS = (6, 7, 8, 9)
+_WITH_PLATFORM = 6
 
 # Its row of times has no total time.
 _WITHOUT_TIME = 7
@@ -420,7 +422,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if not self.session.uses_datarefs:
             hint += (f"; and that X-Plane's data output goes to this computer's port "
                      f'{given.data_port} (for 6 to 8 its settings say where)')
-            if self.session.version in _WITHOUT_PLATFORM and given.byte_order == 'auto':
+            if self.session.version in _ON_OLD_MACS and given.byte_order == 'auto':
                 hint += '; X-Plane on an old Mac that sends no row yet needs byte_order: big'
             if self.session.version is None:
                 hint += '; X-Plane 6 to 9 is known by the rows it sends, so tick some, or give ' \
@@ -528,6 +530,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             missing = _missed(session.missing(now))
             wanted = session.wanted
             missing_rows = session.missing_rows(now)
+            layout = session.layout
             every_frame = session.every_frame
             by_datarefs = session.uses_datarefs
         counters = self.link.counters()
@@ -565,6 +568,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('updates/s', f'{rate:.1f}'),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('rows received', str(statistics.rows)),
+                    ('byte order of rows', _byte_order(layout)),
                     ('rows that do not come', ', '.join(map(str, missing_rows)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
                     ('rows without a position, dropped', str(self._incomplete)),
@@ -583,6 +587,16 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             plausibility_status({'': self.vehicle.plausibility}),
             *(() if self._simulator_clock is None else (self._simulator_clock.diagnose(),)),
         )
+
+
+def _byte_order(layout: Layout | None) -> str:
+    """Return the byte order of the rows that came, and with X-Plane 6 the platform byte."""
+    if layout is None:
+        return 'none came'
+    if layout.framing != _WITH_PLATFORM:
+        return layout.byte_order
+    platform = '0, a PC' if layout.byte_order == 'little' else '1, a Mac'
+    return f'{layout.byte_order}: platform {platform}'
 
 
 def _names(given: XplaneUdpParameters) -> list[str]:

@@ -144,6 +144,11 @@ class XplaneUdpSession:
         return aircraft is not None and aircraft.every_frame
 
     @property
+    def layout(self) -> wire.Layout | None:
+        """Return how the rows look that came last, None before any came."""
+        return self._feeds.layout
+
+    @property
     def wanted(self) -> tuple[str, ...]:
         """Return the names of all that is asked for."""
         return self._feeds.wanted

@@ -137,7 +137,9 @@ class XPlane:
         if isinstance(message, wire.Data):
             apply_rows(self.world, self.version, message.segments)
         elif isinstance(message, wire.Dsel):
-            self.selected |= set(message.indices)
+            # Read in the wrong byte order, numbers are those of no row.
+            count = wire.ROW_COUNTS.get(self.version, wire.ROW_COUNTS[11])
+            self.selected |= {row for row in message.indices if 0 <= row < count}
         elif isinstance(message, wire.Usel):
             self.selected -= set(message.indices)
         elif not self._set_target(message) and (
