@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 import math
+from operator import attrgetter
 import time
 from typing import Any
 
@@ -72,6 +73,12 @@ _CONTROLS = (
     'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 _VECTORS = (('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE))
 _QUATERNION = 1.01
+
+# Each state of each aircraft passes here: these read all values at once.
+_air_values = attrgetter(*AIR_BOUNDS)
+_air_bounds = tuple((name, *bounds) for name, bounds in AIR_BOUNDS.items())
+_control_values = attrgetter(*_CONTROLS)
+_vectors = attrgetter(*(name for name, _ in _VECTORS))
 
 
 def place_fault(
@@ -171,10 +178,11 @@ class Plausibility:
             place = self.place(state.latitude_deg, state.longitude_deg, state.altitude_msl)
             if place is NOWHERE:
                 changes['latitude_deg'], changes['longitude_deg'], changes['altitude_msl'] = place
-        for name, limit in _VECTORS:
-            if not self._within(name, getattr(state, name), limit):
+        for vector, (name, limit) in zip(_vectors(state), _VECTORS, strict=True):
+            if vector is not None and not self._within(name, vector, limit):
                 changes[name] = None
-        if not self._within('orientation', state.orientation, _QUATERNION):
+        if state.orientation is not None and not self._within(
+                'orientation', state.orientation, _QUATERNION):
             changes['orientation'] = None
         if state.air is not None:
             # By way of the sideslip the air depends on these two.
@@ -188,9 +196,7 @@ class Plausibility:
                 changes['controls'] = controls
         return replace(state, **changes) if changes else state
 
-    def _within(self, name: str, values: tuple[float, ...] | None, limit: float) -> bool:
-        if values is None:
-            return True
+    def _within(self, name: str, values: tuple[float, ...], limit: float) -> bool:
         for value in values:
             if not -limit <= value <= limit:
                 self.withhold(name.replace('_', ' '), value)
@@ -199,13 +205,12 @@ class Plausibility:
 
     def _air(self, air: Air, astray: bool) -> Air:
         changes: dict[str, Any] = {}
-        if not self._within('wind', air.wind, _WIND):
+        if air.wind is not None and not self._within('wind', air.wind, _WIND):
             changes['wind'] = None
             astray = True
         if astray:
             changes['sideslip'] = None
-        for name, (low, high) in AIR_BOUNDS.items():
-            value = getattr(air, name)
+        for value, (name, low, high) in zip(_air_values(air), _air_bounds, strict=True):
             # NaN stands for None there: of no pressure there is no density.
             if value is None or low <= value <= high or name in changes or math.isnan(value):
                 continue
@@ -217,8 +222,7 @@ class Plausibility:
 
     def _controls(self, controls: Controls) -> Controls:
         changes: dict[str, Any] = {}
-        for name in _CONTROLS:
-            value = getattr(controls, name)
+        for value, name in zip(_control_values(controls), _CONTROLS, strict=True):
             if value is None or -_RATIO <= value <= _RATIO:
                 continue
             changes[name] = None
