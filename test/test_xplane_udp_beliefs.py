@@ -209,6 +209,21 @@ def test_rows_of_an_x_plane_that_starts_after_us_are_let_go_if_nobody_ticked_any
     assert run.peer.rows == set()
 
 
+def test_rows_that_were_ours_and_that_the_user_of_the_next_run_ticked_stay_ticked():
+    run = Run(version=6)
+    run.session.choose_rows([1], run.now)
+    run.up()
+    run.run(3.0)
+    assert run.peer.rows == {1, 17, 18}
+    run.peer.ticked = {0, 1, 17}
+    restart(run, 3.0)
+    run.run(4.0)
+    assert run.peer.rows == {0, 1, 17, 18}
+    run.session.stop(run.now)
+    run.run(0.5)
+    assert run.peer.rows == {0, 1, 17}
+
+
 def test_chosen_row_that_the_user_ticked_stays_ticked():
     run = Run(version=6)
     run.peer.tick(33)

@@ -237,6 +237,10 @@ class Feeds:
             self._aim(self._version)
             self._outbox.push(DATA_CHANNEL, [row])
 
+    def disown(self) -> None:
+        """Take note that it is another run of X-Plane than the one that had our rows."""
+        self._rows.disown()
+
     def resume(self, now: float, *, anew: bool = False) -> None:
         """Ask for what does not come by itself: all of it of another run of X-Plane."""
         at = now if anew else now + _RESUMING

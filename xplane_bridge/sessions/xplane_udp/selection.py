@@ -118,6 +118,10 @@ class RowSelection:
         self._probed = min(ours or self.wanted)
         return encode(Dsel((self._probed,), layout))
 
+    def disown(self) -> None:
+        """Take note that it is another run of X-Plane: the row that woke it was not ours."""
+        self._probed_ours = False
+
     def choose(self, rows: Iterable[int], now: float) -> tuple[int, ...]:
         """Select these beside the needed ones; return those to let go."""
         before = self.chosen

@@ -393,6 +393,7 @@ class XplaneUdpSession:
             self._reports.clear()
             self._taken.hold()
             self._feeds.resume(now, anew=True)
+        self._feeds.disown()
         self._taken.drop()
         self._release_owed = False
 
