@@ -1,0 +1,359 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A session and its peer on a bad line, in passed-in time: what every protocol has to keep.
+
+An Adapter says what is special about a protocol. Its peer is small and records what the real ones
+hold: who has written which cell last. What happens is a list of Happenings; play() lets them
+happen and checks that
+
+- no command reaches the peer later than its lifetime after it was given;
+- after quiet time each value asked for is fresh, or named as missing if the peer does not have it;
+- after stop() the peer is as somebody else left it.
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass, field
+import random
+
+STEP = 0.04
+LIFETIME = 0.5
+# Leases are asked for again every 30 s at the latest.
+QUIET = 40.0
+# How long after the end of a session something of it may still leave, at its pace.
+FAREWELL = 3.0
+# So long before and after it nobody else has a hand on it: then a session can tell.
+CALM = 4.0
+
+OURS, THEIRS = 'the session', 'somebody else'
+
+
+class Cells:
+    """What a peer holds that can be taken, by name, and who wrote it last."""
+
+    def __init__(self, initial):
+        self.values = dict(initial)
+        self.before = {}
+        self.writer = {}
+
+    def write(self, name, value, writer=OURS):
+        """Write a cell. What it was before the session took it is kept."""
+        if writer == OURS and self.writer.get(name) != OURS:
+            self.before[name] = self.values[name]
+        self.values[name] = value
+        self.writer[name] = writer
+
+
+class Peer(ABC):
+    """One run of a peer, in memory."""
+
+    def __init__(self, version, started, cells):
+        self.version = version
+        self.started = started
+        self.cells = Cells(cells)
+        # Values that it does not have at present.
+        self.hidden = set()
+
+    @abstractmethod
+    def receive(self, channel, data, now):
+        """Take one datagram."""
+
+    def forget(self, number):  # noqa: B027
+        """Forget one of the things that the session has asked for, if there are such."""
+
+    @abstractmethod
+    def frame(self, now):
+        """Return what is sent in this step of the world, by channel."""
+
+
+class Adapter(ABC):
+    """What is special about one protocol. Several of these are tables."""
+
+    versions = ('',)
+    # Functions (session, number, now): a command that carries the number.
+    commands = ()
+    # Name of a cell, and what somebody else sets it to.
+    others = ()
+    # Those that the peer reports, so that a session can know that somebody else has them.
+    reported = frozenset()
+    # Values that the peer may not have.
+    optional = ()
+    # Channels that are open from the beginning.
+    channels = ()
+    # How long a restart takes at least, and how long the session then needs to know what there is.
+    restart_takes = settling_takes = 0.0
+    # How long the line may lose all or half, and the peer be frozen, so that the session can still
+    # tell that it is the same one.
+    known_dead_for = known_lossy_for = known_frozen_for = float('inf')
+    # Whether a command has to repeat what was commanded before.
+    repeats = False
+
+    @abstractmethod
+    def make_session(self):
+        """Return a session."""
+
+    @abstractmethod
+    def make_peer(self, version, started):
+        """Return a peer that has just been started."""
+
+    def start(self, session, now):
+        """Start the session and ask for what is to be asked for."""
+        session.start(now)
+
+    @abstractmethod
+    def numbers_in(self, data):
+        """Return the numbers that a datagram carries in commands."""
+
+    @abstractmethod
+    def wanted(self, peer):
+        """Return the names of all values asked for, of this peer."""
+
+    @abstractmethod
+    def values_in(self, event):
+        """Return the names of the values that an event brings."""
+
+    def release(self, session, now):
+        """Give back what was taken, as the user may ask for at any time."""
+        session.release(now)
+
+    def missing(self, session, now):
+        """Return the names of what the session says is missing."""
+        return session.missing(now)
+
+    def neutral(self, name, before):
+        """Return what a cell is to be once it is given back."""
+        return before
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One thing that happens: what, with which number, and how long it then goes on."""
+
+    kind: str
+    number: int = 0
+    seconds: float = 0.0
+
+
+KINDS = (
+    'command', 'command', 'command', 'burst', 'lossy', 'dead', 'freeze', 'kill', 'other', 'other',
+    'hide', 'show', 'forget', 'release')
+# For how long a peer that was ended is away; most restarts that matter are too short to notice.
+AWAY = (0.0, 0.0, 0.0, 0.5, 1.5, 3.0, 6.0, 0.0, 3.0, 9.0)
+
+
+@dataclass
+class World:
+    """A session, its peer, and the line between them."""
+
+    adapter: Adapter
+    seed: int = 0
+    now: float = 100.0
+    loss: float = 0.0
+    frozen: bool = False
+    seen: dict = field(default_factory=dict)
+    given: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self._random = random.Random(self.seed)
+        self.session = self.adapter.make_session()
+        versions = self.adapter.versions
+        self.peer = self.adapter.make_peer(versions[self.seed % len(versions)], self.now)
+        self.waiting = []
+        self.open = set(self.adapter.channels)
+        self.lost_track = False
+        self.sent = set()
+        self._number = 0
+        self.log = []
+
+    # Time.
+
+    def run(self, seconds):
+        """Let time pass."""
+        end = self.now + seconds
+        while self.now < end:
+            self.now += STEP
+            self._send()
+            if self.peer is None or self.frozen:
+                continue
+            waiting, self.waiting = self.waiting, []
+            for channel, data in waiting:
+                self.peer.receive(channel, data, self.now)
+            for channel, data in self.peer.frame(self.now):
+                if channel in self.open and self._random.random() >= self.loss:
+                    self._note(self.session.receive(channel, data, self.now))
+                    self._send()
+        self._note(self.session.expired())
+
+    def _send(self):
+        for channel, data in self.session.poll(self.now):
+            if data is None:
+                self.open.discard(channel)
+                continue
+            self.open.add(channel)
+            numbers = set(self.adapter.numbers_in(data))
+            if self.adapter.repeats:
+                numbers -= self.sent
+            self.sent |= numbers
+            if self.peer is None or self._random.random() < self.loss:
+                continue
+            for number in numbers:
+                late = self.now - self.given[number]
+                assert late <= LIFETIME + STEP, (
+                    f'command {number} reached the peer {late:.2f} s after it was given')
+            self.waiting.append((channel, data))
+        self._note(self.session.expired())
+
+    def _note(self, events):
+        for event in events:
+            for name in self.adapter.values_in(event):
+                self.seen[name] = self.now
+
+    # What happens.
+
+    def happen(self, it):
+        """Let one thing happen, and time pass."""
+        getattr(self, f'_{it.kind}')(it)
+        self.run(it.seconds)
+
+    def _command(self, it):
+        give = self.adapter.commands[it.number % len(self.adapter.commands)]
+        self._number += 1
+        self.given[self._number] = self.now
+        try:
+            give(self.session, self._number, self.now)
+        except ValueError:
+            # It is refused: then it must not arrive either.
+            self.given[self._number] = -1e9
+        self._send()
+
+    def _burst(self, it):
+        for _ in range(40):
+            self._command(it)
+
+    def _lossy(self, it):
+        self.loss = 0.5
+        self.lost_track |= it.number >= self.adapter.known_lossy_for
+        self.run(it.number)
+        self.loss = 0.0
+
+    def _dead(self, it):
+        self.loss = 1.0
+        self.lost_track |= it.number >= self.adapter.known_dead_for
+        self.run(it.number)
+        self.loss = 0.0
+
+    def _freeze(self, it):
+        self.frozen = True
+        self.lost_track |= it.number >= self.adapter.known_frozen_for
+        self.run(it.number)
+        self.frozen = False
+
+    def _kill(self, it):
+        """End the peer; another version of it comes up."""
+        self.peer = None
+        self.waiting = []
+        self.run(max(AWAY[it.number], self.adapter.restart_takes))
+        versions = self.adapter.versions
+        self.peer = self.adapter.make_peer(versions[it.number % len(versions)], self.now)
+        self.run(self.adapter.settling_takes)
+
+    def _other(self, it):
+        """Let somebody else write a cell that the session does not have, or can read."""
+        if not self.adapter.others:
+            return
+        self.run(CALM)
+        name, value = self.adapter.others[it.number % len(self.adapter.others)]
+        cells = self.peer.cells
+        if cells.values.get(name, value) == value:
+            # Nobody could tell.
+            return
+        if cells.writer.get(name) == OURS and name not in self.adapter.reported:
+            return
+        cells.write(name, value, THEIRS)
+        self.run(CALM)
+
+    def _hide(self, it):
+        if self.adapter.optional:
+            self.peer.hidden.add(self.adapter.optional[it.number % len(self.adapter.optional)])
+
+    def _show(self, it):
+        self.peer.hidden.clear()
+
+    def _forget(self, it):
+        self.peer.forget(it.number)
+        self.run(CALM)
+
+    def _release(self, it):
+        # Refused if the peer is not there.
+        with suppress(ValueError):
+            self.adapter.release(self.session, self.now)
+        self.run(CALM)
+
+    # What must be.
+
+    def check_values(self):
+        """After quiet time each value is fresh, or the peer does not have it and it is named."""
+        missing = set(self.adapter.missing(self.session, self.now))
+        wanted = set(self.adapter.wanted(self.peer))
+        fresh = {name for name, at in self.seen.items() if at >= self.now - 3.0}
+        silent = wanted - fresh
+        assert silent == wanted & self.peer.hidden, (
+            f'{sorted(silent)} do not come; the peer is without '
+            f'{sorted(wanted & self.peer.hidden)}')
+        assert silent <= missing, f'{sorted(silent - missing)} do not come and are not named'
+        assert not fresh & missing & wanted, f'{sorted(fresh & missing)} come and are named'
+
+    def check_given_back(self):
+        """After stop() everything is as somebody else left it."""
+        cells = self.peer.cells
+        for name, value in cells.values.items():
+            writer = cells.writer.get(name)
+            if writer == OURS:
+                expected = self.adapter.neutral(name, cells.before[name])
+                assert value == expected, (
+                    f'{name} is left at {value}, it was {cells.before[name]} before and is to be '
+                    f'{expected}')
+
+
+def play(adapter, happenings, away_at_end=False, seed=0):
+    """Let all of it happen to a session and a peer, and check what must be."""
+    world = World(adapter, seed)
+    adapter.start(world.session, world.now)
+    world.run(5.0)
+    for happening in happenings:
+        world.happen(happening)
+    world.run(QUIET)
+    world.check_values()
+    if away_at_end:
+        world.peer, world.waiting = None, []
+        world.run(5.0)
+    theirs = {} if away_at_end else {
+        name: value for name, value in world.peer.cells.values.items()
+        if world.peer.cells.writer.get(name) != OURS}
+    world.session.stop(world.now)
+    world.run(FAREWELL)
+    if away_at_end:
+        # Another one, of which nothing was taken.
+        world.peer = adapter.make_peer(adapter.versions[0], world.now)
+        world.run(FAREWELL)
+        assert not world.peer.cells.writer
+    else:
+        if not world.lost_track:
+            world.check_given_back()
+        for name, value in theirs.items():
+            left = world.peer.cells.values[name]
+            assert left == value, (
+                f'{name} was {value} by somebody else, and stop() made it {left}')

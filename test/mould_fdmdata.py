@@ -1,0 +1,123 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Huginn, for the test of the mould."""
+
+from mould import Adapter, Peer
+
+from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Sample, Wanted
+
+SCALE = 10_000
+SURFACES = ('aileron', 'elevator', 'rudder')
+REPLIES = {
+    Command.GPS: fdmdata.Gps, Command.ACCELEROMETER: fdmdata.Accelerometer,
+    Command.GYROSCOPE: fdmdata.Gyroscope, Command.MAGNETOMETER: fdmdata.Magnetometer,
+    Command.THERMOMETER: fdmdata.Thermometer, Command.PITOT_TUBE: fdmdata.PitotTube,
+    Command.STATIC_PRESSURE: fdmdata.StaticPressure, Command.INS: fdmdata.Ins}
+PLAN = {
+    'gps': Wanted((Command.GPS,), 5.0),
+    'imu': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 10.0),
+    'air': Wanted((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE), 2.0)}
+
+
+class Huginn(Peer):
+    """Answer each request at once; keep the controls."""
+
+    def __init__(self, version, started):
+        super().__init__(version, started, dict.fromkeys(SURFACES, 0.0))
+        self._replies = []
+
+    def receive(self, channel, data, now):
+        """Take controls, or answer a request."""
+        if channel == CONTROLS_CHANNEL:
+            controls = fdmdata.decode_controls(data)
+            for name in SURFACES:
+                self.cells.write(name, getattr(controls, name))
+            return
+        try:
+            command = fdmdata.decode_request(data).command
+        except ProtocolError:
+            command = None
+        if command is None or command.name in self.hidden:
+            reply = fdmdata.ErrorReply()
+        else:
+            kind = REPLIES[command]
+            reply = kind(*[(now - self.started) % 80.0 + 1.0 for _ in kind.__slots__])
+        self._replies.append((channel, fdmdata.encode(reply)))
+
+    def frame(self, now):
+        """Return the replies."""
+        replies, self._replies = self._replies, []
+        return replies
+
+
+class FdmdataAdapter(Adapter):
+    """FDMData: polled, with controls in one datagram."""
+
+    commands = (
+        lambda session, number, now: session.set_controls(
+            now, aileron=number / SCALE, throttle=0.5),
+        lambda session, number, now: session.set_controls(
+            now, elevator=number / SCALE, throttle=0.5),
+    )
+    others = (('aileron', -0.25), ('rudder', -0.5))
+    optional = ('THERMOMETER', 'GYROSCOPE', 'GPS')
+    # Only silence tells one run of Huginn from the next, or a bad line from that.
+    restart_takes = 2.0
+    known_dead_for = known_lossy_for = 1.0
+    repeats = True
+
+    def make_session(self):
+        """Return a session that asks for three groups of sensors."""
+        return FdmdataSession()
+
+    def start(self, session, now):
+        """Ask for three groups of sensors."""
+        session.set_plan(PLAN, now)
+        session.start(now)
+
+    def make_peer(self, version, started):
+        """Return a Huginn."""
+        return Huginn(version, started)
+
+    def numbers_in(self, data):
+        """Return the numbers in a datagram of controls."""
+        if len(data) != 16:
+            return []
+        controls = fdmdata.decode_controls(data)
+        return [round(value * SCALE) for value in (controls.aileron, controls.elevator)
+                if value > 0.0]
+
+    def wanted(self, peer):
+        """Return all sensors of the plan."""
+        return {command.name for wanted in PLAN.values() for command in wanted.commands}
+
+    def values_in(self, event):
+        """Return the sensors of a sample."""
+        return [command.name for command in event.replies] if isinstance(event, Sample) else []
+
+    def release(self, session, now):
+        """Centre the surfaces."""
+        session.give_back(now)
+
+    def missing(self, session, now):
+        """Return the sensors that the session says are missing."""
+        return {command.name for command in session.missing(now)}
+
+    def neutral(self, name, before):
+        """Return 0: Huginn has nobody to give the controls back to."""
+        return 0.0

@@ -1,0 +1,200 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""X-Plane with the X-Plane Connect plugin, for the test of the mould."""
+
+from mould import Adapter, Peer
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.xpc import SimulationOp
+from xplane_bridge.sessions.xpc import Telemetry, WatchedDatarefs, XpcSession
+from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL
+
+SCALE = 10_000
+NUMBER = 'test/number'
+TIME = 'sim/time/total_running_time_sec'
+HELD = 'sim/operation/override/override_planepath'
+JOYSTICK = 'sim/operation/override/override_joystick'
+THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
+PLACE = tuple(f'sim/flightmodel/position/{name}' for name in (
+    'latitude', 'longitude', 'elevation'))
+STATE = (*PLACE, TIME, 'test/roll', 'test/airspeed')
+WATCHED = ('test/one', 'test/two', 'test/array')
+SURFACES = ('elevator', 'aileron', 'rudder')
+YOKES = {'yolk_pitch': 'elevator', 'yolk_roll': 'aileron', 'yolk_yaw': 'rudder'}
+AIRCRAFT = (0, 3)
+PER_FRAME = 20
+
+
+def pause(number):
+    """Return the name of the cell that tells whether an aircraft is paused."""
+    return f'pause of {number}'
+
+
+class Plugin(Peer):
+    """Answer once a frame, at most 20 datagrams; keep surfaces, overrides, pauses and text."""
+
+    def __init__(self, version, started):
+        cells = {f'{surface} of {number}': 0.0 for surface in SURFACES for number in AIRCRAFT}
+        cells |= {pause(number): 0.0 for number in range(xpc.AIRCRAFT_COUNT)}
+        super().__init__(version, started, {
+            **cells, JOYSTICK: 0.0, THROTTLE: -2.0, 'text': ''})
+        self._requests = []
+        self._beacon_at = started + 1.0
+
+    def receive(self, channel, data, now):
+        """Keep it for the next frame."""
+        self._requests.append((channel, data))
+
+    def frame(self, now):
+        """Do what has come; what comes after the 20th is lost."""
+        replies = []
+        for channel, data in self._requests[:PER_FRAME]:
+            reply = self._handle(xpc.decode_request(data), now)
+            if reply is not None:
+                replies.append((channel, xpc.encode(reply)))
+        self._requests.clear()
+        if self.version != '1.2.1' and now >= self._beacon_at:
+            self._beacon_at += 1.0
+            replies.append((BEACON_CHANNEL, xpc.encode(xpc.Beacon(xpc.PORT, 11550))))
+        return replies
+
+    def _handle(self, request, now):
+        if isinstance(request, xpc.GetPosition):
+            return xpc.PositionReply(
+                request.aircraft, 47.0, 8.0, 500.0, 1.0, 2.0, 3.0, 0.0,
+                precision=64 if self.version == 'rc6' else 32)
+        if isinstance(request, xpc.GetDatarefs):
+            return xpc.Datarefs(tuple(self._read(name, now) for name in request.names))
+        if isinstance(request, xpc.Controls):
+            self._control(request)
+        elif isinstance(request, xpc.SetDatarefs):
+            for name, values in request.items:
+                self._write(name, values)
+        elif isinstance(request, xpc.Text):
+            self.cells.write('text', request.text)
+        elif isinstance(request, xpc.Simulation):
+            self._pause(request.op)
+        return None
+
+    def _read(self, name, now):
+        if name in self.hidden:
+            return ()
+        if name == TIME:
+            return (now - self.started,)
+        if name == HELD:
+            return tuple(self.cells.values[pause(n)] for n in range(xpc.AIRCRAFT_COUNT))
+        if name in self.cells.values:
+            return (self.cells.values[name],)
+        places = dict(zip(PLACE, (47.0, 8.0, 500.0), strict=True))
+        return (places.get(name, 1.0),)
+
+    def _write(self, name, values):
+        if name == HELD:
+            for number, value in enumerate(values):
+                if value != self.cells.values[pause(number)]:
+                    self.cells.write(pause(number), value)
+        elif name in self.cells.values:
+            self.cells.write(name, values[0])
+        elif name.startswith('sim/multiplayer/position/plane3_yolk_'):
+            self.cells.write(f'{YOKES[name.partition("_")[2]]} of 3', values[0])
+
+    def _control(self, controls):
+        for surface in SURFACES:
+            value = getattr(controls, surface)
+            if value is not None:
+                self.cells.write(f'{surface} of {controls.aircraft}', value)
+        if controls.throttle is not None and controls.aircraft == 0:
+            self.cells.write(THROTTLE, controls.throttle)
+
+    def _pause(self, op):
+        if op in (SimulationOp.RUN, SimulationOp.PAUSE):
+            for number in range(xpc.AIRCRAFT_COUNT):
+                self.cells.write(pause(number), float(op == SimulationOp.PAUSE))
+        elif op >= SimulationOp.RUN_AIRCRAFT:
+            self.cells.write(pause(op - SimulationOp.RUN_AIRCRAFT), 0.0)
+        else:
+            self.cells.write(pause(op - SimulationOp.PAUSE_AIRCRAFT), 1.0)
+
+
+def controls(field, number, aircraft=0):
+    """Return a command that sets one control to a number."""
+    return xpc.Controls(**{field: number / SCALE}, aircraft=aircraft)
+
+
+class XpcAdapter(Adapter):
+    """X-Plane Connect: polled, with commands on a budget."""
+
+    versions = ('rc6', 'rc5', '1.2.1')
+    channels = (BEACON_CHANNEL,)
+    commands = (
+        lambda s, n, now: s.send(xpc.SetDatarefs(((NUMBER, (float(n),)),)), now),
+        lambda s, n, now: s.set_controls(controls('elevator', n), now),
+        lambda s, n, now: s.set_controls(controls('throttle', n), now),
+        lambda s, n, now: s.set_controls(controls('rudder', n, 3), now),
+        lambda s, n, now: s.send(xpc.Simulation(SimulationOp.PAUSE), now),
+        lambda s, n, now: s.send(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + 3), now),
+        lambda s, n, now: s.take_joystick(now),
+        lambda s, n, now: s.send(xpc.Text(0, 0, str(n)), now),
+        lambda s, n, now: s.send(xpc.Simulation(SimulationOp.RUN), now),
+        lambda s, n, now: s.set_controls(xpc.Controls(gear=1), now),
+    )
+    others = (
+        ('elevator of 0', 0.25), ('aileron of 3', 0.5), (JOYSTICK, 1.0), (pause(3), 1.0),
+        (pause(7), 1.0), (THROTTLE, 0.75), (JOYSTICK, 0.0), (pause(3), 0.0), (THROTTLE, -2.0))
+    reported = frozenset((JOYSTICK, pause(3), pause(7), THROTTLE))
+    optional = ('test/roll', 'test/one', 'test/array')
+
+    def make_session(self):
+        """Return a session for two aircraft."""
+        return XpcSession(
+            {0: STATE, 3: (*PLACE, 'test/roll')}, rate=10.0, budget=60.0, port=xpc.PORT)
+
+    def start(self, session, now):
+        """Watch some datarefs too."""
+        session.start(now)
+        session.watch(WATCHED, 2.0, now)
+
+    def make_peer(self, version, started):
+        """Return a plugin of one generation."""
+        return Plugin(version, started)
+
+    def numbers_in(self, data):
+        """Return the numbers in a command."""
+        request = xpc.decode_request(data)
+        if isinstance(request, xpc.Controls):
+            values = [getattr(request, name) for name in (*SURFACES, 'throttle')]
+            return [round(value * SCALE) for value in values if value]
+        if isinstance(request, xpc.SetDatarefs) and request.items[0][0] == NUMBER:
+            return [round(request.items[0][1][0])]
+        if isinstance(request, xpc.Text) and request.text:
+            return [int(request.text)]
+        return []
+
+    def wanted(self, peer):
+        """Return what is polled and watched."""
+        return {*STATE, *WATCHED}
+
+    def values_in(self, event):
+        """Return the names of the values that came."""
+        if isinstance(event, Telemetry):
+            return [name for name, value in zip(STATE, event.values, strict=False)
+                    if value] if event.aircraft == 0 else []
+        if isinstance(event, WatchedDatarefs):
+            return [name for name, value in zip(event.names, event.values, strict=True) if value]
+        return []
+
+    def neutral(self, name, before):
+        """Return 0 for surfaces; everything else is as it was."""
+        return 0.0 if ' of ' in name and not name.startswith('pause') else before

@@ -1,0 +1,43 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What every session has to keep, whatever happens: see mould.py."""
+
+import os
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mould import Happening, KINDS, play
+from mould_fdmdata import FdmdataAdapter
+from mould_simpit import SimpitAdapter
+from mould_xpc import XpcAdapter
+from mould_xplane_udp import Xplane6Adapter, Xplane12Adapter
+import pytest
+
+ADAPTERS = {
+    'xpc': XpcAdapter, 'fdmdata': FdmdataAdapter, 'xplane_udp 6': Xplane6Adapter,
+    'xplane_udp 12': Xplane12Adapter, 'simpit': SimpitAdapter}
+# The same ones each time; MOULD_EXAMPLES asks for more and for others.
+_EXAMPLES = int(os.environ.get('MOULD_EXAMPLES', '0'))
+
+happenings = st.lists(st.builds(
+    Happening, st.sampled_from(KINDS), st.integers(0, 9),
+    st.sampled_from((0.0, 0.1, 0.3, 0.6, 2.0, 6.0))), max_size=8)
+
+
+@pytest.mark.parametrize('protocol', ADAPTERS)
+@settings(max_examples=_EXAMPLES or 15, derandomize=not _EXAMPLES)
+@given(happenings, st.booleans(), st.integers(0, 3))
+def test_a_session_is_true_or_expires(protocol, happenings, away_at_end, seed):
+    play(ADAPTERS[protocol](), happenings, away_at_end, seed)
