@@ -134,6 +134,9 @@ def test_x_plane_without_a_place_still_has_its_true_attitude_and_its_air():
     assert state.orientation == pytest.approx((1.0, 0.0, 0.0, 0.0))
     assert state.velocity is None
     assert state.air.true_airspeed == 55.0
+    # Where the pose does not come its attitude is not known, which is no fault.
+    state = xplane.own_state((1.0, 2.0, 3.0), None, [()] * len(values))
+    assert state.orientation is None and not state.impossible
     state = xplane.own_state((1.0, 2.0, 3.0), (0.0, 1e38, 0.0), [()] * len(values))
     assert state.orientation is None
     assert state.impossible == (('attitude', 1e38),)

@@ -193,15 +193,16 @@ def running_time(rows: Rows) -> tuple[float | None, bool]:
 
 
 def own_state(
-    position: Vector, attitude_deg: Vector, rows: Rows, *, by_acceleration: bool = False
+    position: Vector, attitude_deg: Vector | None, rows: Rows, *,
+    by_acceleration: bool = False,
 ) -> VehicleState:
     """
     Return the state of the user's aircraft.
 
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
     level, as doubles, or NOWHERE: then nothing is known that X-Plane's local axes have part in.
-    ``attitude_deg`` (heading, pitch, roll) is used if the datarefs have none. ``rows`` are the
-    values of OWN_DATAREFS. The specific force comes from the three g loads, or,
+    ``attitude_deg`` (heading, pitch, roll; None is not known) is used if the datarefs have none.
+    ``rows`` are the values of OWN_DATAREFS. The specific force comes from the three g loads, or,
     ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
     values = Values(OWN_DATAREFS, rows)
@@ -294,15 +295,17 @@ def local_attitude(
         frames.enu_flu_to_ned_frd(frames.multiply(turn, orientation)))
 
 
-def _local_orientation(attitude_deg: Vector, turn: Quaternion | None) -> Quaternion | None:
+def _local_orientation(
+    attitude_deg: Vector | None, turn: Quaternion | None
+) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) against X-Plane's local axes (1.11)."""
     orientation = _orientation(attitude_deg)
     return None if turn is None or orientation is None else frames.multiply(turn, orientation)
 
 
-def _orientation(attitude_deg: Vector) -> Quaternion | None:
+def _orientation(attitude_deg: Vector | None) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) in degrees (1.21, 6.1, 6.2)."""
-    if not is_attitude(attitude_deg):
+    if attitude_deg is None or not is_attitude(attitude_deg):
         return None
     heading, pitch, roll = (angle * DEGREE for angle in attitude_deg)
     return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))

@@ -78,8 +78,6 @@ _WITH_PLATFORM = 6
 # Its row of times has no total time.
 _WITHOUT_TIME = 7
 
-_NO_ATTITUDE = (math.nan, math.nan, math.nan)
-
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
 
@@ -439,7 +437,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
     def _publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
         pose = event.pose
         values = event.values
-        attitude = _NO_ATTITUDE
+        attitude: tuple[float, float, float] | None = None
         if pose is not None:
             position = self.vehicle.plausibility.place(pose.lat, pose.lon, pose.ele_m)
             attitude = (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg)
