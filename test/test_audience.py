@@ -154,6 +154,15 @@ def test_at_full_speed_each_history_is_acknowledged_before_it_goes_on(stage):
         assert not audience.holds()
 
 
+def test_at_full_speed_a_subscriber_has_time_to_take_what_it_acknowledged_at_once(stage):
+    publisher = Publisher('/fix', 5)
+    publisher.matched = 1
+    audience = settled(stage, publisher)
+    for number in range(10):
+        publisher.publish(None)
+        assert stage.held(audience) == pytest.approx(0.005 if number % 5 == 4 else 0.0, abs=2e-3)
+
+
 def test_otherwise_only_the_first_messages_are(stage):
     publisher = Publisher('/fix', 2)
     audience = settled(stage, publisher, full_speed=False)

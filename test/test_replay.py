@@ -24,6 +24,7 @@ from xplane_bridge.links.replay import ANY_PORT, ReplayLoop
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import PeerChanged, PeerState, Telemetry, XpcSession
+from xplane_bridge.sessions.xpc.taken import REPORTED
 
 DEADLINE = 10.0
 PUBLISHER, RECEIVER = ('10.0.0.1', 4000), ('10.0.0.2', 5000)
@@ -259,7 +260,7 @@ def test_a_recorded_conversation_is_followed(play, speed):
     plugin, position_port, state_port = (
         ('10.0.0.1', xpc.PORT), ('10.0.0.2', 6001), ('10.0.0.2', 6002))
     ask_position = xpc.encode(xpc.GetPosition(0))
-    ask_state = xpc.encode(xpc.GetDatarefs(names))
+    ask_state = xpc.encode(xpc.GetDatarefs((*names, *REPORTED)))
     recorded = []
     for number in range(20):
         at = BEGIN + 0.05 * number
@@ -270,7 +271,7 @@ def test_a_recorded_conversation_is_followed(play, speed):
             (at + 0.015, plugin, position_port, xpc.encode(xpc.PositionReply(
                 0, *place, 0.0, 0.0, 0.0, 0.0, precision=64))),
             (at + 0.0152, plugin, state_port, xpc.encode(xpc.Datarefs(
-                tuple((value,) for value in (*place, float(number)))))),
+                tuple((value,) for value in (*place, float(number), *[0.0] * len(REPORTED)))))),
         ]
     session = XpcSession({0: names}, rate=20.0, hears_beacons=False)
     events, failures, _ = play(recorded, session, speed=speed, channels={}, peer_port=xpc.PORT)

@@ -38,6 +38,9 @@ _ACKNOWLEDGEMENT_TIMEOUT = 2.0
 # What a publisher keeps at full speed. Acknowledged is what has arrived, taken or not, and most
 # subscribers keep ten: so two batches have room there.
 _BATCH = 5
+# How long a subscriber has at least to take a batch. Within one process, and with some
+# middleware, acknowledgement takes no time.
+_TAKING = 0.005
 
 _AT_ONCE = Duration(seconds=0)
 
@@ -52,7 +55,8 @@ class _Publisher:
     published: int = 0
     # At the recorded speed acknowledgement is waited for once, which proves the matching.
     proven: bool = False
-    waits_until: float | None = None
+    # When the present history was full.
+    full_at: float | None = None
     # Somebody has not acknowledged in time: it is waited for no more until all is acknowledged.
     stalled: bool = False
 
@@ -65,7 +69,8 @@ class Audience:
     the graph knows of, for 5 s at most; while a publisher that is announced (``expect``) is not
     made; and, when a publisher has published as many messages as it keeps, until its reliable
     subscribers have acknowledged them, for 2 s at most. The latter is done throughout at full
-    speed, and for the first messages of each publisher otherwise.
+    speed, where they have 5 ms for that at least, and for the first messages of each publisher
+    otherwise.
     """
 
     def __init__(
@@ -168,21 +173,23 @@ class Audience:
             return False
         if item.proven and not self._full_speed:
             return False
-        if not item.publisher.wait_for_all_acked(_AT_ONCE):
-            now = self._clock()
-            if item.waits_until is None and not item.stalled:
-                item.waits_until = now + _ACKNOWLEDGEMENT_TIMEOUT
-            if not item.stalled and now < item.waits_until:
-                return True
-            if not item.stalled:
-                self._node.get_logger().warning(
-                    f'the replay goes on although a subscriber of {item.publisher.topic_name} '
-                    f'has acknowledged nothing for {_ACKNOWLEDGEMENT_TIMEOUT:g} s; it may lose '
-                    'messages')
-            item.stalled = True
-        else:
+        now = self._clock()
+        if item.full_at is None:
+            item.full_at = now
+        if item.publisher.wait_for_all_acked(_AT_ONCE):
             item.stalled = False
+            if (self._full_speed and now < item.full_at + _TAKING
+                    and item.publisher.get_subscription_count()):
+                return True
+        elif not item.stalled:
+            if now < item.full_at + _ACKNOWLEDGEMENT_TIMEOUT:
+                return True
+            item.stalled = True
+            self._node.get_logger().warning(
+                f'the replay goes on although a subscriber of {item.publisher.topic_name} '
+                f'has acknowledged nothing for {_ACKNOWLEDGEMENT_TIMEOUT:g} s; it may lose '
+                'messages')
         item.proven = True
-        item.waits_until = None
+        item.full_at = None
         item.published = 0
         return False
