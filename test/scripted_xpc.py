@@ -57,9 +57,9 @@ def frame_of(lat: float) -> int:
 
 def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
     """Return how a dataref follows from the frame number."""
-    parts = name.removeprefix('sim/').split('/')
+    parts = name.removeprefix('sim/').removeprefix('big/').split('/')
     if parts[0] == 'n':
-        # n/<value>/<count>, of another plugin, or with sim/ before it one of X-Plane's own
+        # n/<value>/<count>: X-Plane's own with sim/ before it, else of another plugin
         constant = (float(parts[1]),) * int(parts[2])
         return lambda frame: constant
     number = float(parts[0].removeprefix('plane')) if parts[0].startswith('plane') else 0.0
@@ -109,6 +109,7 @@ class World:
         self.keep_sent = True
         self.commands: list[tuple[float, bytes]] = []
         self.silent_to_tags: set[bytes] = set()
+        self.largest_reply = 4096
         # What each frame handled: the number of datagrams, and the most of one kind and aircraft.
         self.handled: Counter[int] = Counter()
         self.polls: Counter[tuple[int, bytes]] = Counter()
@@ -242,7 +243,7 @@ class World:
             tag = data[:4]
             self.polls[self.frame, data[:6] if tag == b'GETP' else data] += 1
             reply = self._answer(tag, data)
-            if reply and tag not in self.silent_to_tags:
+            if reply and tag not in self.silent_to_tags and len(reply) <= self.largest_reply:
                 self._transmit(self._receive, channel, reply, after=number * HANDLING)
 
     def _answer(self, tag: bytes, data: bytes) -> bytes:

@@ -368,6 +368,70 @@ def test_watch_groups_by_the_sizes_that_it_learns():
     assert len([channel for channel in world.open if channel.startswith('watch')]) == 2
 
 
+def test_watched_arrays_of_other_plugins_may_grow_between_two_polls():
+    session = make()
+    arrays = {f'radar/{n}/targets': (1.0,) * 8 for n in range(19)}
+    world = started(session, datarefs=arrays)
+    world.call(session.watch, [*arrays, 'sim/n/7/8'], 10.0)
+    events = events_of(WatchedDatarefs, world.run(3.0))
+    assert len(events) > 15
+    # The scripted plugin fails the test where the genuine one would end X-Plane.
+    world.datarefs = dict.fromkeys(arrays, (2.0,) * 255)
+    events = events_of(WatchedDatarefs, world.run(2.0))
+    assert events[-1].values == ((2.0,) * 255,) * 19 + ((7.0,) * 8,)
+    world.datarefs = dict.fromkeys(arrays, (3.0,))
+    events = events_of(WatchedDatarefs, world.run(2.0))
+    assert events[-1].values == ((3.0,),) * 19 + ((7.0,) * 8,)
+
+
+# What does not come.
+
+def test_a_dataref_that_does_not_come_is_named_and_stops_nothing():
+    session = XpcSession({0: (*names_of(0), 'sim/none')}, rate=50.0)
+    world = started(session, datarefs={'sim/late': ()})
+    world.call(session.watch, ['sim/late', 'sim/n/1/1'], 10.0)
+    events = world.run(3.0)
+    assert len(telemetry(events)) == pytest.approx(150, abs=2)
+    assert events_of(WatchedDatarefs, events)[-1].values == ((), (1.0,))
+    missing = session.missing(world.now)
+    assert missing == pytest.approx({'sim/none': 1000.0, 'sim/late': 1000.5}, abs=0.01)
+    assert set(missing) < set(session.wanted)
+    # The plugin that makes it is loaded later.
+    world.datarefs['sim/late'] = (4.0,)
+    events = world.run(0.5)
+    assert events_of(WatchedDatarefs, events)[-1].values == ((4.0,), (1.0,))
+    assert set(session.missing(world.now)) == {'sim/none'}
+    del world.datarefs['sim/late']
+    world.run(0.8)
+    assert 'sim/late' not in session.missing(world.now)
+    world.run(0.5)
+    assert session.missing(world.now)['sim/late'] == pytest.approx(1004.0, abs=0.2)
+
+
+def test_a_group_of_watched_datarefs_whose_answers_are_lost_does_not_stop_the_others():
+    session = make()
+    world = started(session)
+    # A long answer is cut into fragments, which this network drops.
+    world.largest_reply = 1000
+    world.call(session.watch, ['sim/n/1/1', *(f'big/n/{n}/255' for n in range(4))], 10.0)
+    world.run(2.0)
+    events = events_of(WatchedDatarefs, world.run(3.0))
+    assert events[-1].values == ((1.0,), (), (), (), ())
+    assert len(telemetry(world.events)) > 200
+    assert set(session.missing(world.now)) == {f'big/n/{n}/255' for n in range(4)}
+
+
+def test_everything_is_missed_of_a_peer_that_is_away():
+    session = make()
+    world = started(session)
+    assert session.missing(world.now) == {}
+    world.restart(5.0)
+    world.run(3.0)
+    assert set(session.missing(world.now)) == set(session.wanted)
+    world.run(4.0)
+    assert session.missing(world.now) == {}
+
+
 def test_watch_at_rate_0_follows_the_frames():
     session = make()
     world = started(session)

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 
@@ -36,14 +36,16 @@ _HEADER = 6
 _OF_X_PLANE = 'sim/'
 
 
-def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[str, ...]]:
+def batches(
+    names: Sequence[str], sizes: Mapping[str, int], alone: Collection[str] = ()
+) -> Iterable[tuple[str, ...]]:
     """
     Split dataref names so that neither request nor reply of a batch exceeds 4096 bytes.
 
     More crashes X-Plane (docs/wire/xpc.md, section 1). ``sizes`` holds the number of values of
     those datarefs that were read before. It counts for X-Plane's own only, whose sizes are fixed:
     those of other plugins may grow between two polls. What may not be relied on counts as 255
-    values, the most that the plugin sends: four to a request.
+    values, the most that the plugin sends: four to a request. Those of ``alone`` share none.
     """
     batch: list[str] = []
     request = reply = _HEADER
@@ -52,7 +54,9 @@ def batches(names: Sequence[str], sizes: Mapping[str, int]) -> Iterable[tuple[st
         known = sizes.get(name, 0) if name.startswith(_OF_X_PLANE) else 0
         row_size = 1 + 4 * (known or xpc.MAX_VALUES)
         if batch and (
-            request + name_size > xpc.REQUEST_LIMIT
+            name in alone
+            or batch[-1] in alone
+            or request + name_size > xpc.REQUEST_LIMIT
             or reply + row_size > xpc.RESP_LIMIT
             or len(batch) == 255
         ):

@@ -34,7 +34,7 @@ class Watch:
     A channel always asks for the same names, so a late reply still decodes right; a new grouping
     gets new channels. Sizes are learnt from each reply, as far as they may be relied on: see
     reads.batches(). A group that is not answered for long leaves its rows empty, and the others
-    are handed out all the same. ``period`` is in seconds, 0 for once a frame.
+    are handed out all the same; its names are asked for one by one from then on. ``period`` is in seconds, 0 for once a frame.
     """
 
     # Datagrams that start() returns.
@@ -52,6 +52,7 @@ class Watch:
         self._next_round = 0.0
         self._statistics = statistics
         self._sizes: dict[str, int] = {}
+        self._alone: set[str] = set()
         self._learnt = False
         self._groups: dict[str, tuple[str, ...]] = {}
         self._unsent: list[str] = []
@@ -64,7 +65,7 @@ class Watch:
         self.serial += 1
         self._groups = {
             f'watch {self.serial}.{number}': group
-            for number, group in enumerate(batches(self.names, self._sizes))
+            for number, group in enumerate(batches(self.names, self._sizes, self._alone))
         }
         self._begin()
 
@@ -106,13 +107,16 @@ class Watch:
         """
         lost = [channel for channel in self._groups if channel not in self._rows]
         self._statistics.lost += len(lost)
-        names = (name for channel in lost for name in self._groups[channel])
+        names = [name for channel in lost for name in self._groups[channel]]
         self._unsent = lost
         self._sent_at = None
         self.due = now
-        if not self._rows or any(self.leases.is_fresh(name, now) for name in names):
+        if not self.leases.missing(now).keys() >= set(names):
             return None
-        watched = self._watched()
+        watched = self._watched() if self._rows else None
+        # A long answer may be lost where a short one is not.
+        self._learnt |= not self._alone.issuperset(names)
+        self._alone.update(names)
         self._begin()
         return watched
 
@@ -151,7 +155,8 @@ class Watch:
         if not self._learnt or len(self._unsent) < len(self._groups):
             return ()
         self._learnt = False
-        if tuple(batches(self.names, self._sizes)) == tuple(self._groups.values()):
+        groups = tuple(batches(self.names, self._sizes, self._alone))
+        if groups == tuple(self._groups.values()):
             return ()
         old = self.channels
         self._group()
