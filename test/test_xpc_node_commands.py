@@ -27,6 +27,7 @@ from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool, Trigger
 from xpc_peer import bridged
 
+from harness import free_port
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -38,6 +39,7 @@ from xplane_bridge.msg import (
 )
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.dataref_entries import DatarefType, Entry
 from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand, SetDatarefs
 
 NAN = math.nan
@@ -243,6 +245,20 @@ def test_rows_of_the_data_table_are_written(ros, peer):
     publisher.publish(DataRows(rows=[17], values=[NAN, 20.0, *[NAN] * 6]))
     near(ros, lambda: peer.dataref('sim/flightmodel/position/phi')[0], 20.0, 'roll', abs=1e-4)
     assert peer.dataref('sim/flightmodel/position/theta')[0] == pytest.approx(5.0, abs=1e-4)
+
+
+def test_a_position_row_as_x_plane_sends_it_places_the_aircraft(ros, peer):
+    node = bridged(ros, peer)
+    publisher = ros.publisher(DataRows, '/command/data')
+    # Latitude, longitude, feet above mean sea level.
+    publisher.publish(DataRows(rows=[20], values=[47.25, 8.75, 5000.0, *[NAN] * 5]))
+    near(ros, lambda: peer.jsbsim('position/lat-geod-deg'), 47.25, 'latitude', abs=1e-5)
+    assert peer.jsbsim('position/long-gc-deg') == pytest.approx(8.75, abs=1e-5)
+    assert peer.jsbsim('position/h-sl-ft') == pytest.approx(5000.0, abs=0.1)
+    publisher.publish(DataRows(rows=[17, 20], values=[
+        5.0, *[NAN] * 7, 47.0, 8.0, 5000.0, 400.0, *[NAN] * 4]))
+    ros.wait_for(lambda: node.refused['command/data'] == 1, 'the refusal')
+    assert peer.jsbsim('position/lat-geod-deg') == pytest.approx(47.25, abs=1e-5)
 
 
 def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
@@ -496,6 +512,53 @@ def test_all_or_one_aircraft_are_paused(ros, peer):
     pause('/aircraft_3/pause', False)
     pause('/pause', False)
     ros.wait_for(lambda: held() == [0] * 20, 'all to go on')
+
+
+def test_without_a_plugin_all_is_refused_at_once_and_nothing_is_done_later(ros, x_plane):
+    port = free_port()
+    node = ros.start(XpcNode, port=port)
+    ros.diagnosed('peer', lambda level, message, values: 'nothing there' in message, node)
+    for kind, service, request in (
+            (SetBool, '/pause', SetBool.Request(data=True)),
+            (RunCommand, '/run_command', RunCommand.Request(
+                name='sim/flight_controls/flaps_down')),
+            (SetDatarefs, '/set_datarefs', SetDatarefs.Request(
+                names=['sim/cockpit2/controls/flap_ratio'], sizes=[1], values=[1.0])),
+            (PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
+                pose=pose(latitude=47.0, longitude=8.0)))):
+        response = ros.call(kind, service, request)
+        assert (response.success, response.message) == (
+            False, f'nothing answers at 127.0.0.1:{port}')
+    publisher = ros.publisher(AircraftPose, '/command/pose')
+    publisher.publish(pose(latitude=47.0, longitude=8.0))
+    ros.wait_for(lambda: node.refused['command/pose'] == 1, 'the refusal')
+    peer = x_plane(port=port)
+    answering(ros, node)
+    assert not any(peer.world('planepath'))
+    assert peer.jsbsim('fcs/flap-cmd-norm') == 0.0
+    assert peer.jsbsim('position/lat-geod-deg') > 47.2
+    response = ros.call(SetBool, '/pause', SetBool.Request(data=True))
+    assert response.success, response.message
+    # It has been read by now.
+    assert all(peer.world('planepath'))
+
+
+def test_arrays_of_another_plugin_that_grow_do_not_end_x_plane(ros, peer):
+    values = [1.0] * 8
+    names = [f'radar/{n}/targets' for n in range(19)]
+
+    def load(_):
+        for name in names:
+            peer.face.store._entries[name] = Entry(
+                DatarefType.FLOAT_ARRAY, lambda: list(values))
+
+    peer.server.call(load)
+    ros.subscribe(Datarefs, '/datarefs')
+    bridged(ros, peer, datarefs=names, datarefs_rate=20.0)
+    assert list(ros.next('/datarefs', 5).sizes) == [8] * 19
+    values *= 75
+    message = ros.next('/datarefs', where=lambda message: message.sizes[0] == 255)
+    assert list(ros.next('/datarefs', 2).sizes) == [255] * 19, message
 
 
 def test_services_of_an_inactive_node_say_so(ros, peer):

@@ -41,7 +41,7 @@ from std_srvs.srv import SetBool
 from xpc_peer import bridged
 
 from harness import process
-from xplane_bridge.msg import FlightControls, ScreenText
+from xplane_bridge.msg import AircraftPose, FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
 
 COMMANDER = os.path.join(os.path.dirname(__file__), 'commander.py')
@@ -416,6 +416,25 @@ def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane)
     ros.wait_for(lambda: peer.world('overrides')['override_joystick'], 'the override')
     assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
     ros.wait_for(lambda: not peer.world('overrides')['override_joystick'], 'its end')
+
+
+def test_an_older_plugin_that_takes_over_at_once_is_spoken_to_as_that(ros, x_plane):
+    peer = x_plane()
+    node = bridged(ros, peer, command_timeout=0.0)
+    ros.publisher(FlightControls, '/command/controls').publish(controls(throttle=0.5))
+    ros.wait_for(lambda: node.session.taken == ('throttle',), 'the throttle')
+    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    peer.server.switch_off()
+    other = x_plane(port=peer.port, generation='1.2.1')
+    ros.wait_for(lambda: node.session.taken == (), 'the other to be noticed')
+    assert node.session.generation is None
+    # The form of the newer plugins would put this one's aircraft to 0, 3.05.
+    ros.publisher(AircraftPose, '/command/pose').publish(
+        masked(AircraftPose, latitude=47.25, longitude=8.75))
+    ros.wait_for(
+        lambda: abs(other.jsbsim('position/lat-geod-deg') - 47.25) < 1e-4, 'the place')
+    assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
+    assert other.world('throttle_override') == RELEASED
 
 
 def test_short_freezes_are_survived_without_a_word(ros, x_plane):

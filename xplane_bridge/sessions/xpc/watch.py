@@ -34,7 +34,8 @@ class Watch:
     A channel always asks for the same names, so a late reply still decodes right; a new grouping
     gets new channels. Sizes are learnt from each reply, as far as they may be relied on: see
     reads.batches(). A group that is not answered for long leaves its rows empty, and the others
-    are handed out all the same; its names are asked for one by one from then on. ``period`` is in seconds, 0 for once a frame.
+    are handed out all the same; its names are asked for one by one from then on. ``period`` is in
+    seconds, 0 for once a frame.
     """
 
     # Datagrams that start() returns.
