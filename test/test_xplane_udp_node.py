@@ -478,7 +478,7 @@ def test_placing(ros, version, message):
 def test_a_pose_of_the_gear_moves_nothing_else(ros):
     with flying(11) as server:
         hold(server)
-        ros.start(XplaneUdpNode, version='11', **server.parameters)
+        answering(ros, version='11', **server.parameters)
         # PREL, which 11 takes, would begin a new flight: this needs no telemetry.
         before = [value(server, name) for name in (
             'position/lat-geod-deg', 'attitude/phi-rad', 'attitude/theta-rad')]
