@@ -326,11 +326,13 @@ class FdmdataSession:
                 self._probe_at = now + _PROBE_PERIOD
                 self._ask({}, [Command.THERMOMETER], now, outgoing)
             return self._probe_at
-        missing = self._leases.missing(now)
-        for command in self._leases.due(now):
+        again = self._leases.due(now)
+        is_due = min(self._due.values()) <= now
+        missing = self._leases.missing(now) if again or is_due else {}
+        for command in again:
             if command in missing:
                 self._ask({}, [command], now, outgoing)
-        if min(self._due.values()) <= now:
+        if is_due:
             self._ask_what_is_due(missing, now, outgoing)
         deadlines = list(self._due.values())
         if self._leases.deadline is not None:
@@ -468,11 +470,12 @@ class FdmdataSession:
 
     def _give_out(self, poll: _Poll, events: list[Event]) -> None:
         """Give out each entry of a poll of which nothing more is to come."""
-        waiting = set(poll.waiting)
-        for name, commands in list(poll.entries.items()):
-            if not waiting.isdisjoint(commands):
-                continue
-            del poll.entries[name]
+        waiting = poll.waiting
+        ended = [
+            name for name, commands in poll.entries.items()
+            if not (waiting and any(command in waiting for command in commands))]
+        for name in ended:
+            commands = poll.entries.pop(name)
             if name in WATCH:
                 continue
             replies = {c: poll.replies[c] for c in commands if c in poll.replies}
@@ -521,7 +524,8 @@ class FdmdataSession:
 
     def _judge(self, now: float) -> PeerState:
         # What is not asked for any more tells nothing about now.
-        if any(self._leases.is_fresh(command, now) for command in self._broken):
+        if self._broken and any(
+                self._leases.is_fresh(command, now) for command in self._broken):
             return PeerState.BROKEN
         if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
             return PeerState.HELD
