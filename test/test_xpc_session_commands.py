@@ -361,9 +361,11 @@ def test_overrides_set_as_datarefs_are_given_back_as_they_were():
     before = {**OVERRIDES, ours: (0.0,), theirs: (1.0,), 'sim/other': (3.0,)}
     session = make()
     world = started(session, datarefs=before)
-    world.call(session.send, xpc.SetDatarefs(
-        ((ours, (1.0,)), (theirs, (2.0,)), ('sim/other', (4.0,)))))
+    # In one frame, so that both are read before an answer comes.
+    session.send(xpc.SetDatarefs(((ours, (1.0,)),)), world.now)
+    world.call(session.send, xpc.SetDatarefs(((theirs, (2.0,)), ('sim/other', (4.0,)))))
     world.run(0.1)
+    assert not [channel for channel in world.open if channel.startswith('before')]
     assert session.taken == (ours, theirs)
     world.call(session.stop)
     world.run(0.1)

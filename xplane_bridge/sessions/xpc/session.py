@@ -57,7 +57,8 @@ _STALL = 0.25
 _PROBE_PERIOD = 0.5
 _PROBE_CHANNEL = 'probe'
 # Reads what overrides are, just before they are written.
-_BEFORE_CHANNEL = 'before'
+_BEFORE_CHANNEL = 'before '
+_LARGEST_BEFORE = 8
 
 _SMALLEST_BUDGET = 10.0
 # How often a simulator in lockstep is asked while no commands come.
@@ -131,7 +132,9 @@ class XpcSession:
         self._taken = Taken()
         # Giving back that waits for the peer to answer: of which aircraft, which values.
         self._owed: list[tuple[int | None, Collection[str] | None]] = []
-        self._asked_before: tuple[str, ...] = ()
+        # Which datarefs are read on which channel just before they are written.
+        self._asked_before: dict[str, tuple[str, ...]] = {}
+        self._before_serial = 0
         self._active = False
         self._waiting_since: float | None = None
         self._asked_at = 0.0
@@ -351,8 +354,8 @@ class XpcSession:
             done = self._watch.receive(channel, reply, now)
         elif channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
-        elif channel == _BEFORE_CHANNEL:
-            self._receive_before(reply)
+        elif channel in self._asked_before:
+            self._receive_before(channel, reply)
         else:
             self.statistics.unexpected += 1
         if done is not None:
@@ -439,9 +442,10 @@ class XpcSession:
             self._waiting_since = None
             self._suspend(now + FRAME_GAP)
 
-    def _receive_before(self, reply: xpc.Reply) -> None:
-        names, self._asked_before = self._asked_before, ()
-        if isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(names) > 0:
+    def _receive_before(self, channel: str, reply: xpc.Reply) -> None:
+        names = self._asked_before.pop(channel)
+        self._closing.append(channel)
+        if isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(names):
             self.statistics.replies += 1
             self._taken.read_before(dict(zip(names, reply.rows, strict=True)))
         else:
@@ -502,6 +506,8 @@ class XpcSession:
     def _suspend(self, until: float) -> None:
         """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
         self._flow.reset()
+        self._closing += self._asked_before
+        self._asked_before.clear()
         for poll in self._polls:
             poll.suspend(until)
         if self._watch is not None:
@@ -540,11 +546,19 @@ class XpcSession:
         self, names: tuple[str, ...], now: float, outgoing: list[tuple[str, bytes | None]]
     ) -> None:
         """Read what is written next: the plugin handles datagrams in the order of arrival."""
-        self._asked_before = next(iter(batches(names, {})))
-        self.statistics.requests += 1
-        self._flow.charge(1, now)
-        outgoing.append((_BEFORE_CHANNEL, xpc.encode(xpc.GetDatarefs(self._asked_before))))
-        self._expect(_BEFORE_CHANNEL, now)
+        for batch in batches(names, {}):
+            self._before_serial += 1
+            channel = f'{_BEFORE_CHANNEL}{self._before_serial}'
+            self._asked_before[channel] = batch
+            self.statistics.requests += 1
+            self._flow.charge(1, now)
+            outgoing.append((channel, xpc.encode(xpc.GetDatarefs(batch))))
+            self._expect(channel, now)
+        while len(self._asked_before) > _LARGEST_BEFORE:
+            # Its answer was lost.
+            lost = next(iter(self._asked_before))
+            del self._asked_before[lost]
+            self._closing.append(lost)
 
     def _poll_reads(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
         reads = self._reads
