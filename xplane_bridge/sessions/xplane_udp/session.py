@@ -28,7 +28,6 @@ from xplane_bridge.sessions.xplane_udp.discovery import Address, Discovery
 from xplane_bridge.sessions.xplane_udp.events import (
     BeaconHeard,
     Event,
-    PeerChanged,
     PeerState,
     Statistics,
     VersionFound,
@@ -41,6 +40,7 @@ from xplane_bridge.sessions.xplane_udp.feeds import (
     Wire,
 )
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Outgoing
+from xplane_bridge.sessions.xplane_udp.presence import Presence
 from xplane_bridge.sessions.xplane_udp.reads import Reads
 from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, Reports, TIME
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING
@@ -53,11 +53,9 @@ from xplane_bridge.sessions.xplane_udp.version import (
 
 BEACON_CHANNEL = 'beacon'
 
-# Without anything for this long, or for some periods of a slow rate, X-Plane counts as away, and
-# one small request asks again every so often.
+# Without anything for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
-_PROBE_PERIOD = 1.0
 
 # After a silence it may be another version: how long the dataref may stay away that 10 has not.
 _CHECKING = 5.0
@@ -95,7 +93,7 @@ class XplaneUdpSession:
         self.statistics = Statistics()
         self.version = version
         self.peer = peer
-        self.peer_state = PeerState.UNKNOWN
+        self._presence = Presence()
         self._rate = round(rate)
         self._fixed_version = version
         self._discovery = Discovery(peer)
@@ -114,13 +112,16 @@ class XplaneUdpSession:
         self._release_owed = False
         self._identified = True
         self._active = False
-        self._heard_at = 0.0
-        self._probe_at = 0.0
         self._next_peer: Address | None = None
         self._deadline: float | None = None
         self._expired: list[Event] = []
 
     # What the owner may ask at any time.
+
+    @property
+    def peer_state(self) -> PeerState:
+        """Return how the peer seems."""
+        return self._presence.state
 
     @property
     def beacon(self) -> Becn | None:
@@ -155,7 +156,7 @@ class XplaneUdpSession:
 
     def missing(self, now: float) -> dict[str, float]:
         """Return what is asked for and does not come, by name, with since when."""
-        return {} if self._silent else self._feeds.missing(now)
+        return {} if self._presence.silent else self._feeds.missing(now)
 
     def missing_rows(self, now: float) -> tuple[int, ...]:
         """Return the rows that are wanted and do not come."""
@@ -171,9 +172,8 @@ class XplaneUdpSession:
     def start(self, now: float) -> None:
         """Begin to talk."""
         self._active = True
-        self._heard_at = now
-        self._probe_at = now + _PROBE_PERIOD
-        self._become(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN)
+        self._presence.start(
+            PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
         if self.peer is None:
             return
         if self.version is None:
@@ -185,7 +185,7 @@ class XplaneUdpSession:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
         self._leave('the node was deactivated', now)
         self._active = False
-        self._become(PeerState.UNKNOWN)
+        self._presence.become(PeerState.UNKNOWN)
 
     def flush(self, now: float) -> None:
         """Send everything that waits at the next poll(), however much it is."""
@@ -256,9 +256,8 @@ class XplaneUdpSession:
 
     def hear(self, beacon: Becn, address: str, now: float) -> None:
         """Take a beacon and the address it came from."""
-        answering = self.peer_state is PeerState.ANSWERING
         try:
-            moved = self._discovery.hear(beacon, address, now, answering)
+            moved = self._discovery.hear(beacon, address, now, self._presence.answering)
         except ValueError as error:
             self.statistics.malformed[beacon.tag] += 1
             self.statistics.last_error = str(error)
@@ -274,7 +273,7 @@ class XplaneUdpSession:
 
     def expired(self) -> list[Event]:
         """Return the events that time has caused, since the last call."""
-        events, self._expired = self._expired, []
+        events, self._expired = [*self._presence.changes(), *self._expired], []
         return events
 
     def receive(self, channel: str, data: bytes, now: float) -> list[Event]:
@@ -289,7 +288,7 @@ class XplaneUdpSession:
             return [BeaconHeard(message)] if isinstance(message, Becn) else []
         if not self._active:
             return []
-        self._heard_at = max(now, self._heard_at)
+        self._presence.hear(now)
         events: list[Event] = []
         if isinstance(message, Data):
             self._wake_up(now)
@@ -304,10 +303,8 @@ class XplaneUdpSession:
             events += self._receive_values(channel, message, now)
         else:
             self.statistics.unexpected += 1
-        if self._expired:
-            # Changes of state come before what was received in the new one.
-            events = [*self.expired(), *events]
-        return events
+        # Changes of state come before what was received in the new one.
+        return [*self.expired(), *events]
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
@@ -320,9 +317,8 @@ class XplaneUdpSession:
         elif self._active and self.peer is not None:
             deadlines.append(self._find_version(now))
             deadlines.append(self._watch_peer(now))
-            if not self._silent:
-                deadlines.append(self._feeds.ask(
-                    now, self.peer_state is PeerState.ANSWERING))
+            if not self._presence.silent:
+                deadlines.append(self._feeds.ask(now, self._presence.answering))
             self._expired += self._reads.poll(now)
             deadlines.append(self._reads.deadline)
         outgoing = self._commander.urgent
@@ -330,7 +326,7 @@ class XplaneUdpSession:
         outgoing += self._outbox.take(now)
         deadlines.append(self._outbox.deadline())
         self._expired += self._outbox.ended()
-        if self._expired:
+        if self._expired or self._presence.has_changed:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
         self.statistics.asked += sum(
@@ -430,13 +426,9 @@ class XplaneUdpSession:
         self._feeds.begin(version, self.peer[0], now)
         if version < FIRST_WITH_DATAREFS:
             # Rows are listened for before any is selected.
-            self._heard_at = now + LISTENING
+            self._presence.hear(now + LISTENING)
 
     # Whether it is there.
-
-    @property
-    def _silent(self) -> bool:
-        return self.peer_state in (PeerState.LOADING, PeerState.AWAY)
 
     def _need_datarefs(self, what: str) -> None:
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
@@ -453,41 +445,28 @@ class XplaneUdpSession:
     def _absence(self) -> str:
         if not self._active:
             return 'not sent, the node is not active'
-        if self.peer is None or self._next_peer is not None:
-            return 'no X-Plane was discovered yet'
-        address = f'{self.peer[0]}:{self.peer[1]}'
-        if self.peer_state is PeerState.AWAY:
-            return f'nothing answers at {address}'
-        if self.peer_state is PeerState.LOADING:
-            return f'X-Plane at {address} is loading, or its data output is not set'
-        if self.version is None:
-            return (f'the version of X-Plane at {address} is not known yet; give the parameter '
-                    'version if it does not find out')
-        if self.peer_state is not PeerState.ANSWERING:
-            return f'waiting for the first answer of X-Plane at {address}'
-        return ''
+        peer = self.peer if self._next_peer is None else None
+        return self._presence.absence(peer, self.version)
 
     def _watch_peer(self, now: float) -> float | None:
         """Notice silence, and ask the silent peer a small thing; return when to look again."""
         quiet = PeerState.LOADING if self._discovery.is_heard(now) else PeerState.AWAY
-        if not self._silent:
+        if not self._presence.silent:
             patience = _SILENCE
             if self.uses_datarefs:
                 patience = max(patience, _SILENT_PERIODS / self._rate)
-            at = self._heard_at + patience
+            at = self._presence.overdue_at(patience)
             if now < at:
                 return at
-            self._fall_silent(quiet)
-            self._probe_at = now
-        self._become(quiet)
-        if now >= self._probe_at:
-            self._probe_at = now + _PROBE_PERIOD
+            self._fall_silent(quiet, now)
+        self._presence.become(quiet)
+        if self._presence.must_probe(now):
             self._feeds.probe()
-        return self._probe_at
+        return self._presence.probe_at
 
-    def _fall_silent(self, quiet: PeerState) -> None:
-        answered = self.peer_state is PeerState.ANSWERING
-        self._become(quiet)
+    def _fall_silent(self, quiet: PeerState, now: float) -> None:
+        answered = self._presence.answering
+        self._presence.fall_silent(quiet, now)
         reason = self._absence()
         self._outbox.drop_commands(reason)
         self._expired += self._reads.abandon(reason)
@@ -500,25 +479,20 @@ class XplaneUdpSession:
 
     def _wake_up(self, now: float) -> None:
         """Start anew at the first datagram after silence."""
-        if self.peer_state is PeerState.ANSWERING:
+        if self._presence.answering:
             return
-        if self._silent:
+        if self._presence.silent:
             self._feeds.resume(now)
             self._identified = False
             if not self._reports.knows_run:
                 self._taken.drop()
             if self.version is not None and self._fixed_version is None:
                 self._finder = VersionFinder(now, _CHECKING)
-        self._become(PeerState.ANSWERING)
-
-    def _become(self, state: PeerState) -> None:
-        if state is not self.peer_state:
-            self.peer_state = state
-            self._expired.append(PeerChanged(state))
+        self._presence.become(PeerState.ANSWERING)
 
     def _leave(self, reason: str, now: float) -> None:
         """End all that goes on with the peer, and give back what was taken from it."""
-        if self._silent:
+        if self._presence.silent:
             # It may be the same run, which reads this when it goes on.
             self._taken.restore()
         self._taken.drop()
