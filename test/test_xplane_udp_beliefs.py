@@ -197,6 +197,22 @@ def test_rows_of_an_x_plane_that_starts_after_us_stay_as_its_user_ticked_them():
     assert run.peer.rows == {0, 17}
 
 
+def test_rows_of_a_restarted_7_which_has_no_time_stay_as_its_user_ticked_them():
+    run = Run(version=7)
+    run.peer.tick(0)
+    run.up().run(1.5)
+    assert run.peer.rows == {0, *NEEDS.rows[7]}
+    run.peer.on = False
+    run.run(3.0)
+    run.peer.restart()
+    run.peer.tick(16)
+    run.peer.on = True
+    run.run(4.0)
+    run.session.stop(run.now)
+    run.run(0.5)
+    assert run.peer.rows == {0, 16}
+
+
 def test_rows_of_an_x_plane_that_starts_after_us_are_let_go_if_nobody_ticked_any():
     run = Run(version=6)
     run.peer.on = False

@@ -486,6 +486,7 @@ class XplaneUdpSession:
             self._identified = False
             if not self._reports.knows_run:
                 self._taken.drop()
+                self._feeds.disown()
             if self.version is not None and self._fixed_version is None:
                 self._finder = VersionFinder(now, _CHECKING)
         self._presence.become(PeerState.ANSWERING)
