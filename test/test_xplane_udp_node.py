@@ -543,7 +543,7 @@ def test_reading_and_writing_datarefs(ros):
 
 def test_commands_run_once_and_cannot_be_held(ros):
     with flying(12) as server:
-        ros.start(XplaneUdpNode, version='12', **server.parameters)
+        answering(ros, version='12', **server.parameters)
         name = 'sim/flight_controls/flaps_down'
         assert ros.call(RunCommand, 'run_command', RunCommand.Request(name=name)).success
         wait_for_value(ros, server, 'fcs/flap-cmd-norm', 1 / 3)
