@@ -157,6 +157,24 @@ def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
     assert node.gates[1].watchdog.expired and not node.gates[0].watchdog.expired
 
 
+def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x_plane):
+    peer = x_plane()
+    node = bridged(
+        ros, peer, aircraft=[0, 3], command_timeout=0.5, on_command_timeout='release',
+        override_joystick=True)
+    with commander('/command/controls', elevator=0.25, throttle=0.75):
+        ros.wait_for(lambda: peer.world('throttle_override') == 0.75, 'the throttle')
+        ros.publisher(FlightControls, '/aircraft_3/command/controls').publish(
+            controls(aileron=0.5, gear=1.0))
+        ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.5, 'the yoke')
+        ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.0, 'the yoke to be centred')
+        assert node.gates[3].watchdog.expired and not node.gates[0].watchdog.expired
+        assert set(node.session.taken) == {'joystick', 'elevator', 'throttle'}
+        assert peer.world('throttle_override') == 0.75
+        assert peer.world('overrides')['override_joystick'] == 1
+        assert peer.jsbsim('fcs/elevator-cmd-norm') == -0.25
+
+
 # It goes away itself.
 
 def take_everything(ros, peer):
