@@ -23,7 +23,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
 from captures import pcap
-from sensor_msgs.msg import NavSatFix
+from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.aircraft import Aircraft
@@ -92,6 +92,25 @@ def test_rows_of_a_capture_with_one_port_both_ways(ros, tmp_path):
         datagrams.append(rows('10.0.0.1', '10.0.0.2', n + 500))
     messages = fixes(ros, tmp_path, datagrams, 45, version='6', data_port=49000)
     assert {message.longitude for message in messages} <= {8.0 + n / 1024 for n in range(50)}
+
+
+def test_rows_without_a_position_and_with_an_impossible_one_stop_nothing_else(ros, tmp_path):
+    def frame(n):
+        longitude = 1e30 if 10 <= n < 20 else 8.0 + n / 1024
+        position = struct.pack('<i8f', 18, 47.0, longitude, 1000.0, *[0.0] * 5)
+        others = b''.join(struct.pack('<i8f', row, *[n / 100] * 8) for row in (
+            1, 2, 8, 12, 13, 16, 17, 19, 23))
+        # For a quarter of a second it is waited for, and nothing is torn apart after it.
+        rows = others if 20 <= n < 25 or 30 <= n < 60 else position + others
+        return EPOCH + n / 20, X_PLANE, ('10.0.0.1', 49003), b'DATA\0' + b'0' + rows + b'0'
+
+    ros.subscribe(Imu, '/imu/data', 500)
+    messages = fixes(ros, tmp_path, map(frame, range(90)), 43, version='6')
+    ros.wait_for(lambda: len(ros.messages['/imu/data']) >= 55, 'attitudes of all but a second')
+    assert {message.longitude for message in messages} <= {
+        8.0 + n / 1024 for n in (*range(10), *range(25, 30), *range(60, 90))}
+    _, sentence, _ = ros.diagnosed('plausibility', lambda level, *_: level == b'\x01')
+    assert 'longitude 1e+30 (10 times' in sentence
 
 
 def test_a_capture_that_is_none_stops_configuring_with_a_sentence(ros, tmp_path):

@@ -28,7 +28,7 @@ import math
 
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
-from xplane_bridge.conversions.plausibility import attitude_fault
+from xplane_bridge.conversions.plausibility import attitude_fault, NOWHERE
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.protocols.xplane_udp import Quantities, quantities, rows_for, Segment
@@ -48,16 +48,19 @@ def telemetry_rows(version: int) -> tuple[int, ...]:
     return rows_for(version, QUANTITIES)
 
 
-def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState | None:
+def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     """
-    Return the state of the user's aircraft from rows of one frame; None without a position.
+    Return the state of the user's aircraft from rows of one frame.
 
-    What this version has no row for, or what its rows say -999 for, is None.
+    What has not come, what this version has no row for, and what its rows say -999 for is None;
+    a position is NOWHERE.
     """
     given = quantities(version, segments)
-    place = _finite(given.latitude_deg, given.longitude_deg, given.altitude_msl)
-    if place is None:
-        return None
+    latitude, longitude, altitude = (
+        given.latitude_deg, given.longitude_deg, given.altitude_msl)
+    place = NOWHERE
+    if latitude is not None and longitude is not None and altitude is not None:
+        place = latitude, longitude, altitude
     angles = _finite(given.roll, given.pitch, given.true_heading)
     rates = _finite(given.roll_rate, given.pitch_rate, given.yaw_rate)
     local = _finite(given.velocity_east, given.velocity_up, given.velocity_south)

@@ -237,7 +237,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._places = _places(given.number or VERSIONS[-1])
         self._last_state: VehicleState | None = None
         self._last_update = 0.0
-        self._incomplete = 0
         self._last_telemetry: tuple[Any, ...] | None = None
         self._seen = (time.monotonic(), 0)
         self.link.start()
@@ -454,10 +453,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._last_telemetry = position, state, rows
         self._publish(state, stamp_ns)
 
-    def _publish(self, state: VehicleState | None, stamp_ns: int) -> None:
-        if state is None:
-            self._incomplete += 1
-            return
+    def _publish(self, state: VehicleState, stamp_ns: int) -> None:
         clock = self._simulator_clock
         stamp = self.stamps.received(stamp_ns) if clock is None else clock.stamp(
             state.time, state.paused, (
@@ -569,7 +565,6 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('byte order of rows', _byte_order(layout)),
                     ('rows that do not come', ', '.join(map(str, missing_rows)) or 'none'),
                     ('datarefs of two frames', str(statistics.split)),
-                    ('rows without a position, dropped', str(self._incomplete)),
                     ('g loads against acceleration, m/s^2', self._force_difference()),
                 ),
             ),

@@ -145,12 +145,12 @@ class RowSelection:
 
     def receive(self, segments: Iterable[Segment], now: float) -> tuple[Segment, ...] | None:
         """Take rows; return the needed ones of one frame if they are all here now."""
-        rows = []
-        for segment in segments:
-            if segment.index in self._group:
-                self._group = {}
-            self._group[segment.index] = segment
-            rows.append(segment.index)
+        came = {segment.index: segment for segment in segments}
+        rows = list(came)
+        if not self._group.keys().isdisjoint(came):
+            # All of a datagram is of one frame, also the rows before the one that came again.
+            self._group = {}
+        self._group.update(came)
         self._leases.heard(rows, now)
         self._heard.update(dict.fromkeys(rows, now))
         if not self._is_complete(now):
