@@ -21,6 +21,7 @@ from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
 from xplane_bridge.sessions.base import CommandDone, PeerAbsentError
 from xplane_bridge.sessions.simpit import (
+    Game,
     PeerChanged,
     PeerState,
     PluginSession,
@@ -28,6 +29,7 @@ from xplane_bridge.sessions.simpit import (
     SimpitSession,
     Telemetry,
 )
+from xplane_bridge.sessions.simpit.generation import Generation
 
 GEAR = ActionGroup.GEAR
 FULL = 32767
@@ -134,6 +136,15 @@ def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
         assert cable.device.profile.name == known
         assert [event.profile for event in of_kind(cable.events['device'], ProfileKnown)] == (
             ['v2.3'] if known == 'v2.3' else [])
+
+
+@pytest.mark.parametrize(('seen', 'told'), [
+    ({}, True), ({'streak': 3}, False), ({'since': 5.1}, False), ({'repeated': False}, False),
+    ({'game': Game.KSP2}, False)])
+def test_2_3_is_told_by_all_of_what_tells_it_and_by_nothing_less(seen, told):
+    everything = {'streak': 4, 'since': 5.0, 'repeated': True, 'game': Game.KSP1, 'now': 10.0}
+    assert Generation(PROFILES['cobs']).outside(**everything | seen) is told
+    assert not Generation(PROFILES['v2.2']).outside(**everything)
 
 
 def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
