@@ -596,6 +596,21 @@ def test_no_command_is_read_later_than_it_may_wait(away, how):
     assert all(given[number] < 1000.5 + 0.26 for number in late)
 
 
+def test_in_lockstep_controls_go_on_to_a_simulator_that_waits_for_them():
+    session = make(lockstep=True, budget=1000.0)
+    world = started(session)
+    # It answers nothing before it is commanded.
+    world.freeze(1e6)
+    world.run(3.0)
+    assert session.peer_state is PeerState.AWAY
+    world.sent.clear()
+    world.call(session.take_joystick)
+    world.call(session.set_controls, xpc.Controls(elevator=0.5))
+    assert [data[:4] for _, channel, data in world.sent if channel == 'command'] == [b'CTRL']
+    with pytest.raises(PeerAbsentError):
+        session.send(xpc.Simulation(1), world.now)
+
+
 def test_a_command_that_waits_too_long_for_the_budget_ends_with_the_reason():
     session = make(budget=10.0, lifetime=0.5)
     world = started(session)

@@ -233,6 +233,9 @@ class XpcSession:
 
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
+        if self._lockstep and self._peer.silent:
+            # Controls go on, and shall not be refused because of this.
+            return
         if self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
