@@ -19,7 +19,7 @@ from mould import Adapter, Peer
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.xpc import Telemetry, WatchedDatarefs, XpcSession
-from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL
+from xplane_bridge.sessions.xpc.conversation import BEACON_CHANNEL
 
 SCALE = 10_000
 NUMBER = 'test/number'

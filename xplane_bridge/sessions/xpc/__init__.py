@@ -14,6 +14,7 @@
 
 """Conversations with NASA's X-Plane Connect plugin."""
 
+from xplane_bridge.sessions.xpc.conversation import BEACON_CHANNEL, COMMAND_CHANNEL
 from xplane_bridge.sessions.xpc.events import (
     Event,
     Generation,
@@ -26,7 +27,7 @@ from xplane_bridge.sessions.xpc.events import (
     WatchedDatarefs,
 )
 from xplane_bridge.sessions.xpc.rows import to_requests
-from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL, COMMAND_CHANNEL, XpcSession
+from xplane_bridge.sessions.xpc.session import XpcSession
 
 __all__ = [
     'BEACON_CHANNEL', 'COMMAND_CHANNEL', 'Event', 'Generation', 'PeerChanged', 'PeerReplaced',
