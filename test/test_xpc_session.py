@@ -414,7 +414,7 @@ def test_a_group_of_watched_datarefs_whose_answers_are_lost_does_not_stop_the_ot
     # A long answer is cut into fragments, which this network drops.
     world.largest_reply = 1000
     world.call(session.watch, ['sim/n/1/1', *(f'big/n/{n}/255' for n in range(4))], 10.0)
-    world.run(2.0)
+    world.run(8.0)
     events = events_of(WatchedDatarefs, world.run(3.0))
     assert events[-1].values == ((1.0,), (), (), (), ())
     assert len(telemetry(world.events)) > 200

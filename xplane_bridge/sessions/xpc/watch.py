@@ -25,6 +25,8 @@ from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
 
 _TIMEOUT = 0.5
+# A group that was not answered for so long was asked for about ten times.
+_HOPELESS = 5.0
 
 
 class Watch:
@@ -112,12 +114,14 @@ class Watch:
         self._unsent = lost
         self._sent_at = None
         self.due = now
-        if not self.leases.missing(now).keys() >= set(names):
+        missing = self.leases.missing(now)
+        if not missing.keys() >= set(names):
             return None
         watched = self._watched() if self._rows else None
-        # A long answer may be lost where a short one is not.
-        self._learnt |= not self._alone.issuperset(names)
-        self._alone.update(names)
+        if all(now >= missing[name] + _HOPELESS for name in names):
+            # A long answer may be lost where a short one is not.
+            self._learnt |= not self._alone.issuperset(names)
+            self._alone.update(names)
         self._begin()
         return watched
 
