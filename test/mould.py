@@ -57,6 +57,12 @@ class Cells:
         self.writer[name] = writer
 
 
+    def let_go(self, name, value):
+        """Write a cell by a command that takes nothing: to go on, after a pause."""
+        self.values[name] = value
+        self.writer.pop(name, None)
+
+
 class Peer(ABC):
     """One run of a peer, in memory."""
 
@@ -98,6 +104,8 @@ class Adapter(ABC):
     # How long the line may lose all or half, and the peer be frozen, so that the session can still
     # tell that it is the same one.
     known_dead_for = known_lossy_for = known_frozen_for = float('inf')
+    # Whether the session can tell what of another run is its own doing.
+    known_after_restart = True
     # Whether a command has to repeat what was commanded before.
     repeats = False
 
@@ -176,7 +184,8 @@ class World:
         self.lost_track = False
         self.sent = set()
         self._number = 0
-        self.log = []
+        self._end = None
+        self._ends_at = self._settled_at = 0.0
 
     # Time.
 
@@ -185,6 +194,9 @@ class World:
         end = self.now + seconds
         while self.now < end:
             self.now += STEP
+            if self._end is not None and self.now >= self._ends_at:
+                end_trouble, self._end = self._end, None
+                end_trouble()
             self._send()
             if self.peer is None or self.frozen:
                 continue
@@ -229,6 +241,8 @@ class World:
         self.run(it.seconds)
 
     def _command(self, it):
+        if self.peer is not None and self.now < self._settled_at:
+            self.run(self._settled_at - self.now)
         give = self.adapter.commands[it.number % len(self.adapter.commands)]
         self._number += 1
         self.given[self._number] = self.now
@@ -244,37 +258,50 @@ class World:
             self._command(it)
 
     def _lossy(self, it):
+        self._begin(it.number, lambda: setattr(self, 'loss', 0.0))
         self.loss = 0.5
         self.lost_track |= it.number >= self.adapter.known_lossy_for
-        self.run(it.number)
-        self.loss = 0.0
 
     def _dead(self, it):
+        self._begin(it.number, lambda: setattr(self, 'loss', 0.0))
         self.loss = 1.0
         self.lost_track |= it.number >= self.adapter.known_dead_for
-        self.run(it.number)
-        self.loss = 0.0
 
     def _freeze(self, it):
+        self._begin(it.number, lambda: setattr(self, 'frozen', False))
         self.frozen = True
         self.lost_track |= it.number >= self.adapter.known_frozen_for
-        self.run(it.number)
-        self.frozen = False
 
     def _kill(self, it):
         """End the peer; another version of it comes up."""
+        versions = self.adapter.versions
+        self.lost_track |= not self.adapter.known_after_restart
+
+        def come_up():
+            self.peer = self.adapter.make_peer(versions[it.number % len(versions)], self.now)
+            self._settled_at = self.now + self.adapter.settling_takes
+
+        self._begin(max(AWAY[it.number], self.adapter.restart_takes), come_up)
         self.peer = None
         self.waiting = []
-        self.run(max(AWAY[it.number], self.adapter.restart_takes))
-        versions = self.adapter.versions
-        self.peer = self.adapter.make_peer(versions[it.number % len(versions)], self.now)
-        self.run(self.adapter.settling_takes)
+
+    def _begin(self, seconds, end):
+        """Begin a trouble that ends after that time, when the former one is long over."""
+        if self._end is not None:
+            self.calm()
+        self._end, self._ends_at = end, self.now + seconds
+
+    def calm(self):
+        """Let time pass until nothing is the matter any more."""
+        while self._end is not None:
+            self.run(STEP)
+        self.run(CALM)
 
     def _other(self, it):
         """Let somebody else write a cell that the session does not have, or can read."""
         if not self.adapter.others:
             return
-        self.run(CALM)
+        self.calm()
         name, value = self.adapter.others[it.number % len(self.adapter.others)]
         cells = self.peer.cells
         if cells.values.get(name, value) == value:
@@ -286,13 +313,16 @@ class World:
         self.run(CALM)
 
     def _hide(self, it):
+        self.calm()
         if self.adapter.optional:
             self.peer.hidden.add(self.adapter.optional[it.number % len(self.adapter.optional)])
 
     def _show(self, it):
+        self.calm()
         self.peer.hidden.clear()
 
     def _forget(self, it):
+        self.calm()
         self.peer.forget(it.number)
         self.run(CALM)
 
@@ -335,6 +365,7 @@ def play(adapter, happenings, away_at_end=False, seed=0):
     world.run(5.0)
     for happening in happenings:
         world.happen(happening)
+    world.calm()
     world.run(QUIET)
     world.check_values()
     if away_at_end:

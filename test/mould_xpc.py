@@ -120,12 +120,15 @@ class Plugin(Peer):
 
     def _pause(self, op):
         if op in (SimulationOp.RUN, SimulationOp.PAUSE):
-            for number in range(xpc.AIRCRAFT_COUNT):
-                self.cells.write(pause(number), float(op == SimulationOp.PAUSE))
-        elif op >= SimulationOp.RUN_AIRCRAFT:
-            self.cells.write(pause(op - SimulationOp.RUN_AIRCRAFT), 0.0)
+            numbers = range(xpc.AIRCRAFT_COUNT)
         else:
-            self.cells.write(pause(op - SimulationOp.PAUSE_AIRCRAFT), 1.0)
+            numbers = [op - (SimulationOp.PAUSE_AIRCRAFT if op < SimulationOp.RUN_AIRCRAFT
+                             else SimulationOp.RUN_AIRCRAFT)]
+        for number in numbers:
+            if op == SimulationOp.RUN or op >= SimulationOp.RUN_AIRCRAFT:
+                self.cells.let_go(pause(number), 0.0)
+            else:
+                self.cells.write(pause(number), 1.0)
 
 
 def controls(field, number, aircraft=0):

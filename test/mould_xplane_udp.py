@@ -82,7 +82,10 @@ class XPlane12(Peer):
             if message.dataref in self.cells.values:
                 self.cells.write(message.dataref, message.value)
         elif isinstance(message, wire.Cmnd):
-            self.cells.write(PAUSED, float(message.command.endswith('pause_on')))
+            if message.command.endswith('pause_on'):
+                self.cells.write(PAUSED, 1.0)
+            else:
+                self.cells.let_go(PAUSED, 0.0)
         elif isinstance(message, wire.Vehx):
             self.cells.write(planepath(0), 1.0)
 
@@ -258,6 +261,9 @@ class Xplane6Adapter(Adapter):
     # What the user has ticked does come.
     optional = tuple(f'row {row}' for row in ROWS[2:])
     restart_takes = 3.0
+    # One row is selected to wake a silent X-Plane. Of another run, whose user has ticked rows, it
+    # cannot be told whether that was among them, and it stays.
+    known_after_restart = False
     # Trims that were not reported before they were written cannot be restored.
     settling_takes = 6.0
 
