@@ -327,6 +327,8 @@ class World:
         self.run(CALM)
 
     def _release(self, it):
+        # What gives back is sent once, and nothing confirms it: on a bad line it may be lost.
+        self.calm()
         # Refused if the peer is not there.
         with suppress(ValueError):
             self.adapter.release(self.session, self.now)
