@@ -404,7 +404,8 @@ def test_lost_reads_leave_nothing_behind():
     assert session.statistics.lost == 80
 
 
-def test_an_hour_of_loss_jitter_freezes_and_restarts():
+def test_long_loss_jitter_freezes_and_restarts():
+    """A quarter of an hour; what has grown by its end would grow for ever."""
     session = make(rate=20.0)
     world = started(
         session, fps=40.0, loss=0.05, duplication=0.01, delay=(0.0, 0.02), beacon=True, seed=3)
@@ -414,7 +415,8 @@ def test_an_hour_of_loss_jitter_freezes_and_restarts():
     chance = random.Random(5)
     sizes = []
     updates = recoveries = 0
-    end = world.now + 3600.0
+    seconds = 900.0
+    end = world.now + seconds
     while world.now < end:
         for _ in range(chance.randrange(1, 6)):
             asker.ask(chance.randrange(100_000))
@@ -434,9 +436,9 @@ def test_an_hour_of_loss_jitter_freezes_and_restarts():
         world.polls.clear()
         sizes.append(state_sizes(session))
         assert len(world.open) <= 2 + 1 + 16 + 16 + 1
-    assert recoveries > 100
-    assert updates > 3600 * 20 * 0.4
-    assert asker.answered > 500 > asker.failed
-    assert asker.watched > 1000
+    assert recoveries > 25
+    assert updates > seconds * 20 * 0.4
+    assert asker.answered > 125 > asker.failed
+    assert asker.watched > 250
     assert max(sizes[len(sizes) // 2:]) <= max(sizes[:len(sizes) // 2]) + 20
     assert len(asker.asked) <= 1
