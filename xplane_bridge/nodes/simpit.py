@@ -86,22 +86,22 @@ class SimpitParameters(CommandParameters):
         False, 'The game has the mod Action Groups Extended: custom action groups go to 250.')
 
 
-def wishes(given: SimpitParameters) -> tuple[str | int, ...]:
+def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:
     """Return the channels that are asked for. Raises ValueError for a pattern that fits none."""
     known = dict.fromkeys(
         row.name for profile in _profiles(given) for row in registrable(profile))
     found: dict[str | int, None] = {}
-    for wish in given.channels:
-        if isinstance(wish, int) or wish.isdecimal():
-            found[int(wish)] = None
-        elif '*' in wish or '?' in wish:
-            fitting = [name for name in known if fnmatchcase(name, wish)]
+    for pattern in given.channels:
+        if isinstance(pattern, int) or pattern.isdecimal():
+            found[int(pattern)] = None
+        elif '*' in pattern or '?' in pattern:
+            fitting = [name for name in known if fnmatchcase(name, pattern)]
             if not fitting:
                 raise ValueError(
-                    f"parameter channels: '{wish}' fits none of {', '.join(known)}")
+                    f"parameter channels: '{pattern}' fits none of {', '.join(known)}")
             found |= dict.fromkeys(fitting)
-        elif wish:
-            found[wish] = None
+        elif pattern:
+            found[pattern] = None
     return tuple(found)
 
 
@@ -123,7 +123,7 @@ class SimpitNode(BridgeNode[SimpitParameters]):
                 'parameter port: it is required, for example /dev/ttyUSB0; /dev/serial/by-id has '
                 'names that stay')
         check_port(given.port, given.baud)
-        SimpitSession(wishes(given), profile=given.profile)
+        SimpitSession(channels_of(given), profile=given.profile)
 
     # Lifecycle.
 
@@ -131,14 +131,14 @@ class SimpitNode(BridgeNode[SimpitParameters]):
         """Make the session, the port's thread, and everything that ROS sees."""
         given = self.parameters
         self.session = SimpitSession(
-            wishes(given), profile=given.profile, agx=given.action_groups_extended,
+            channels_of(given), profile=given.profile, agx=given.action_groups_extended,
             line_rate=given.baud / _BITS, lifetime=given.command_lifetime,
             release_throttle=given.release_throttle, name=given.port)
         self.link = SerialLoop(
             self.session, given.port, given.baud, self._on_event, self._on_failure,
             name='simpit link')
         self._telemetry = SimpitTelemetry(self, given.frame_prefix + given.base_frame)
-        self._telemetry.offer(wishes(given), _profiles(given))
+        self._telemetry.offer(channels_of(given), _profiles(given))
         self.gate = CommandGate(
             self, self._send_controls, self.release, takes=_CONTROLS, neutral=self._centre)
         self._commands = SimpitCommands(self, self.session, self.link)
@@ -170,8 +170,8 @@ class SimpitNode(BridgeNode[SimpitParameters]):
             self.gate.watchdog.set_timeout(given.command_timeout)
             self._commands.watchdog.set_timeout(given.command_timeout)
         if given.channels != self.parameters.channels:
-            self._telemetry.offer(wishes(given), _profiles(given))
-            self.link.call(self.session.set_channels, wishes(given))
+            self._telemetry.offer(channels_of(given), _profiles(given))
+            self.link.call(self.session.set_channels, channels_of(given))
 
     # From the peer: these run in the link's thread.
 

@@ -46,7 +46,7 @@ from xplane_bridge.nodes.vehicle import (
 )
 from xplane_bridge.nodes.xplane_udp_commands import XplaneUdpCommands
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.protocols.xplane_udp import Layout, Segment, VERSIONS
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, Segment, VERSIONS
 from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
@@ -66,7 +66,6 @@ from xplane_bridge.sessions.xplane_udp import (
     XplaneUdpSession,
 )
 
-_FIRST_WITH_DATAREFS = 10
 # Telemetry older than this tells nothing about now, in seconds.
 _FRESH = 1.0
 
@@ -152,7 +151,7 @@ class XplaneUdpParameters(VehicleParameters):
                 xplane_udp.encode(xplane_udp.RrefRequest(1, 0, name))
         if self.discover and self.capture_file:
             raise ValueError('parameter discover: a capture does not beacon; give host')
-        if self.number is not None and self.number < _FIRST_WITH_DATAREFS:
+        if self.number is not None and self.number < FIRST_WITH_DATAREFS:
             if self.discover:
                 raise ValueError(
                     f'parameter discover: X-Plane {self.version} has no beacon; give host')
@@ -172,7 +171,7 @@ class XplaneUdpParameters(VehicleParameters):
     def needs_rows(self) -> bool:
         """Tell whether rows are listened for from the beginning."""
         return (self.telemetry == 'rows' or any(True for _ in self.data_rows)
-                or self.number is None or self.number < _FIRST_WITH_DATAREFS)
+                or self.number is None or self.number < FIRST_WITH_DATAREFS)
 
 
 class BeaconSocket(UdpSocket):
@@ -206,7 +205,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self.session = XplaneUdpSession(
             Needs(
                 {version: tuple(map(_asked, xplane.own_datarefs(version)))
-                 for version in VERSIONS if version >= _FIRST_WITH_DATAREFS},
+                 for version in VERSIONS if version >= FIRST_WITH_DATAREFS},
                 {version: telemetry_rows(version) for version in VERSIONS},
             ),
             rate=given.rate,
@@ -362,7 +361,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
     def _explain(self, version: int) -> None:
         """Say once what is special about this version."""
         log = self.get_logger()
-        if version >= _FIRST_WITH_DATAREFS:
+        if version >= FIRST_WITH_DATAREFS:
             return
         if self.parameters.command_rows == 'joystick':
             log.warning(

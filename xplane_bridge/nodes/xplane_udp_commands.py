@@ -34,7 +34,7 @@ from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Pending
 from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.protocols.xplane_udp import INTEGER_INPUTS, VALUES_PER_ROW
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_VEHS, INTEGER_INPUTS, VALUES_PER_ROW
 from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
@@ -57,7 +57,6 @@ _LIMITS = {
     'true_heading': (-math.tau, math.tau),
 }
 
-_FIRST_WITH_VEHS = 12
 _BY_POSITION = 6
 _SENT = 'sent; X-Plane does not confirm it'
 
@@ -145,8 +144,8 @@ class XplaneUdpCommands:
         kind = self._node.parameters.pose_message
         version = self._session.version
         if kind == 'auto':
-            kind = 'vehs' if version is not None and version >= _FIRST_WITH_VEHS else 'prel'
-        if kind == 'vehs' and version is not None and version < _FIRST_WITH_VEHS:
+            kind = 'vehs' if version is not None and version >= FIRST_WITH_VEHS else 'prel'
+        if kind == 'vehs' and version is not None and version < FIRST_WITH_VEHS:
             raise ValueError(f'X-Plane {version} does not know VEHS; take vehx or prel')
         if kind == 'prel' and not given.keys().isdisjoint(('roll', 'pitch')):
             raise ValueError(

@@ -36,7 +36,7 @@ from xplane_bridge.simulators.world import World
 MakeWorld: TypeAlias = Callable[[], World]
 OnFrame: TypeAlias = Callable[[float, AircraftState], None]
 
-# Below about 19 frames a second X-Plane lets simulated time lag (docs/wire/xplane_datarefs.md,
+# Below about 19 frames per second X-Plane lets simulated time lag (docs/wire/xplane_datarefs.md,
 # row 3.8): a late frame is no longer than that.
 _LONGEST_FRAME = 1.0 / 19.0
 _JOIN_TIMEOUT = 5.0
@@ -79,7 +79,7 @@ class Simulation:
     """
     The simulated computer: it is running, frozen (no frames, what comes waits) or switched off.
 
-    ``make_world`` makes the world at each start. ``frame_rate`` is in frames a second.
+    ``make_world`` makes the world at each start. ``frame_rate`` is in frames per second.
     ``on_frame`` hears the time and the aircraft's state at the end of each frame. Besides the
     freezes and restarts of ``faults`` there are ``frozen`` and ``switched_off``, to be set from
     outside; and ``paused`` and ``pause_at`` (simulated seconds), in which frames go on and are

@@ -31,7 +31,7 @@ class ActionReport:
 
     What was sent proves nothing: the player, a revert or another vessel may have changed it
     since. So a group asked for is sent whenever the report differs, again after a second if it
-    goes on to differ, and once a second while there is no report. Times are in seconds.
+    goes on to differ, and once per second while there is no report. Times are in seconds.
     """
 
     def __init__(self) -> None:

@@ -41,9 +41,9 @@ from xplane_bridge.sessions.simpit.axes import (
 from xplane_bridge.sessions.simpit.events import Statistics
 
 # Of two action group packets within one frame of the game only the last counts
-# (docs/wire/simpit.md, section 2.7); this is a frame at 20 frames a second.
+# (docs/wire/simpit.md, section 2.7); this is a frame at 20 frames per second.
 ACTION_GAP = 0.05
-# A game at 50 frames a second looks at an axis no more often.
+# A game at 50 frames per second reads an axis no more often.
 AXIS_GAP = 0.02
 
 _LARGEST_OUTBOX = 64
@@ -62,7 +62,7 @@ class Outbox:
     """
     Commands on their way: no faster than the line, action groups apart, newest axes only.
 
-    ``line_rate`` is in bytes a second. Each waits at most ``lifetime`` seconds. Axes wait beside
+    ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds. Axes wait beside
     the queue, the newest value of each. Those that have left and that the plugin forces upon the
     game are ``taken``.
     """

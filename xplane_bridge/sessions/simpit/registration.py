@@ -42,7 +42,7 @@ _COPIES_LATER = 1
 # vessel changes, and which action groups are on.
 _NEEDED = ('altitude', 'scene_change', 'vessel_change', 'action_status')
 
-Wish = str | int
+ChannelName = str | int
 
 
 class Registration:
@@ -56,10 +56,10 @@ class Registration:
     one registration and from 2.0 on has the value sent. Times are in seconds.
     """
 
-    def __init__(self, wishes: Sequence[Wish], chosen: Profile | None) -> None:
+    def __init__(self, channels: Sequence[ChannelName], chosen: Profile | None) -> None:
         self._chosen = chosen
-        check(wishes, chosen)
-        self._wishes = tuple(wishes)
+        check(channels, chosen)
+        self._channels = tuple(channels)
         self._profile: Profile | None = None
         self._rows: dict[int, Channel | None] = {}
         self._shown: frozenset[int] = frozenset()
@@ -81,12 +81,12 @@ class Registration:
         return channel_id in self._shown
 
     def unavailable(self, profile: Profile | None) -> tuple[str, ...]:
-        """Return the channels wished for that plugins of a profile do not send."""
+        """Return the channels asked for that plugins of a profile do not send."""
         if profile is None:
             return ()
         return tuple(
-            wish for wish in self._wishes
-            if isinstance(wish, str) and _find(profile, wish) is None)
+            channel for channel in self._channels
+            if isinstance(channel, str) and _find(profile, channel) is None)
 
     def forget(self) -> None:
         """Forget what is registered: the plugin is gone, or another one."""
@@ -110,10 +110,10 @@ class Registration:
                 _COPIES.get(profile.name, _COPIES_LATER)),
             *_register(self._rows)]
 
-    def change(self, wishes: Sequence[Wish], now: float) -> list[Message]:
+    def change(self, channels: Sequence[ChannelName], now: float) -> list[Message]:
         """Return what registers these from now on, and deregisters those not among them."""
-        check(wishes, self._chosen)
-        self._wishes = tuple(wishes)
+        check(channels, self._chosen)
+        self._channels = tuple(channels)
         if self._profile is None:
             return []
         old = self._rows
@@ -175,10 +175,10 @@ class Registration:
 
     def _choose(self, profile: Profile) -> None:
         shown: dict[int, Channel | None] = {}
-        for wish in self._wishes:
-            if isinstance(wish, int):
-                shown[wish] = profile.find('plugin', wish)
-            elif (row := _find(profile, wish)) is not None:
+        for channel in self._channels:
+            if isinstance(channel, int):
+                shown[channel] = profile.find('plugin', channel)
+            elif (row := _find(profile, channel)) is not None:
                 shown[row.id] = row
         self._shown = frozenset(shown)
         needed = (_find(profile, name) for name in _NEEDED)
@@ -204,17 +204,17 @@ def registrable(profile: Profile) -> tuple[Channel, ...]:
         if row.sender == 'plugin' and row.sent not in ('request', 'never'))
 
 
-def check(wishes: Iterable[Wish], chosen: Profile | None) -> None:
+def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
     """Raise ValueError for a channel that the profile, or with 'auto' every one, lacks."""
-    for wish in wishes:
-        if isinstance(wish, int):
-            if not 3 <= wish <= simpit.MAX_CHANNEL:
-                raise ValueError(f'channel {wish}: must be 3..{simpit.MAX_CHANNEL}')
+    for channel in channels:
+        if isinstance(channel, int):
+            if not 3 <= channel <= simpit.MAX_CHANNEL:
+                raise ValueError(f'channel {channel}: must be 3..{simpit.MAX_CHANNEL}')
         elif chosen is not None:
-            if chosen.named('plugin', wish) not in registrable(chosen):
-                raise ValueError(f'channel {wish}: plugins {chosen.plugins} never send it')
-        elif all(_find(profile, wish) is None for profile in PROFILES.values()):
-            raise ValueError(f'channel {wish}: no plugin has a channel of that name to give')
+            if chosen.named('plugin', channel) not in registrable(chosen):
+                raise ValueError(f'channel {channel}: plugins {chosen.plugins} never send it')
+        elif all(_find(profile, channel) is None for profile in PROFILES.values()):
+            raise ValueError(f'channel {channel}: no plugin has a channel of that name to give')
 
 
 def _find(profile: Profile, name: str) -> Channel | None:

@@ -35,7 +35,7 @@ class SimpitSession(Conversation):
     ``channels`` are names of the plugin's channels or ids of 3..254. ``profile`` is one of
     PROFILES, or 'auto': what the plugin does tells which (Generation). ``id_bytes``, at most 31,
     go with SYN and ACK. ``agx`` tells that the game has Action Groups Extended. ``line_rate`` is
-    in bytes a second, a tenth of the baud rate. ``heartbeat`` is the time between echo requests
+    in bytes per second, a tenth of the baud rate. ``heartbeat`` is the time between echo requests
     in seconds. A command waits at most ``lifetime`` seconds. ``release_throttle``: release() and
     stop() also give the throttle to the player's lever, where the plugin can. ``name`` is what
     sentences call the port.

@@ -476,7 +476,7 @@ def _due(poll: AircraftPoll | Watch) -> float:
 def period_of(rate: float) -> float:
     """Return the seconds between updates, 0 for a rate of 0."""
     if not 0.0 <= rate < math.inf:
-        raise ValueError(f'rate: got {rate:g} updates a second, expected 0 or more')
+        raise ValueError(f'rate: got {rate:g} updates per second, expected 0 or more')
     return 1.0 / rate if rate else 0.0
 
 

@@ -182,7 +182,7 @@ class XpcSession(Conversation):
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """
-        Poll these datarefs ``rate`` times a second from now on, 0 for once a frame.
+        Poll these datarefs ``rate`` times per second from now on, 0 for once a frame.
 
         No names ends it.
         """

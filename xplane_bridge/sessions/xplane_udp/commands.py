@@ -21,9 +21,6 @@ from typing import Literal
 
 from xplane_bridge.protocols.xplane_udp import Cmnd, Data, Dref, Layout, to_segments, Value
 
-FIRST_WITH_DATAREFS = 10
-"""RREF, DREF and CMND exist since X-Plane 10 (docs/wire/xplane_udp.md, section 5)."""
-
 RowKind = Literal['trim', 'joystick']
 
 STICKS = {

@@ -21,10 +21,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xplane_bridge.protocols import xplane_udp as wire
-from xplane_bridge.protocols.xplane_udp import Data, Layout, RposReply, RrefReply
+from xplane_bridge.protocols.xplane_udp import (
+    Data,
+    FIRST_WITH_DATAREFS,
+    Layout,
+    RposReply,
+    RrefReply,
+)
 from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft, POSE
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import FIRST_WITH_DATAREFS
 from xplane_bridge.sessions.xplane_udp.discovery import Address
 from xplane_bridge.sessions.xplane_udp.events import (
     DataArrived,

@@ -20,10 +20,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.xplane_udp import Becn, Data, RposReply, RrefReply
+from xplane_bridge.protocols.xplane_udp import (
+    Becn,
+    Data,
+    FIRST_WITH_DATAREFS,
+    RposReply,
+    RrefReply,
+)
 from xplane_bridge.sessions.base import DEFAULT_LIFETIME, PeerAbsentError, Tickets
 from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import FIRST_WITH_DATAREFS, RowKind, TRIMS
+from xplane_bridge.sessions.xplane_udp.commands import RowKind, TRIMS
 from xplane_bridge.sessions.xplane_udp.discovery import Address, Discovery
 from xplane_bridge.sessions.xplane_udp.events import (
     BeaconHeard,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, VERSIONS
+from xplane_bridge.protocols.xplane_udp import encode, FIRST_WITH_DATAREFS, RrefRequest, VERSIONS
 from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, TIME
 
 VERSION_CHANNEL = 'version'
@@ -34,7 +34,6 @@ _PATIENCE = 1.5
 _ROWS_PATIENCE = 3.0
 _SAME_FRAME_SINCE = 8
 
-_FIRST_WITH_DATAREFS = 10
 _NUMBERS = range(100_000, 1_000_000)
 
 
@@ -98,9 +97,9 @@ class VersionFinder:
         if self._framing is not None and self._framing < _SAME_FRAME_SINCE:
             return self._framing
         if self._answered_at is not None:
-            return _FIRST_WITH_DATAREFS if now - self._answered_at >= self._patience else None
+            return FIRST_WITH_DATAREFS if now - self._answered_at >= self._patience else None
         if self._framing is not None and now - self._started_at >= _ROWS_PATIENCE:
-            return _FIRST_WITH_DATAREFS - 1
+            return FIRST_WITH_DATAREFS - 1
         return None
 
 

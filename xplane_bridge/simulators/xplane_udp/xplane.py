@@ -40,8 +40,6 @@ Receive = Callable[[], tuple[bytes, Address] | None]
 
 BEACON_PERIOD = 1.0
 
-_FIRST_WITH_DATAREFS = 10
-_FIRST_WITH_VEHS = 12
 _INTERNAL_VERSIONS = {10: 105110, 11: 115502, 12: 121001}
 _FIFTH_BYTES = {9: ord('@'), 10: ord('@'), 11: ord('*'), 12: ord('*')}
 _BY_POSITION = 6
@@ -96,9 +94,9 @@ class XPlane:
         self.data_target = data_target
         self.selected = set(ticked)
         self.next_beacon: float | None = (
-            started + BEACON_PERIOD if version >= _FIRST_WITH_DATAREFS else None)
+            started + BEACON_PERIOD if version >= wire.FIRST_WITH_DATAREFS else None)
         self._store = (
-            DatarefStore(world, version) if version >= _FIRST_WITH_DATAREFS else None)
+            DatarefStore(world, version) if version >= wire.FIRST_WITH_DATAREFS else None)
         self._commands = Commands(world)
         self._port = port
         self._data_rate = data_rate
@@ -184,7 +182,7 @@ class XPlane:
         elif isinstance(message, wire.Cmnd):
             self._commands.run(message.command)
         elif isinstance(message, wire.Vehx) or (
-                isinstance(message, wire.Vehs) and self.version >= _FIRST_WITH_VEHS):
+                isinstance(message, wire.Vehs) and self.version >= wire.FIRST_WITH_VEHS):
             return self._place(message)
         elif isinstance(message, wire.Prel) and message.type_start == _BY_POSITION:
             return self._start_flight(message)
