@@ -31,6 +31,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from xplane_bridge.experiments.processes import executable_path
@@ -189,6 +190,29 @@ class Harness:
                 lambda: [future.result()] if future.done() else None, service, timeout)[0]
         finally:
             self.observer.destroy_client(client)
+
+    def call_at_once(self, kind, service, requests, clients=1):
+        """Call a service with all requests at once, by several clients; return the responses."""
+        # A client with ROS's own depth of 10 loses responses that come faster than it takes them.
+        made = [
+            self.observer.create_client(kind, service, qos_profile=QoSProfile(depth=len(requests)))
+            for _ in range(clients)]
+        try:
+            for client in made:
+                assert client.wait_for_service(DEADLINE), f'{service} is not offered'
+                # The service may not know yet where its responses go.
+                known = client.call_async(requests[0])
+                self.wait_for(known.done, f'a response of {service}')
+            futures = [
+                made[number % clients].call_async(request)
+                for number, request in enumerate(requests)]
+            self.wait_for(
+                lambda: all(future.done() for future in futures),
+                f'{len(futures)} responses of {service}')
+            return [future.result() for future in futures]
+        finally:
+            for client in made:
+                self.observer.destroy_client(client)
 
     def diagnosed(self, name, where=lambda level, message, values: True, node=None):
         """

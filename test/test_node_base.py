@@ -28,6 +28,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import DescribeParameters
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
@@ -344,6 +345,25 @@ def test_a_service_that_waits_delays_neither_commands_nor_timers_nor_others(ros)
     node.waiting[0].set_result('first')
     ros.wait_for(answers[0].done, 'the answer')
     assert [answer.result().message for answer in answers] == ['first', 'second']
+
+
+def test_more_calls_than_may_wait_are_refused_with_a_sentence(ros):
+    node = ros.start(Node)
+    client = ros.observer.create_client(Trigger, '/wait', qos_profile=QoSProfile(depth=150))
+    assert client.wait_for_service(5.0)
+    answers = [client.call_async(Trigger.Request())]
+    # The service knows then where its responses go.
+    ros.wait_for(lambda: node.waiting, 'the first call')
+    answers += [client.call_async(Trigger.Request()) for _ in range(149)]
+    ros.wait_for(lambda: sum(answer.done() for answer in answers) == 50, 'the refusals')
+    refused = {answer.result().message for answer in answers if answer.done()}
+    assert refused == {'100 calls are being answered; call again after that'}
+    assert node.refused['wait'] == 50
+    assert len(node.waiting) == 100
+    for future in node.waiting:
+        future.set_result('answered')
+    ros.wait_for(lambda: all(answer.done() for answer in answers), 'the others')
+    ros.observer.destroy_client(client)
 
 
 def test_a_call_that_waits_is_answered_when_the_node_is_shut_down(ros):

@@ -53,6 +53,12 @@ ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
 _DIAGNOSTICS_PERIOD = 1.0
+# Requests that may wait to be taken from one service, and their responses: with ROS's own depth of
+# 10 the rest of many calls at once would be lost without a word. It is that of the services for
+# parameters.
+_SERVICE_QOS = QoSProfile(depth=1000)
+# Calls of one service, or goals of one action, that may be under way; more are refused.
+_MOST_CALLS = 100
 # Warnings of one kind are repeated at most this often; the others are only counted.
 _WARNING_PERIOD = 1.0
 # What an error of rcl says about rcl itself helps nobody.
@@ -199,8 +205,9 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         Offer a service.
 
         ``handler(request, response)`` may be a coroutine, and the rest goes on while it waits. A
-        ValueError of it, and an inactive node (NotActiveError), go to ``refused(response,
-        error)``; without it they become ``success: false`` and the sentence as ``message``.
+        ValueError of it, an inactive node (NotActiveError), and more calls than may wait go to
+        ``refused(response, error)``; without it they become ``success: false`` and the sentence
+        as ``message``.
         """
         waiting = 0
         retired = False
@@ -211,6 +218,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             try:
                 if not (self._begun or while_inactive):
                     raise NotActiveError(f'{self.get_name()} is not active')
+                _check_calls(waiting)
                 result = handler(request, response)
                 if hasattr(result, '__await__'):
                     await result
@@ -233,7 +241,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
         # The default group runs one callback at a time, and one that waits is one.
         service = self.create_service(
-            kind, name, guarded, callback_group=ReentrantCallbackGroup())
+            kind, name, guarded, qos_profile=_SERVICE_QOS,
+            callback_group=ReentrantCallbackGroup())
         self._entities.append((retire, service))
 
     def make_action(
@@ -244,9 +253,9 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         Offer an action whose goals may be cancelled.
 
         ``handler(goal, result)`` is a coroutine that returns when the goal is reached. A
-        ValueError of it, and an inactive node (NotActiveError), abort the goal, or end it as
-        cancelled if that was asked for; ``refused(result, error)`` tells the client why, which
-        rejecting it could not.
+        ValueError of it, an inactive node (NotActiveError), and more goals than may be under way
+        abort the goal, or end it as cancelled if that was asked for; ``refused(result, error)``
+        tells the client why, which rejecting it could not.
         """
         running = 0
         retired = False
@@ -258,6 +267,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             try:
                 if not self._begun:
                     raise NotActiveError(f'{self.get_name()} is not active')
+                _check_calls(running)
                 await handler(goal, result)
                 goal.succeed()
             except ValueError as error:
@@ -287,7 +297,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
         server = ActionServer(
             self, kind, name, guarded, cancel_callback=lambda _: CancelResponse.ACCEPT,
-            callback_group=ReentrantCallbackGroup())
+            goal_service_qos_profile=_SERVICE_QOS, result_service_qos_profile=_SERVICE_QOS,
+            cancel_service_qos_profile=_SERVICE_QOS, callback_group=ReentrantCallbackGroup())
         self._entities.append((retire, server))
 
     def refuse(self, what: str, error: Exception) -> None:
@@ -445,6 +456,12 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             'start what publishes /clock, or set use_sim_time: false',
             (('ROS time, s', f'{now_ns / 1e9:.3f}'),
              ('withheld for want of it', str(self.stamps.withheld))))
+
+
+def _check_calls(under_way: int) -> None:
+    """Raise ValueError if there are too many calls, this one included."""
+    if under_way > _MOST_CALLS:
+        raise ValueError(f'{_MOST_CALLS} calls are being answered; call again after that')
 
 
 def _say_refused(response: Any, error: ValueError) -> None:
