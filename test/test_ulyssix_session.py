@@ -169,7 +169,7 @@ def test_a_number_used_by_a_skipped_packet_is_not_lost():
     statistics, events = count(0, 1, 2, 3, 5, 4, 6, skipped={2, 4})
     assert packets(events) == [0, 1, 3, 5, 6]
     assert (statistics.lost, statistics.restarts, statistics.missing_samples) == (0, 0, 0)
-    assert statistics.skipped == {1: 2}
+    assert statistics.skipped == {'1': 2}
 
 
 def test_packets_that_are_skipped_and_numbered_for_themselves_cost_nothing():
@@ -310,7 +310,7 @@ def test_other_packet_types_are_skipped_and_counted():
     made = session()
     other = bytes.fromhex(VECTORS['packet_type_1']['hex'])
     assert packets(receive(made, other)) == []
-    assert dict(made.statistics.skipped) == {1: 1}
+    assert made.statistics.skipped == {'1': 1}
 
 
 @pytest.mark.parametrize('name', [n for n, v in VECTORS.items() if v['valid']])

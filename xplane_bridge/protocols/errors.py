@@ -14,6 +14,11 @@
 
 """The one error that bytes from a peer can cause."""
 
+from xplane_bridge.protocols.foreign import printable
+
+# Characters of its text, which may cite what came.
+_LONGEST = 400
+
 
 class ProtocolError(Exception):
     """
@@ -21,5 +26,9 @@ class ProtocolError(Exception):
 
     The text says what, where, what was expected and what came, for example
     ``DREF value 3: 2 bytes left at offset 41, need 4``. Mistakes of the caller raise
-    ``ValueError`` or ``TypeError`` instead, before a byte is sent.
+    ``ValueError`` or ``TypeError`` instead, before a byte is sent. The text is printable and not
+    longer than a log can bear, whatever it cites.
     """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text, _LONGEST))

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.fdmdata import Command, SensorReply
+from xplane_bridge.protocols.foreign import Kinds
 
 
 class PeerState(Enum):
@@ -81,6 +82,7 @@ class Statistics:
     errors: int = 0
     unexpected: int = 0
     controls: int = 0
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(
+        default_factory=lambda: Kinds(command.name.lower() for command in Command))
     last_error: str = ''
     updates: Counter[str] = field(default_factory=Counter)

@@ -269,7 +269,7 @@ class FdmdataSession:
         try:
             reply = fdmdata.decode_reply(data)
         except ProtocolError as error:
-            self.statistics.malformed[_kind(data)] += 1
+            self.statistics.malformed.add(_kind(data))
             self.statistics.last_error = str(error)
             return ()
         if isinstance(reply, fdmdata.ErrorReply):

@@ -363,7 +363,7 @@ class Conversation:
             except ProtocolError as error:
                 row = profile.find('plugin', packet.channel)
                 assert row is not None
-                self.statistics.malformed[row.name] += 1
+                self.statistics.malformed.add(row.name)
                 self.statistics.last_error = str(error)
                 continue
             events += self._understand(framing, packet, message, now)

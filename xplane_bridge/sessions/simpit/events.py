@@ -20,6 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
+from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.simpit import Message, Packet
 from xplane_bridge.sessions.base import CommandDone
 
@@ -135,7 +136,7 @@ class Statistics:
     syns: int = 0
     handshakes: int = 0
     updates: Counter[str] = field(default_factory=Counter)
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(default_factory=Kinds)
     unexpected: int = 0
     last_error: str = ''
     echoes: int = 0
@@ -189,6 +190,6 @@ class PluginStatistics:
     received: int = 0
     packets: int = 0
     ignored: int = 0
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(default_factory=Kinds)
     last_error: str = ''
     sent: Counter[int] = field(default_factory=Counter)

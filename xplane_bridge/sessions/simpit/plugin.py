@@ -260,7 +260,7 @@ class PluginSession:
             message = simpit.decode_payload(self.profile, 'device', packet)
         except ProtocolError as error:
             # The handler throws or reads too far; the plugin logs it and goes on.
-            self.statistics.malformed[row.name] += 1
+            self.statistics.malformed.add(row.name)
             self.statistics.last_error = str(error)
             return []
         if isinstance(message, Handshake):
@@ -323,7 +323,7 @@ class PluginSession:
         # From the last to the first; 255 throws, and those before it are never reached.
         for channel_id in reversed(ids):
             if channel_id == 255:
-                self.statistics.malformed['register'] += 1
+                self.statistics.malformed.add('register')
                 break
             if not self._old and channel_id in self._record:
                 continue
@@ -337,7 +337,7 @@ class PluginSession:
     def _deregister(self, ids: bytes) -> list[PluginEvent]:
         for channel_id in reversed(ids):
             if channel_id == 255:
-                self.statistics.malformed['deregister'] += 1
+                self.statistics.malformed.add('deregister')
                 break
             self._record.discard(channel_id)
             self._unsubscribe(channel_id)
@@ -369,7 +369,7 @@ class PluginSession:
                 continue
             if not self._agx and group not in simpit.STOCK_CUSTOM_GROUPS:
                 # The handler throws: what is left of the list is skipped.
-                self.statistics.malformed[message.channel] += 1
+                self.statistics.malformed.add(message.channel)
                 return
             yield replace(message, groups=(group,))
 

@@ -137,8 +137,10 @@ class PacketCounting:
         if self._newest is None:
             return
         step = (counter - self._newest.counter + _HALF) % COUNTER_MODULUS - _HALF
-        if -WINDOW < step <= WINDOW and self._number + step not in self._seen:
-            self._others.add(self._number + step)
+        number = self._number + step
+        # What is below the floor is settled, and would never be forgotten.
+        if step <= WINDOW and number >= self._floor and number not in self._seen:
+            self._others.add(number)
 
     def close(self) -> None:
         """Count as lost what has not come until now: nothing comes any more."""

@@ -20,6 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
+from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag
 
 
@@ -83,9 +84,9 @@ class Statistics:
     missing_samples: int = 0
     total_mismatches: int = 0
     unnamed: int = 0
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(default_factory=Kinds)
     last_error: str = ''
-    skipped: Counter[int] = field(default_factory=Counter)
+    skipped: Kinds = field(default_factory=Kinds)
     flags: Counter[PacketFlag] = field(default_factory=Counter)
     times_unreadable: int = 0
     times_guessed: int = 0

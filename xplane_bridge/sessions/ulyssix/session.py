@@ -100,7 +100,7 @@ class UlyssixSession:
         try:
             packet = self._decode(data)
         except ProtocolError as error:
-            self.statistics.malformed[_kind(str(error))] += 1
+            self.statistics.malformed.add(_kind(str(error)))
             self.statistics.last_error = str(error)
             return []
         for flag in packet.flags:
@@ -111,7 +111,7 @@ class UlyssixSession:
             self.publisher_state = PublisherState.SENDING
             events.append(PublisherChanged(self.publisher_state))
         if isinstance(packet, SkippedPacket):
-            self.statistics.skipped[packet.packet_type] += 1
+            self.statistics.skipped.add(str(packet.packet_type))
             self._counting.skip(packet.counter)
             return events
         verdict = self._counting.take(packet, now)

@@ -146,7 +146,7 @@ class Conversation:
         try:
             reply = xpc.decode_reply(data)
         except ProtocolError as error:
-            self.statistics.malformed[_kind(data)] += 1
+            self.statistics.malformed.add(_kind(data))
             self.statistics.last_error = str(error)
             return []
         if channel == BEACON_CHANNEL:

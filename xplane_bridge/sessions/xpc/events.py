@@ -20,7 +20,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xplane_bridge.protocols.xpc import PositionReply, Reply
+from xplane_bridge.protocols.foreign import Kinds
+from xplane_bridge.protocols.xpc import PositionReply, Reply, REPLY_CLASSES
 from xplane_bridge.sessions.base import CommandDone
 
 
@@ -109,6 +110,6 @@ class Statistics:
     repeated: int = 0
     unexpected: int = 0
     held_back: int = 0
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(default_factory=lambda: Kinds(REPLY_CLASSES))
     last_error: str = ''
     updates: Counter[int] = field(default_factory=Counter)

@@ -16,12 +16,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
+from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.xplane_udp import Becn, RposReply, Segment
 from xplane_bridge.sessions.base import CommandDone
+
+# Of what X-Plane sends; malformed datagrams are counted by their labels, which may be any.
+_LABELS = ('BECN', 'DATA', 'DREF', 'RADR', 'RPOS', 'RREF')
 
 
 class PeerState(Enum):
@@ -115,5 +118,5 @@ class Statistics:
     split: int = 0
     unexpected: int = 0
     held_back: int = 0
-    malformed: Counter[str] = field(default_factory=Counter)
+    malformed: Kinds = field(default_factory=lambda: Kinds(_LABELS))
     last_error: str = ''

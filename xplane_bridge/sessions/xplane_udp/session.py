@@ -265,7 +265,7 @@ class XplaneUdpSession:
         try:
             moved = self._discovery.hear(beacon, address, now, self._presence.answering)
         except ValueError as error:
-            self.statistics.malformed[beacon.tag] += 1
+            self.statistics.malformed.add(beacon.tag)
             self.statistics.last_error = str(error)
             return
         if moved and self._discovery.peer is not None:
@@ -287,7 +287,7 @@ class XplaneUdpSession:
         try:
             message = wire.decode(data, 'peer', self.version, previous=self._feeds.layout)
         except ProtocolError as error:
-            self.statistics.malformed[_kind(data)] += 1
+            self.statistics.malformed.add(_kind(data))
             self.statistics.last_error = str(error)
             return []
         if channel == BEACON_CHANNEL:
