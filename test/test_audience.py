@@ -54,7 +54,7 @@ def stage():
     it = SimpleNamespace(now=100.0, graph={}, warned=[])
     node = SimpleNamespace(
         get_subscriptions_info_by_topic=lambda topic: it.graph.get(topic, ()),
-        get_logger=lambda: SimpleNamespace(warning=it.warned.append))
+        warn=lambda kind, sentence: it.warned.append(sentence))
     it.make = lambda full_speed=True: Audience(node, full_speed, lambda: it.now)
 
     def held(audience, step=0.001):

@@ -81,6 +81,7 @@ class Node(BridgeNode):
         self.make_command(Float64, 'in', self._take, 100)
         self.make_service(Trigger, 'wait', self._wait)
         self.make_service(SetBool, 'set', self._set)
+        self.make_service(Trigger, 'fail', self._fail)
         self.watchdog = CommandWatchdog(self, 0.2, lambda: self.calls.append('timeout'))
         self._note('open')
 
@@ -118,6 +119,9 @@ class Node(BridgeNode):
         self.waiting.append(future)
         response.message = await future
         response.success = True
+
+    def _fail(self, *_):
+        raise ValueError('one\n\x1b[2J\u202e \ud800')
 
     def _set(self, request, response):
         if not request.data:
@@ -305,7 +309,7 @@ def test_refused_commands_are_counted_and_logged_once_a_second(ros):
     assert len(warnings) <= 2
     # Each status has a name of its own.
     names = [status.name for status in ros.messages['/diagnostics'][-1].status]
-    assert names == ['/node: link', '/node: refused']
+    assert names == ['/node: link', '/node: refused', '/node: log']
 
 
 def test_a_command_to_an_inactive_node_is_ignored(ros):
@@ -429,3 +433,22 @@ def test_nothing_of_it_is_left_when_it_is_closed(ros):
     assert len(list(node.timers)) == timers - 1
     # The executor's own.
     assert len(set(threading.enumerate()) - before) <= 1
+
+
+def test_what_a_peer_writes_comes_out_printable(ros):
+    """In the log, in diagnostics and in the answer of a service; so no line is forged."""
+    node = ros.start(Node)
+    raw, shown = 'one\n\x1b[2J\u202e \ud800', r'one\n\x1b[2J\u202e \ud800'
+    ros.subscribe(Log, '/rosout', 1000)
+    ros.wait_for(lambda: ros.observer.count_publishers('/rosout') > 1, 'the log')
+    for _ in range(50):
+        node.refuse(raw, ValueError(raw))
+    log = ros.messages['/rosout']
+    ros.wait_for(lambda: any('refused' in line.msg for line in log), 'the warning')
+    assert {line.msg for line in log if 'refused' in line.msg} == {f'{shown} refused: {shown}'}
+    _, _, values = ros.diagnosed('refused', node=node)
+    assert values == {shown: '50'}
+    _, message, values = ros.diagnosed('log', node=node)
+    assert 'too many' in message and int(values['lines not logged']) > 0
+    response = ros.call(Trigger, '/fail', Trigger.Request())
+    assert (response.success, response.message) == (False, shown)

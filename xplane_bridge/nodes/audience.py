@@ -148,7 +148,8 @@ class Audience:
         if now < self._waits_until and (self._expected or missing or not settled):
             return True
         if missing:
-            self._node.get_logger().warning(
+            self._node.warn(
+                'unmatched',
                 f'the replay goes on although subscribers of {", ".join(missing)} could not be '
                 f'reached within {_MATCHING_TIMEOUT:g} s; they may miss the beginning')
         self._expected = False
@@ -185,7 +186,8 @@ class Audience:
             if now < item.full_at + _ACKNOWLEDGEMENT_TIMEOUT:
                 return True
             item.stalled = True
-            self._node.get_logger().warning(
+            self._node.warn(
+                'stalled',
                 f'the replay goes on although a subscriber of {item.publisher.topic_name} '
                 f'has acknowledged nothing for {_ACKNOWLEDGEMENT_TIMEOUT:g} s; it may lose '
                 'messages')

@@ -17,11 +17,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 import re
 import sys
+import threading
 import time
 import traceback
 from typing import Any, Generic, TypeVar
@@ -46,6 +46,8 @@ from xplane_bridge.nodes.audience import Audience
 from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.stamps import Stamps
+from xplane_bridge.nodes.throttle import MOST, Throttle
+from xplane_bridge.protocols.foreign import Kinds, printable
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -59,8 +61,8 @@ _DIAGNOSTICS_PERIOD = 1.0
 _SERVICE_QOS = QoSProfile(depth=1000)
 # Calls of one service, or goals of one action, that may be under way; more are refused.
 _MOST_CALLS = 100
-# Warnings of one kind are repeated at most this often; the others are only counted.
-_WARNING_PERIOD = 1.0
+# Characters of a line of the log or of diagnostics; a sentence may list what it speaks of.
+_LONGEST_LINE = 1000
 # What an error of rcl says about rcl itself helps nobody.
 _SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
 
@@ -117,13 +119,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._table = table
         self._complaints = parameters.declare(self, table)
         self.parameters: Parameters = table()
-        self.refused: Counter[str] = Counter()
+        # By command; who sends a command to a session may name it as he likes.
+        self.refused = Kinds(few=32)
         self.failed = ''
         # Ends the process, where it is this node's own.
         self.quit: Callable[[], None] | None = None
         self._opened = False
         self._begun = False
-        self._warned: dict[str, float] = {}
+        self._throttle = Throttle()
+        self._refusing = threading.Lock()
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         # Of a node that plays a capture.
         self.audience: Audience | None = None
@@ -303,15 +307,24 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
     def refuse(self, what: str, error: Exception) -> None:
         """Count and log a command that was not sent."""
-        self.refused[what] += 1
+        with self._refusing:
+            self.refused.add(what)
         self.warn(f'refused {what}', f'{what} refused: {error}')
 
     def warn(self, kind: str, sentence: str) -> None:
-        """Log a warning, at most one of a kind in a second."""
-        now = time.monotonic()
-        if now - self._warned.get(kind, -_WARNING_PERIOD) >= _WARNING_PERIOD:
-            self._warned[kind] = now
-            self.get_logger().warning(sentence)
+        """
+        Log a warning, at most one of a kind in a second; the others are only counted.
+
+        Every warning that a peer, or a stranger, can cause goes this way.
+        """
+        if self._throttle.admits(kind, time.monotonic()):
+            self.get_logger().warning(printable(sentence, _LONGEST_LINE))
+
+    def inform(self, kind: str, sentence: str) -> None:
+        """Log what is no fault, as seldom as a warning: a peer may come and go all the time."""
+        # rclpy's loggers keep one severity for each line of the source.
+        if self._throttle.admits(kind, time.monotonic()):
+            self.get_logger().info(printable(sentence, _LONGEST_LINE))
 
     @property
     def active(self) -> bool:
@@ -424,10 +437,12 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         name = self.get_fully_qualified_name()
         if self._opened:
             lines = list(self.diagnose())
-            total = sum(self.refused.values())
-            if total:
+            if self.refused:
                 values = tuple((what, str(count)) for what, count in sorted(self.refused.items()))
-                lines.append(Status('refused', WARN, f'{total} commands refused', values))
+                lines.append(
+                    Status('refused', WARN, f'{self.refused.total} commands refused', values))
+            if self._throttle.suppressed:
+                lines.append(self._diagnose_log())
             if self.stamps.simulated:
                 lines.append(self._diagnose_ros_time())
         else:
@@ -441,11 +456,19 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             message.status.append(DiagnosticStatus(
                 level=line.level,
                 name=f'{name}: {line.name}',
-                message=line.message,
+                message=printable(line.message, _LONGEST_LINE),
                 hardware_id=name,
-                values=[KeyValue(key=key, value=value) for key, value in line.values],
+                values=[
+                    KeyValue(key=printable(key), value=printable(value, _LONGEST_LINE))
+                    for key, value in line.values],
             ))
         self._diagnostics.publish(message)
+
+    def _diagnose_log(self) -> Status:
+        return Status(
+            'log', OK, 'some lines were not logged, being too many: at most one of a kind, and '
+            f'{MOST} in all, are written per second',
+            (('lines not logged', str(self._throttle.suppressed)),))
 
     def _diagnose_ros_time(self) -> Status:
         now_ns = self.stamps.now_ns
@@ -466,7 +489,7 @@ def _check_calls(under_way: int) -> None:
 
 def _say_refused(response: Any, error: ValueError) -> None:
     response.success = False
-    response.message = str(error)
+    response.message = printable(str(error), _LONGEST_LINE)
 
 
 def run(

@@ -134,12 +134,12 @@ class SimulatorClock:
         if stamp is None:
             if not self._said:
                 self._said = True
-                self._node.get_logger().warning(f'{_WITHOUT}: nothing is published until it does')
+                self._node.warn('clock', f'{_WITHOUT}: nothing is published until it does')
             return None
         if simulated.jumps != self._jumps:
             self._jumps = simulated.jumps
             self._jumped_at = time.monotonic()
-            self._node.get_logger().warning(self._jump())
+            self._node.warn('jump', self._jump())
         clock = self._message.clock
         clock.sec, clock.nanosec = divmod(simulated.now_ns, _SECOND)
         self._publisher.publish(self._message)

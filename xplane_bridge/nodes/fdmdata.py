@@ -239,14 +239,14 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         if self._paused_here:
             self._paused_here = False
             if in_doubt:
-                self.get_logger().warning(
-                    'it stays paused: Huginn was silent, and may be another one by now')
+                self.warn(
+                    'paused', 'it stays paused: Huginn was silent, and may be another one by now')
                 return
             try:
                 xmlrpc.call(
                     self._host, self.parameters.rpc_port, 'resume', _RPC_TIMEOUT_AT_END)
             except LinkError as error:
-                self.get_logger().warning(f'it stays paused: {error}')
+                self.warn('paused', f'it stays paused: {error}')
 
     def close(self) -> None:
         """Close the sockets and join the thread."""
@@ -345,11 +345,10 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             if self.active:
                 self._publish(event, stamp_ns)
         elif isinstance(event, PeerChanged):
-            log = self.get_logger()
             if event.state is PeerState.ANSWERING:
-                log.info(f'Huginn answers at {self.parameters.host}')
+                self.inform('answering', f'Huginn answers at {self.parameters.host}')
             else:
-                log.warning(f'{event.state.value}; {_HINTS[event.state]}')
+                self.warn(event.state.name, f'{event.state.value}; {_HINTS[event.state]}')
         elif isinstance(event, PeerRecognized):
             self._recognize(event.same)
 
@@ -357,7 +356,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         """Go on with a Huginn that only stood still, or begin anew with another one."""
         if not same:
             self._paused_here = False
-            self.get_logger().info(
+            self.inform(
+                'restarted',
                 'Huginn was silent, and counts as restarted: what was commanded is forgotten')
         elif self.gate.watchdog.expired and self.parameters.on_command_timeout == 'neutral':
             # Commands stopped while it could not be told.

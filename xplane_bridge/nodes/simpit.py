@@ -192,29 +192,30 @@ class SimpitNode(BridgeNode[SimpitParameters]):
 
     def _log(self, event: Event | PortChanged) -> None:
         """Say what has changed."""
-        log = self.get_logger()
         if isinstance(event, PortChanged):
-            # rclpy's loggers keep one severity for each line of the source.
             if event.is_open:
-                log.info(event.text)
+                self.inform('open', event.text)
             else:
-                log.warning(event.text)
+                self.warn('closed', event.text)
         elif isinstance(event, Connected):
             self._telemetry.reset()
             plugins = PROFILES[event.profile].plugins
-            log.info(
+            self.inform(
+                'connected',
                 f"{event.game.value} answers; profile '{event.profile}' (plugins {plugins})")
         elif isinstance(event, ProfileHint):
-            log.warning(event.text)
+            self.warn('hint', event.text)
         elif isinstance(event, ProfileKnown):
-            log.info(f"the plugin is of profile '{event.profile}': {event.text}")
+            self.inform(
+                'profile', f"the plugin is of profile '{event.profile}': {event.text}")
         elif isinstance(event, PeerChanged):
             if event.state is PeerState.STREAMING:
-                log.info(event.state.value)
+                self.inform('streaming', event.state.value)
             elif event.state is PeerState.AWAY:
-                log.warning(self.session.advice)
+                self.warn('away', self.session.advice)
             elif event.state is PeerState.ANSWERING and self._state is PeerState.STREAMING:
-                log.info('no telemetry comes any more; has the flight scene been left?')
+                self.inform(
+                    'scene', 'no telemetry comes any more; has the flight scene been left?')
             self._state = event.state
 
     def _on_failure(self, error: Exception) -> None:

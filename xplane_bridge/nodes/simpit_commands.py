@@ -153,7 +153,8 @@ class SimpitCommands:
 
     def _expired(self) -> None:
         what = self._node.parameters.on_command_timeout
-        self._node.get_logger().warning(
+        self._node.warn(
+            'timeout command/axes',
             f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
         if what != 'hold':
             self._link.call(lambda now: self._session.release(now, _AXIS_NAMES))

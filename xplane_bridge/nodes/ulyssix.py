@@ -269,11 +269,10 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             self.warn('restart', 'packets are counted anew: the publisher was restarted, or two '
                       'of them send to this port (then set the parameter sender)')
         elif isinstance(event, PublisherChanged):
-            log = self.get_logger()
             if event.state is PublisherState.SENDING:
-                log.info('packets arrive')
+                self.inform('sending', 'packets arrive')
             elif not (isinstance(self.link, ReplayLoop) and self.link.finished):
-                log.warning(f'{event.state.value}{self._hint}')
+                self.warn(event.state.name, f'{event.state.value}{self._hint}')
 
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a packet: {error}')
@@ -350,7 +349,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
                 self._sample_publishers[topic] = publisher
             topics.append(_SampleTopic(index, publisher, UlyssixSamples(name=name)))
         if not topics:
-            self.get_logger().warning(
+            self.warn(
+                'sample_topics',
                 f'none of sample_topics fits a parameter: there are {", ".join(names)}')
         return topics
 

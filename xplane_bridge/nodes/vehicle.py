@@ -506,7 +506,8 @@ class CommandGate:
 
     def _expired(self) -> None:
         what = self._node.parameters.on_command_timeout
-        self._node.get_logger().warning(
+        self._node.warn(
+            f'timeout {self._topic}',
             f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
         try:
             if what == 'neutral':

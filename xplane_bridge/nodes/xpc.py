@@ -261,14 +261,13 @@ class XpcNode(BridgeNode[XpcParameters]):
         elif isinstance(event, ReadDone | CommandDone):
             self._commands.finish(event)
         elif isinstance(event, PeerReplaced):
-            self.get_logger().warning(
-                f'another X-Plane answers at {self.parameters.host}: {event.reason}')
+            self.warn(
+                'replaced', f'another X-Plane answers at {self.parameters.host}: {event.reason}')
         elif isinstance(event, PeerChanged):
-            log = self.get_logger()
             if event.state is PeerState.ANSWERING:
-                log.info(f'X-Plane Connect answers at {self.parameters.host}')
+                self.inform('answering', f'X-Plane Connect answers at {self.parameters.host}')
             elif event.state is not PeerState.UNKNOWN:
-                log.warning(f'{event.state.value}; {_HINTS[event.state]}')
+                self.warn(event.state.name, f'{event.state.value}; {_HINTS[event.state]}')
 
     def _on_failure(self, error: Exception) -> None:
         self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')

@@ -360,19 +360,22 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
     def _explain(self, version: int) -> None:
         """Say once what is special about this version."""
-        log = self.get_logger()
         if version >= FIRST_WITH_DATAREFS:
             return
         if self.parameters.command_rows == 'joystick':
-            log.warning(
+            self.warn(
+                'joystick',
                 f'X-Plane {version}: command/controls writes the joystick row; the first command '
                 "locks the user's own joystick out until X-Plane is restarted")
         else:
-            log.info(
+            self.inform(
+                'trims',
                 f'X-Plane {version}: command/controls moves the trims, the joystick stays the '
                 "user's; command_rows: joystick has full authority")
         if any(self.parameters.datarefs):
-            log.warning(f'X-Plane {version} sends no datarefs; see the parameter data_rows')
+            self.warn(
+                'no datarefs',
+                f'X-Plane {version} sends no datarefs; see the parameter data_rows')
 
     # From the peer: these run in the link's thread.
 
@@ -393,17 +396,16 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self.link.call(self.session.hear, event.beacon, sender)
         elif isinstance(event, VersionFound):
             self._places = _places(event.version)
-            self.get_logger().info(f'this is X-Plane {event.version}')
+            self.inform('version', f'this is X-Plane {event.version}')
             self._explain(event.version)
         elif isinstance(event, PeerChanged):
             self._tell(event.state)
 
     def _tell(self, state: PeerState) -> None:
-        log = self.get_logger()
         if state is PeerState.ANSWERING:
-            log.info(f'X-Plane answers at {self._peer_address()}')
+            self.inform('answering', f'X-Plane answers at {self._peer_address()}')
         elif state is not PeerState.UNKNOWN and self.active:
-            log.warning(f'{state.value}; {self._hint(state)}')
+            self.warn(state.name, f'{state.value}; {self._hint(state)}')
 
     def _hint(self, state: PeerState) -> str:
         """Return what to check when nothing comes."""
