@@ -179,7 +179,7 @@ def test_plugin_never_finds_20_datagrams_in_a_frame(fps):
     updates = session.statistics.updates
     assert min(updates[n] for n in range(20)) >= 0.6 * max(updates.values()) > 1
     assert events_of(WatchedDatarefs, world.events)
-    assert session.statistics.lost < 0.02 * session.statistics.requests
+    assert session.statistics.lost < 0.03 * session.statistics.requests
 
 
 def test_20_aircraft_share_the_budget_evenly():
@@ -311,7 +311,7 @@ def test_late_answer_is_not_taken_for_the_next_reads_answer():
     done = {read.ticket: read for read in events_of(ReadDone, world.run(2.0))}
     assert done[first].replies[0].rows == ((1.0,),)
     assert done[second].replies[0].rows == ((2.0,),)
-    assert len([data for _, channel, data in world.sent if channel.startswith('read')]) == 3
+    assert len([data for _, channel, data in world.sent if channel.startswith('read')]) == 4
 
 
 def test_more_reads_than_can_wait_are_refused():
@@ -321,6 +321,62 @@ def test_more_reads_than_can_wait_are_refused():
         session.read_datarefs(['n/1/1'], now)
     with pytest.raises(ValueError, match='64 reads wait already'):
         session.read_datarefs(['n/1/1'], now)
+
+
+def test_one_name_beside_2000_comes_within_a_few_frames():
+    session = make()
+    world = started(session)
+    many = world.call(session.read_datarefs, [f'n/{n}/1' for n in range(2000)])
+    world.run(1.0)
+    asked = world.now
+    for number in range(3):
+        world.call(session.read_datarefs, [f'n/{number}/1'])
+    done = [(at, event.ticket) for at, event in world.run(12.0) if isinstance(event, ReadDone)]
+    assert [at <= asked + 8 / world.fps for at, _ in done] == [True, True, True, False]
+    assert done[-1][1] == many
+    assert len(telemetry(world.events)) == pytest.approx(50 * 13.5, rel=0.02)
+
+
+def test_reads_of_several_callers_have_equal_turns():
+    session = make()
+    world = started(session)
+    for _ in range(2):
+        world.call(session.read_datarefs, [f'n/{n}/1' for n in range(400)])
+    ends = [at for at, event in world.run(5.0) if isinstance(event, ReadDone)]
+    assert ends[1] - ends[0] <= 2 / world.fps
+
+
+def test_a_request_that_is_not_answered_keeps_no_other_read_waiting():
+    session = make()
+    world = started(session)
+    world.silent_to_tags = {b'GETT'}
+    world.call(session.read_terrain, xpc.GetTerrain(0))
+    ticket = world.call(session.read_datarefs, ['n/1/1'])
+    (done,) = events_of(ReadDone, world.run(0.15))
+    assert (done.ticket, done.error) == (ticket, '')
+
+
+def test_more_names_than_can_be_read_are_refused():
+    session = make()
+    now = started(session).now
+    with pytest.raises(ValueError, match='2001 datarefs, at most 2000 can be read at once'):
+        session.read_datarefs(['n/1/1'] * 2001, now)
+    for _ in range(2):
+        session.read_datarefs(['n/1/1'] * 2000, now)
+    with pytest.raises(ValueError, match='4000 datarefs wait to be read already'):
+        session.read_datarefs(['n/1/1'], now)
+
+
+def test_a_read_ends_after_a_minute_whatever_has_come():
+    session = make()
+    world = started(session, fps=5.0)
+    for _ in range(2):
+        world.call(session.read_datarefs, ['n/1/1'] * 2000)
+    events = world.run(59.9)
+    assert not events_of(ReadDone, events)
+    done = events_of(ReadDone, world.run(0.2))
+    assert [read.error[:41] for read in done] == ['not everything came within 60 s; read few'] * 2
+    assert not events_of(ReadDone, world.run(2.0))
 
 
 @pytest.mark.parametrize('names', [[], [''], ['x' * 256], ['sim/ä']])
@@ -430,6 +486,27 @@ def test_everything_is_missed_of_a_peer_that_is_away():
     assert set(session.missing(world.now)) == set(session.wanted)
     world.run(4.0)
     assert session.missing(world.now) == {}
+
+
+@pytest.mark.parametrize(('prefix', 'rounds'), [('sim/', 40), ('', 1)])
+def test_telemetry_keeps_its_rate_beside_3000_watched_names(prefix, rounds):
+    session = make()
+    world = started(session)
+    world.call(session.watch, [f'{prefix}n/{n}/1' for n in range(3000)], 10.0)
+    world.call(session.read_datarefs, ['n/1/1'])
+    world.run(8.0)
+    world.sent.clear()
+    events = world.run(10.0)
+    assert len(telemetry(events)) == pytest.approx(500, abs=5)
+    assert len(events_of(WatchedDatarefs, events)) >= rounds
+    assert busiest_second(world.sent) <= 240
+    assert max(world.handled.values()) < 20
+    assert not session.missing(world.now)
+
+
+def test_more_names_than_can_be_watched_are_refused():
+    with pytest.raises(ValueError, match='3001 datarefs, at most 3000 can be watched'):
+        make().watch(['n/1/1'] * 3001, 10.0, 0.0)
 
 
 def test_watch_at_rate_0_follows_the_frames():

@@ -31,6 +31,12 @@ from typing import Generic, TypeVar
 DEFAULT_LIFETIME = 0.5
 """Seconds that a command may wait to be sent."""
 
+MOST_READ = 2000
+"""Datarefs in one read, and in all reads that wait twice as many."""
+
+LONGEST_READ = 60.0
+"""Seconds after which a read ends, whatever has come."""
+
 _T = TypeVar('_T')
 _Key = TypeVar('_Key', bound=Hashable)
 
@@ -151,6 +157,21 @@ class CommandQueue(Generic[_T]):
     def _end(self, waiting: Waiting[_T], reason: str) -> None:
         self._ended.append(
             CommandDone(waiting.ticket, waiting.what, f'not sent: {reason}'))
+
+
+def check_read(count: int, waiting: int) -> None:
+    """Raise ValueError if ``count`` datarefs are none or too many to read beside those waiting."""
+    if not count:
+        raise ValueError('a read needs at least one dataref name')
+    if count > MOST_READ:
+        raise ValueError(f'{count} datarefs, at most {MOST_READ} can be read at once')
+    if count + waiting > 2 * MOST_READ:
+        raise ValueError(f'{waiting} datarefs wait to be read already; ask less often')
+
+
+READ_TOO_LONG = (
+    f'not everything came within {LONGEST_READ:g} s; read fewer datarefs at once, or less often')
+"""Why a read has ended after LONGEST_READ."""
 
 
 def expired(lifetime: float, why: str) -> str:

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 import math
 
 from xplane_bridge.protocols import xpc
@@ -53,12 +54,25 @@ _PROBE_CHANNEL = 'probe'
 _BEFORE_CHANNEL = 'before '
 _LARGEST_BEFORE = 8
 
+# Telemetry comes first; but after so many polls reads and watched datarefs have a turn.
+_PASSED_OVER = 4
+
 _SMALLEST_BUDGET = 10.0
 # How often a simulator in lockstep is asked while no commands come.
 _LOCKSTEP_RATE = 10.0
 # What a peer that has fallen silent has to answer before commands go on: these tell whether it is
 # the same.
 _IDENTITY = frozenset({'position', 'state'})
+
+
+@dataclass(slots=True)
+class _Beside:
+    """What is asked for after telemetry: reads, watched datarefs."""
+
+    is_due: Callable[[float], bool]
+    start: Callable[[float, bool], tuple[str, bytes] | None]
+    # How many polls of telemetry have left while it was due.
+    passed_over: int = 0
 
 
 class Conversation:
@@ -121,6 +135,10 @@ class Conversation:
         self._waiting_since: float | None = None
         self._asked_at = 0.0
         self._unseen: frozenset[str] = frozenset()
+        # What is asked for after telemetry, the next one first.
+        self._beside = [
+            _Beside(self._read_is_due, self._send_read),
+            _Beside(self._watch_is_due, self._send_watched)]
         self._probe_at = 0.0
         self._deadline: float | None = None
         self._expired: list[Event] = []
@@ -193,8 +211,9 @@ class Conversation:
         outgoing += [(COMMAND_CHANNEL, data) for data in self._urgent]
         self._flow.charge(len(self._urgent), now)
         self._urgent.clear()
-        deadlines += [self._send_commands(now, outgoing), self._poll_reads(now, outgoing)]
+        deadlines.append(self._send_commands(now, outgoing))
         if self._active and self._peer.silent:
+            self._expired += self._reads.abandon(self._peer.absence)
             deadlines.append(self._probe(now, outgoing))
         elif self._active:
             deadlines.append(self._poll_peer(now, outgoing))
@@ -354,7 +373,7 @@ class Conversation:
         self._outbox.expire(now)
         while self._outbox:
             # A read that waits has its part too.
-            leave = 1 if self._read_is_due(now) else 0
+            leave = 1 if self._read_is_due(now, held=False) else 0
             if self._holds(now):
                 return self._outbox.deadline
             if not self._flow.take_command(now, leave=leave):
@@ -392,32 +411,6 @@ class Conversation:
             del self._asked_before[lost]
             self._closing.append(lost)
 
-    def _poll_reads(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
-        reads = self._reads
-        if self._active and self._peer.silent:
-            self._expired += reads.abandon(self._peer.absence)
-            return None
-        self._expired += reads.expire(now, expired(
-            self._lifetime, 'other reads and the budget of datagrams went first'))
-        if reads.waiting and reads.deadline is not None and now >= reads.deadline:
-            done = reads.give_up()
-            if done is not None:
-                self._expired.append(done)
-        if self._read_is_due(now):
-            if reads.next_is_command and self._holds(now):
-                return None
-            if not self._flow.take_command(now):
-                return self._flow.when_command(now)
-            request = reads.start(now)
-            outgoing.append(request)
-            self._expect(request[0], now)
-        at = reads.deadline
-        # One that waits for commands goes when they have gone.
-        return None if at is None or at <= now else at
-
-    def _read_is_due(self, now: float) -> bool:
-        return self._reads.is_due(now, self._outbox.left_count)
-
     def _probe(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
         """Ask the silent peer one small thing if it is time for it; return when to ask again."""
         if now >= self._probe_at:
@@ -430,32 +423,111 @@ class Conversation:
         return self._probe_at
 
     def _poll_peer(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
-        """Poll aircraft and watched datarefs; who waits longest goes first, none overtakes."""
-        polls: list[AircraftPoll | Watch] = [*self._polls]
-        if self._watch is not None:
-            polls.append(self._watch)
-        for poll in polls:
+        """Poll aircraft; then read and poll watched datarefs with what that leaves."""
+        self._give_up(now)
+        while self._ask_beside(now, outgoing, owed=True):
+            pass
+        deadlines = self._poll_aircraft(now, outgoing)
+        while self._ask_beside(now, outgoing):
+            pass
+        deadlines += self._deadlines_beside(now, outgoing)
+        # Whoever polls seldom wants to know all the same whether it is there.
+        idle = self._asked_at + _PROBE_PERIOD
+        deadlines.append(self._probe(now, outgoing) if now >= idle else idle)
+        return min(deadlines, default=None)
+
+    def _give_up(self, now: float) -> None:
+        """End the waiting for what has not come for long."""
+        for poll in self._polls:
             if poll.waiting and now >= poll.deadline:
-                lacking = poll.give_up(now)
+                poll.give_up(now)
+        if self._watch is not None:
+            if self._watch.waiting and now >= self._watch.deadline:
+                lacking = self._watch.give_up(now)
                 if lacking is not None:
                     self._expired.append(lacking)
-        if self._watch is not None:
             self._closing.extend(self._watch.regroup())
+        self._expired += self._reads.expire(now, expired(
+            self._lifetime, 'other reads and the budget of datagrams went first'))
+        self._expired += self._reads.give_up(now)
+
+    def _poll_aircraft(
+        self, now: float, outgoing: list[tuple[str, bytes | None]]
+    ) -> list[float]:
+        """Poll aircraft; who waits longest goes first, none overtakes."""
         deadlines: list[float] = []
-        while ready := [poll for poll in polls if not poll.waiting and now >= poll.due]:
+        waiting = [beside for beside in self._beside if beside.is_due(now)]
+        while ready := [poll for poll in self._polls if not poll.waiting and now >= poll.due]:
             poll = min(ready, key=_due)
             if not self._flow.take_poll(poll.cost, now):
                 at = self._flow.when_poll(poll.cost, now)
                 deadlines.append(self._probe(now, outgoing) if at is None else at)
                 break
+            for beside in waiting:
+                beside.passed_over += 1
             for request in poll.start(now):
                 outgoing.append(request)
                 self._expect(request[0], now)
-        deadlines += [poll.deadline for poll in polls if poll.deadline > now]
-        # Whoever polls seldom wants to know all the same whether it is there.
-        idle = self._asked_at + _PROBE_PERIOD
-        deadlines.append(self._probe(now, outgoing) if now >= idle else idle)
-        return min(deadlines, default=None)
+        return deadlines + [poll.deadline for poll in self._polls if poll.deadline > now]
+
+    def _ask_beside(
+        self, now: float, outgoing: list[tuple[str, bytes | None]], *, owed: bool = False
+    ) -> bool:
+        """
+        Send one request of a read or of watched datarefs, by turns; tell whether one left.
+
+        With ``owed`` only of one that telemetry has passed over too often.
+        """
+        for beside in self._beside:
+            if owed and beside.passed_over < _PASSED_OVER:
+                continue
+            request = beside.start(now, owed)
+            if request is not None:
+                beside.passed_over = 0
+                self._beside.remove(beside)
+                self._beside.append(beside)
+                outgoing.append(request)
+                self._expect(request[0], now)
+                return True
+        return False
+
+    def _send_read(self, now: float, owed: bool) -> tuple[str, bytes] | None:
+        if not self._read_is_due(now) or not self._flow.take_read(now, owed=owed):
+            return None
+        return self._reads.start(now, self._outbox.left_count, held=self._holds(now))
+
+    def _send_watched(self, now: float, owed: bool) -> tuple[str, bytes] | None:
+        if self._watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
+                now, room=self._room_for_telemetry, owed=owed):
+            return None
+        return self._watch.start(now)
+
+    def _deadlines_beside(
+        self, now: float, outgoing: list[tuple[str, bytes | None]]
+    ) -> list[float]:
+        """Return when to look at reads and watched datarefs again."""
+        deadlines = [self._reads.deadline(now)]
+        if self._read_is_due(now):
+            deadlines.append(self._flow.when_read(now))
+        if self._watch is not None:
+            deadlines.append(self._watch.deadline if self._watch.deadline > now else None)
+            if self._watch_is_due(now):
+                at = self._flow.when_watch(now, room=self._room_for_telemetry)
+                deadlines.append(self._probe(now, outgoing) if at is None else at)
+        return [at for at in deadlines if at is not None]
+
+    def _read_is_due(self, now: float, *, held: bool | None = None) -> bool:
+        return self._reads.is_due(
+            now, self._outbox.left_count, held=self._holds(now) if held is None else held)
+
+    def _watch_is_due(self, now: float) -> bool:
+        return (
+            self._watch is not None and not self._watch.waiting and now >= self._watch.due)
+
+    @property
+    def _room_for_telemetry(self) -> int:
+        """Return how many datagrams telemetry may still send before the next frame."""
+        return sum(poll.cost for poll in self._polls if not poll.waiting)
 
     def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""
@@ -469,7 +541,7 @@ class Conversation:
         self._probe_at = now + _STALL
 
 
-def _due(poll: AircraftPoll | Watch) -> float:
+def _due(poll: AircraftPoll) -> float:
     return poll.due
 
 

@@ -24,9 +24,12 @@ FRAME_GAP = 0.002
 
 # Datagrams at once.
 _BURST = 8
-# What polling leaves of the budget, so that a command need not wait for it; and what commands and
-# reads together may take of it, so that polling goes on.
+# What polling leaves of the budget, so that a command need not wait for it; what reads and watched
+# datarefs leave besides, so that telemetry need not wait for them; and what commands and reads
+# together may take of it, so that polling goes on.
 _LEFT_FOR_COMMANDS = 2
+_LEFT_FOR_TELEMETRY = 2
+_LEFT_FOR_POLLS = _LEFT_FOR_COMMANDS + _LEFT_FOR_TELEMETRY
 _COMMAND_SHARE = 0.75
 _COMMAND_BURST = 6
 
@@ -34,15 +37,18 @@ _COMMAND_BURST = 6
 # and a frame may last long. So this many may wait for it, and others send to it too.
 _WAITING_POLLS = 10
 _WAITING_COMMANDS = 6
+# What watched datarefs leave to telemetry of the first.
+_LARGEST_ROOM = 8
 
 
 class Flow:
     """
     Keep to ``rate`` datagrams a second, and to what the plugin can read in one frame.
 
-    Polling has one part of both, commands and reads have the other. The plugin reads in the order
-    of arrival: a reply tells that its request, and all that was sent before, does not wait any
-    more. With no request outstanding nothing more will be known, and only the budget counts.
+    Polling has one part of both, commands and reads have the other; of the budget, telemetry comes
+    before reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in the
+    order of arrival: a reply tells that its request, and all that was sent before, does not wait
+    any more. With no request outstanding nothing more will be known, and only the budget counts.
     """
 
     def __init__(self, rate: float) -> None:
@@ -70,7 +76,7 @@ class Flow:
         return self._asked > self._read_polls + self._read_commands
 
     def take_poll(self, count: int, now: float) -> bool:
-        """Take as many datagrams for polling; tell whether they were taken."""
+        """Take as many datagrams for telemetry; tell whether they were taken."""
         if self._is_full(count) or not self._budget.take(count, now, leave=_LEFT_FOR_COMMANDS):
             return False
         self._polls += count
@@ -82,22 +88,55 @@ class Flow:
             return None
         return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS)
 
+    def take_watch(self, now: float, *, room: int, owed: bool = False) -> bool:
+        """
+        Take a datagram for watched datarefs; tell whether it was taken.
+
+        In the plugin's frame there must stay ``room`` for telemetry that is to come yet.
+        """
+        if self._is_full(1 if owed else 1 + min(room, _LARGEST_ROOM)) or not self._budget.take(
+                1, now, leave=_LEFT_FOR_COMMANDS if owed else _LEFT_FOR_POLLS):
+            return False
+        self._polls += 1
+        return True
+
+    def when_watch(self, now: float, *, room: int) -> float | None:
+        """Return the time from which take_watch() succeeds, None if a reply decides it."""
+        if self._is_full(1 + min(room, _LARGEST_ROOM)):
+            return None
+        return self._budget.when(1, now, leave=_LEFT_FOR_POLLS)
+
     def take_command(self, now: float, *, leave: int = 0) -> bool:
-        """Take a datagram for a command or a read, if ``leave`` stay; tell whether it was."""
+        """Take a datagram for a command, if ``leave`` stay for a read; tell whether it was."""
+        return self._take_command(now, leave, 0)
+
+    def when_command(self, now: float, *, leave: int = 0) -> float | None:
+        """Return the time from which take_command() succeeds, None if a reply decides it."""
+        return self._when_command(now, leave, 0)
+
+    def take_read(self, now: float, *, owed: bool = False) -> bool:
+        """Take a datagram for a read; tell whether it was taken."""
+        return self._take_command(now, 0, 0 if owed else _LEFT_FOR_POLLS)
+
+    def when_read(self, now: float) -> float | None:
+        """Return the time from which take_read() succeeds, None if a reply decides it."""
+        return self._when_command(now, 0, _LEFT_FOR_POLLS)
+
+    def _take_command(self, now: float, leave: int, left_for_polls: int) -> bool:
         if self._is_full_of_commands(1 + leave) or self._command_budget.when(
             1, now, leave=leave
-        ) > now or not self._budget.take(1, now):
+        ) > now or not self._budget.take(1, now, leave=left_for_polls):
             return False
         self._command_budget.charge(1, now)
         self._commands += 1
         return True
 
-    def when_command(self, now: float, *, leave: int = 0) -> float | None:
-        """Return the time from which take_command() succeeds, None if a reply decides it."""
+    def _when_command(self, now: float, leave: int, left_for_polls: int) -> float | None:
         if self._is_full_of_commands(1 + leave):
             return None
         return max(
-            self._budget.when(1, now), self._command_budget.when(1, now, leave=leave))
+            self._budget.when(1, now, leave=left_for_polls),
+            self._command_budget.when(1, now, leave=leave))
 
     def charge(self, count: int, now: float) -> None:
         """Take datagrams that cannot wait."""

@@ -22,14 +22,18 @@ from dataclasses import dataclass, field
 import math
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import LONGEST_READ, READ_TOO_LONG
 from xplane_bridge.sessions.xpc.events import ReadDone, Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
 _TIMEOUT = 0.5
+# A request that is not answered so long does not keep the others waiting.
+_PATIENCE = 0.1
 
 # Reads take turns on as many sockets, one a frame: a duplicate that the network made of a reply
 # meets a socket that waits for nothing, and is known for what it is.
 _CHANNELS = 16
+_PREFIX = 'read '
 
 _LARGEST_QUEUE = 64
 _HEADER = 6
@@ -76,51 +80,83 @@ class _Read:
     requests: tuple[xpc.Request, ...]
     after: int
     expires_at: float
+    ends_at: float
     replies: list[xpc.Reply] = field(default_factory=list)
     tries: int = 0
+    sent_at: float = 0.0
 
     @property
     def repeatable(self) -> bool:
         """Tell whether it changes nothing, so that it may be sent again, and late."""
         return self.expires_at == math.inf
 
+    @property
+    def request(self) -> xpc.Request:
+        """Return the request whose reply is next."""
+        return self.requests[len(self.replies)]
+
+    @property
+    def names(self) -> int:
+        """Return how many datarefs have not come yet."""
+        return sum(
+            len(request.names) for request in self.requests[len(self.replies):]
+            if isinstance(request, xpc.GetDatarefs))
+
 
 class Reads:
     """
-    Run reads one after another: one request outstanding, one retry, then an error.
+    Run reads by turns, a request of each: one retry, then an error.
 
-    After a timeout the socket is given up, so that the late answer is nobody's.
+    One request is outstanding, and each read has one at most; a request that is not answered for
+    long keeps only its own read waiting. After a timeout the socket is given up, so that the late
+    answer is nobody's. No read takes longer than LONGEST_READ.
     """
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
+        # Those that wait for their turn, the next one first, and those that wait for a reply.
         self._queue: deque[_Read] = deque()
-        self._sent_at: float | None = None
+        self._asked: dict[str, _Read] = {}
         self._due = 0.0
         self._turn = 0
         self._serials = [0] * _CHANNELS
         self._given_up: list[str] = []
 
     @property
-    def waiting(self) -> bool:
-        """Tell whether a reply is outstanding."""
-        return self._sent_at is not None
-
-    def is_due(self, now: float, commands: int) -> bool:
-        """Tell whether a request is to be sent, when so many commands have been sent."""
-        return (
-            bool(self._queue) and self._sent_at is None and now >= self._due
-            and commands >= self._queue[0].after)
+    def names(self) -> int:
+        """Return how many datarefs wait to be read."""
+        return sum(read.names for read in self._all)
 
     @property
-    def deadline(self) -> float | None:
-        """Return when the outstanding reply is to be given up, or the next request is due."""
-        if self._sent_at is not None:
-            return self._sent_at + _TIMEOUT
-        return self._due if self._queue else None
+    def _all(self) -> list[_Read]:
+        return [*self._asked.values(), *self._queue]
+
+    def is_due(self, now: float, commands: int, *, held: bool) -> bool:
+        """
+        Tell whether a request is to be sent, when so many commands have been sent.
+
+        While commands are ``held``, none is that changes something.
+        """
+        return (
+            now >= self._due and len(self._asked) < _CHANNELS
+            and self._next(commands, held) is not None)
+
+    def _next(self, commands: int, held: bool) -> _Read | None:
+        return next((
+            read for read in self._queue
+            if commands >= read.after and (read.repeatable or not held)), None)
+
+    def deadline(self, now: float) -> float | None:
+        """Return when there is something to end, to ask again, or to send."""
+        deadlines = [read.ends_at for read in self._all]
+        deadlines += [read.sent_at + _TIMEOUT for read in self._asked.values()]
+        deadlines += [read.expires_at for read in self._queue]
+        if self._queue and now < self._due:
+            deadlines.append(self._due)
+        return min(deadlines, default=None)
 
     def add(
-        self, ticket: int, requests: Sequence[xpc.Request], after: int,
+        self, ticket: int, requests: Sequence[xpc.Request], after: int, now: float,
         expires_at: float = math.inf,
     ) -> None:
         """
@@ -130,86 +166,95 @@ class Reads:
         many commands: it may check what the last of them has written.
         Raises ValueError if too many wait already.
         """
-        if len(self._queue) >= _LARGEST_QUEUE:
+        if len(self._queue) + len(self._asked) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
-        self._queue.append(_Read(ticket, tuple(requests), after, expires_at))
+        self._queue.append(_Read(
+            ticket, tuple(requests), after, expires_at, now + LONGEST_READ))
 
     def expire(self, now: float, reason: str) -> list[ReadDone]:
-        """End those that must not be sent any more."""
-        old = [
-            read for read in self._queue
-            if now >= read.expires_at and not (read.tries and self.waiting)]
-        for read in old:
-            self._queue.remove(read)
-        return [ReadDone(read.ticket, (), f'not sent: {reason}') for read in old]
+        """End those that take too long, and those that must not be sent any more."""
+        ended = []
+        for channel, read in list(self._asked.items()):
+            if now >= read.ends_at:
+                self._close(channel)
+                ended.append(ReadDone(read.ticket, (), READ_TOO_LONG))
+        for read in list(self._queue):
+            if now >= min(read.expires_at, read.ends_at):
+                self._queue.remove(read)
+                ended.append(ReadDone(
+                    read.ticket, (), READ_TOO_LONG if read.repeatable else f'not sent: {reason}'))
+        return ended
 
-    @property
-    def next_is_command(self) -> bool:
-        """Tell whether the next request changes something."""
-        return bool(self._queue) and not self._queue[0].repeatable
-
-    def start(self, now: float) -> tuple[str, bytes]:
-        """Return the next request, and the channel to send it on."""
-        read = self._queue[0]
+    def start(self, now: float, commands: int, *, held: bool) -> tuple[str, bytes]:
+        """Return the request that is_due(), and the channel to send it on."""
+        read = self._next(commands, held)
+        assert read is not None
+        self._queue.remove(read)
         read.tries += 1
+        read.sent_at = now
+        self._due = now + _PATIENCE
         self._turn = (self._turn + 1) % _CHANNELS
-        self._sent_at = now
+        while self._channel in self._asked:
+            self._turn = (self._turn + 1) % _CHANNELS
+        self._asked[self._channel] = read
         self._statistics.requests += 1
-        return self._channel, xpc.encode(read.requests[len(read.replies)])
+        return self._channel, xpc.encode(read.request)
 
     def close_given_up(self) -> list[str]:
         """Return the channels that were given up since the last call."""
         channels, self._given_up = self._given_up, []
         return channels
 
-    def give_up(self) -> ReadDone | None:
-        """Take the outstanding reply as lost; return the read's end if it was the last try."""
-        self._statistics.lost += 1
-        self._give_up_channel()
-        read = self._queue[0]
-        if read.repeatable and read.tries < 2:
-            return None
-        self._queue.popleft()
-        reason = f'no answer from X-Plane within {_TIMEOUT} s'
-        if not isinstance(read.requests[len(read.replies)], xpc.GetDatarefs):
-            reason += '; it gives none where there is no terrain'
-        return ReadDone(read.ticket, (), reason)
+    def give_up(self, now: float) -> list[ReadDone]:
+        """Take replies as lost that have not come for long; return the reads that this ends."""
+        ended = []
+        for channel, read in list(self._asked.items()):
+            if now < read.sent_at + _TIMEOUT:
+                continue
+            self._statistics.lost += 1
+            self._close(channel)
+            if read.repeatable and read.tries < 2:
+                self._queue.appendleft(read)
+                continue
+            reason = f'no answer from X-Plane within {_TIMEOUT} s'
+            if not isinstance(read.request, xpc.GetDatarefs):
+                reason += '; it gives none where there is no terrain'
+            ended.append(ReadDone(read.ticket, (), reason))
+        return ended
 
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
-        if self._sent_at is not None:
-            self._give_up_channel()
-        ended = [ReadDone(read.ticket, (), reason) for read in self._queue]
+        ended = [ReadDone(read.ticket, (), reason) for read in self._all]
+        for channel in list(self._asked):
+            self._close(channel)
         self._queue.clear()
         return ended
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> ReadDone | None:
         """Take a reply on one of these channels; return the read's end if it was the last."""
-        if self._sent_at is None or channel != self._channel:
+        read = self._asked.get(channel)
+        if read is None or not _answers(read.request, reply):
             self._statistics.unexpected += 1
             return None
-        read = self._queue[0]
-        if not _answers(read.requests[len(read.replies)], reply):
-            self._statistics.unexpected += 1
-            return None
+        del self._asked[channel]
         self._statistics.replies += 1
-        self._sent_at = None
         self._due = now + FRAME_GAP
         read.tries = 0
         read.replies.append(reply)
-        if len(read.replies) < len(read.requests):
-            return None
-        self._queue.popleft()
-        return ReadDone(read.ticket, tuple(read.replies))
+        if len(read.replies) == len(read.requests):
+            return ReadDone(read.ticket, tuple(read.replies))
+        self._queue.append(read)
+        return None
 
-    def _give_up_channel(self) -> None:
-        self._given_up.append(self._channel)
-        self._serials[self._turn] += 1
-        self._sent_at = None
+    def _close(self, channel: str) -> None:
+        """Wait no more for a reply, which would be nobody's."""
+        del self._asked[channel]
+        self._given_up.append(channel)
+        self._serials[int(channel.removeprefix(_PREFIX).partition('.')[0])] += 1
 
     @property
     def _channel(self) -> str:
-        return f'read {self._turn}.{self._serials[self._turn]}'
+        return f'{_PREFIX}{self._turn}.{self._serials[self._turn]}'
 
 
 def _answers(request: xpc.Request, reply: xpc.Reply) -> bool:

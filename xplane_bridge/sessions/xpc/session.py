@@ -20,12 +20,13 @@ from collections.abc import Collection, Sequence
 import math
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import PeerAbsentError
+from xplane_bridge.sessions.base import check_read, PeerAbsentError
 from xplane_bridge.sessions.xpc.commands import adapt
 from xplane_bridge.sessions.xpc.conversation import Conversation, period_of
 from xplane_bridge.sessions.xpc.events import Generation, PeerState
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, SURFACES
+from xplane_bridge.sessions.xpc.watch import MOST_WATCHED
 
 
 class XpcSession(Conversation):
@@ -170,34 +171,37 @@ class XpcSession(Conversation):
             raise PeerAbsentError(absence)
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
-        """Read datarefs once; return the ticket of the ReadDone that will come."""
-        return self._read(_gets(names))
+        """Read datarefs once, MOST_READ at most; return the ticket of the ReadDone to come."""
+        check_read(len(names), self._reads.names)
+        return self._read(_gets(names), now)
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
         """Probe the terrain; return the ticket of the ReadDone that will come."""
         adapted = adapt(request, self.generation)
         if isinstance(request, xpc.GetTerrain):
-            return self._read([adapted])
-        return self._read([adapted], now + self._lifetime)
+            return self._read([adapted], now)
+        return self._read([adapted], now, now + self._lifetime)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """
         Poll these datarefs ``rate`` times per second from now on, 0 for once a frame.
 
-        No names ends it.
+        At most MOST_WATCHED; no names ends it.
         """
+        if len(names) > MOST_WATCHED:
+            raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
         for request in _gets(names):
             xpc.encode(request)
         self._start_watch(tuple(names), period_of(rate), now)
 
-    def _read(self, requests: Sequence[xpc.Request], expires_at: float = math.inf) -> int:
+    def _read(
+        self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf
+    ) -> int:
         for request in requests:
             xpc.encode(request)
-        if not requests:
-            raise ValueError('a read needs at least one dataref name')
         self._refuse_absence()
         ticket = self._tickets.draw()
-        self._reads.add(ticket, requests, self._outbox.put_count, expires_at)
+        self._reads.add(ticket, requests, self._outbox.put_count, now, expires_at)
         return ticket
 
 

@@ -25,6 +25,14 @@ from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
 
 _TIMEOUT = 0.5
+# Each four that are not X-Plane's own take a request, and that a socket.
+MOST_WATCHED = 3000
+"""Datarefs that may be watched at once."""
+
+# How long one request of a round may take, of those that have their turn after telemetry: a value
+# is missed after a round that takes longer.
+_TURN = 0.05
+
 # A group that was not answered for so long was asked for about ten times.
 _HOPELESS = 5.0
 
@@ -40,15 +48,11 @@ class Watch:
     seconds, 0 for once a frame.
     """
 
-    # Datagrams that start() returns.
-    cost = 1
-
     def __init__(
         self, names: tuple[str, ...], period: float, serial: int, statistics: Statistics,
         now: float,
     ) -> None:
         self.names = names
-        self.leases = patient_leases(names, period, now)
         self.period = period
         self.due = now
         self.serial = serial
@@ -62,6 +66,7 @@ class Watch:
         self._rows: dict[str, tuple[tuple[float, ...], ...]] = {}
         self._sent_at: float | None = None
         self._group()
+        self.leases = patient_leases(names, max(period, _TURN * len(self._groups)), now)
 
     def _group(self) -> None:
         """Plan the groups anew from the sizes known so far, and begin with the first."""
@@ -92,15 +97,15 @@ class Watch:
         """Return when the outstanding replies are to be given up, or the next group is due."""
         return self.due if self._sent_at is None else self._sent_at + _TIMEOUT
 
-    def start(self, now: float) -> list[tuple[str, bytes]]:
+    def start(self, now: float) -> tuple[str, bytes]:
         """Begin the next round, or go on with it: return what to send."""
         if len(self._unsent) == len(self._groups):
             self._next_round = max(self._next_round + self.period, now)
         channel = self._unsent.pop(0)
         if not self._unsent:
             self._sent_at = now
-        self._statistics.requests += self.cost
-        return [(channel, xpc.encode(xpc.GetDatarefs(self._groups[channel])))]
+        self._statistics.requests += 1
+        return channel, xpc.encode(xpc.GetDatarefs(self._groups[channel]))
 
     def give_up(self, now: float) -> WatchedDatarefs | None:
         """
@@ -138,9 +143,9 @@ class Watch:
         self._statistics.replies += 1
         self.leases.heard(
             (name for name, row in zip(names, reply.rows, strict=True) if row), now)
-        sizes = {**self._sizes, **dict(zip(names, map(len, reply.rows), strict=True))}
-        self._learnt |= sizes != self._sizes
-        self._sizes = sizes
+        sizes = dict(zip(names, map(len, reply.rows), strict=True))
+        self._learnt |= any(self._sizes.get(name) != size for name, size in sizes.items())
+        self._sizes.update(sizes)
         self._rows[channel] = reply.rows
         if len(self._rows) < len(self._groups):
             return None
