@@ -14,6 +14,7 @@
 
 """The thread between a session and its sockets, through the kernel's loopback."""
 
+import itertools
 import os
 import queue
 import socket
@@ -302,6 +303,36 @@ def test_channel_given_from_the_start_is_heard():
     assert events.get(timeout=DEADLINE) == ('beacon', b'here')
     loop.close()
     assert link.fileno() == -1
+
+
+def test_a_flood_of_strangers_takes_no_more_than_its_turn():
+    """Between 64 strangers and 64 of the peer's at most, the session polls."""
+    session = Session()
+    polls = []
+    session.poll = lambda now: polls.append(link.counters.dropped) or ()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        for program in (peer, forger):
+            program.bind(('127.0.0.1', 0))
+        link = UdpSocket(
+            ('127.0.0.1', 0), sender='127.0.0.1', sender_port=peer.getsockname()[1])
+        events = queue.Queue()
+        loop = UdpLoop(
+            session, lambda channel: link, lambda event, stamp: events.put(event), events.put,
+            channels={'data': link})
+        # All of it waits when the loop begins: as much as the smallest buffer holds.
+        for count in range(10):
+            for _ in range(15):
+                forger.sendto(b'forged', link.local)
+            peer.sendto(b'%d' % count, link.local)
+        loop.start()
+        assert [events.get(timeout=DEADLINE)[1] for _ in range(10)] == [
+            b'%d' % count for count in range(10)]
+        loop.close()
+    turns = [after - before for before, after in itertools.pairwise(polls)]
+    assert loop.counters().other_ports == sum(turns) == 150
+    # A turn ends with the first of the peer's after 64.
+    assert max(turns) < 64 + 15
 
 
 def test_descriptors_above_1023_are_fine(rig):

@@ -20,7 +20,7 @@ import time
 
 import pytest
 
-from xplane_bridge.links.udp import is_own_address, LinkError, resolve, UdpSocket
+from xplane_bridge.links.udp import Counters, is_own_address, LinkError, resolve, UdpSocket
 
 GROUP = '239.255.1.1'
 
@@ -114,6 +114,30 @@ def test_peer_is_heard_between_strangers(open_socket, other):
     assert link.counters.strangers == 3
 
 
+def test_another_port_of_the_peers_address_is_dropped_counted_and_named(open_socket, other):
+    link = open_socket(
+        ('127.0.0.1', 0), sender='127.0.0.1', sender_port=other.getsockname()[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        forger.bind(('127.0.0.1', 0))
+        for _ in range(3):
+            forger.sendto(b'no', link.local)
+            other.sendto(b'yes', link.local)
+        received = [receive(link).data for _ in range(3)]
+        assert link.counters.dropped_from == forger.getsockname()
+    assert received == [b'yes'] * 3
+    assert (link.counters.strangers, link.counters.other_ports) == (0, 3)
+    assert link.counters.dropped == 3
+    assert 0.0 <= time.monotonic() - link.counters.dropped_at < 60.0
+
+
+def test_counters_of_sockets_add_up_and_name_the_last_who_was_dropped():
+    total = Counters(received=1, dropped_from=('127.0.0.1', 5), dropped_at=7.0, other_ports=1)
+    total.add(Counters(received=2, dropped_from=('127.0.0.1', 6), dropped_at=6.0, other_ports=1))
+    total.add(Counters(received=4))
+    assert total == Counters(
+        received=7, dropped_from=('127.0.0.1', 5), dropped_at=7.0, other_ports=2)
+
+
 def test_any_sender_is_heard_without_one_given(open_socket, other):
     link = open_socket(('127.0.0.1', 0))
     other.sendto(b'x', link.local)
@@ -204,6 +228,16 @@ def test_multicast_is_heard_on_loopback_by_several_programs(open_socket, other):
     if received is None:
         pytest.skip('multicast is sent here, but not delivered')
     assert received.data == receive(second).data == b'beacon'
+
+
+def test_who_else_talks_in_a_group_is_a_stranger_and_no_forger(open_socket, other):
+    try:
+        link = open_socket(('', 0), sender='127.0.0.1', sender_port=9, group=GROUP)
+    except LinkError as error:
+        pytest.skip(f'no multicast here: {error}')
+    other.sendto(b'another beacon', ('127.0.0.1', link.local[1]))
+    assert receive(link, 0.2) is None
+    assert (link.counters.strangers, link.counters.other_ports) == (1, 0)
 
 
 def test_beacon_sent_from_this_machines_network_address_counts_as_the_local_peers(open_socket):

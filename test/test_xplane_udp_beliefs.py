@@ -280,7 +280,7 @@ def beacon(**of):
 def test_beacon_that_cannot_be_is_refused_and_counted(peer, of, sentence):
     session = XplaneUdpSession(NEEDS, rate=50.0, peer=peer)
     session.start(START)
-    session.hear(beacon(**of), '10.0.0.2', START)
+    session.hear(beacon(**of), ('10.0.0.2', 49001), START)
     assert session.peer == peer and session.beacon is None and session.version is None
     assert session.statistics.malformed == {'BECN': 1}
     assert session.statistics.last_error.startswith(sentence)
@@ -291,7 +291,7 @@ def test_forged_beacons_change_nothing(discovers):
     run = Run()
     run.session = XplaneUdpSession(NEEDS, rate=50.0, peer=None if discovers else PEER)
     run.start()
-    run.session.hear(beacon(), PEER[0], run.now)
+    run.session.hear(beacon(), (PEER[0], 49001), run.now)
     run.run(2.0)
     count = 0
     for second in range(10):
@@ -299,9 +299,9 @@ def test_forged_beacons_change_nothing(discovers):
         for part in range(4):
             # Of another port, version or name, from the same host, more often than the true one.
             forged = beacon(version=115501) if part % 2 else beacon(version=115501, port=49500)
-            run.session.hear(forged, PEER[0], run.now)
+            run.session.hear(forged, (PEER[0], 49001), run.now)
             run.run(0.25)
-        run.session.hear(beacon(), PEER[0], run.now)
+        run.session.hear(beacon(), (PEER[0], 49001), run.now)
         count += len(since(run, before))
         assert run.session.peer == PEER and run.session.version == 12, second
         assert run.session.beacon.version == 121001
@@ -313,10 +313,10 @@ def test_forged_beacons_alone_do_not_move_from_a_peer_that_answers():
     run = Run()
     run.session = XplaneUdpSession(NEEDS, rate=50.0)
     run.start()
-    run.session.hear(beacon(), PEER[0], run.now)
+    run.session.hear(beacon(), (PEER[0], 49001), run.now)
     run.run(2.0)
     for _ in range(20):
-        run.session.hear(beacon(port=49500), PEER[0], run.now)
+        run.session.hear(beacon(port=49500), (PEER[0], 49001), run.now)
         run.run(0.5)
     assert run.session.peer == PEER
     assert 48 <= rate(run, 1.0) <= 52
@@ -381,7 +381,7 @@ def test_commands_to_an_x_plane_that_is_silent_are_refused_and_never_sent(beacon
     run.run(2.0)
     for _ in range(3):
         if beacons:
-            run.session.hear(beacon(), PEER[0], run.now)
+            run.session.hear(beacon(), (PEER[0], 49001), run.now)
         run.run(1.0)
         assert give_commands(run) == reason
     run.peer.on = True

@@ -328,7 +328,7 @@ def test_old_version_is_known_by_the_rows_it_sends(version, expected):
 def test_beacon_does_not_tell_the_version_but_the_peer_itself():
     run = Run(version=None).start()
     beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc', 49010)
-    run.session.hear(beacon, PEER[0], run.now)
+    run.session.hear(beacon, (PEER[0], 49001), run.now)
     assert run.session.beacon == beacon
     run.run(2.0)
     assert run.session.version == 12
@@ -336,7 +336,7 @@ def test_beacon_does_not_tell_the_version_but_the_peer_itself():
 
 def test_chosen_version_is_kept_whatever_the_beacon_says():
     run = Run(version=12).start()
-    run.session.hear(xp.Becn(1, 1, 1, 115501, 1, 49000, 'simpc'), PEER[0], run.now)
+    run.session.hear(xp.Becn(1, 1, 1, 115501, 1, 49000, 'simpc'), (PEER[0], 49001), run.now)
     assert run.session.version == 12
 
 
@@ -361,7 +361,7 @@ class Discovering(Run):
         self.session = XplaneUdpSession(NEEDS, rate=50.0, **session)
 
     def hear(self, address, **of):
-        self.session.hear(beacon(**of), address, self.now)
+        self.session.hear(beacon(**of), (address, 49001), self.now)
 
 
 def test_nothing_is_sent_before_a_beacon():

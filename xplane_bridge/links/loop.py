@@ -25,13 +25,15 @@ import threading
 import time
 from typing import Any, Protocol
 
+from xplane_bridge.links.peer import LearntPort
 from xplane_bridge.links.udp import Counters, UdpSocket
 
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
 _JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
 
-# Datagrams of one socket in a row before the others and poll() get their turn.
+# Datagrams of one socket in a row, the peer's and strangers' each, before the others and poll()
+# get their turn.
 _BURST = 64
 
 
@@ -166,9 +168,11 @@ class UdpLoop(SessionLoop):
     Run a session over UDP sockets: one thread that receives, polls and hands out events.
 
     ``open_channel(name)`` makes the socket of a channel at its first use. ``channels`` are open
-    from the start (beacons). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the
-    lock, with the kernel's receive time of the datagram that completed the event, or the present
-    time for an event that time has caused; what is left at the end, close() hands out itself.
+    from the start (beacons). ``port`` learns the port of the peer; who makes the sockets gives it
+    to those that shall listen to that alone. ``on_event(event, stamp_ns)`` runs in the loop's
+    thread, outside the lock, with the kernel's receive time of the datagram that completed the
+    event, or the present time for an event that time has caused; what is left at the end, close()
+    hands out itself.
     ``on_failure(error)`` hears what went wrong in there, in the session's receive() or in opening
     a socket: that ends nothing.
     """
@@ -181,9 +185,11 @@ class UdpLoop(SessionLoop):
         on_failure: Callable[[Exception], None],
         *,
         channels: Mapping[str, UdpSocket] | None = None,
+        port: LearntPort | None = None,
         name: str = 'link',
     ) -> None:
         super().__init__(session, on_event, on_failure, name)
+        self._port = port
         self._transmitted = threading.Condition(self.lock)
         self._open_channel = open_channel
         self._links: dict[str, UdpSocket] = {}
@@ -201,7 +207,7 @@ class UdpLoop(SessionLoop):
         with self.lock:
             total = Counters()
             for part in (self._past, *(link.counters for link in self._links.values())):
-                _add_counters(total, part)
+                total.add(part)
             return total
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
@@ -246,7 +252,7 @@ class UdpLoop(SessionLoop):
         del self._channel_of[link.fileno()]
         self._epoll.unregister(link.fileno())
         link.close()
-        _add_counters(self._past, link.counters)
+        self._past.add(link.counters)
 
     # These run in the loop's thread.
 
@@ -269,13 +275,17 @@ class UdpLoop(SessionLoop):
 
     def _drain(self, descriptor: int) -> None:
         """Hand waiting datagrams of one socket to the session, and its events onwards."""
+        dropped: int | None = None
         for _ in range(_BURST):
             with self.lock:
                 # Another thread may have closed it, and opened another one, meanwhile.
                 channel = self._channel_of.get(descriptor)
                 if channel is None or not self._running:
                     return
-                received = self._links[channel].receive()
+                link = self._links[channel]
+                if dropped is None:
+                    dropped = link.counters.dropped
+                received = link.receive()
                 if received is None:
                     return
                 events: Sequence[Any] = ()
@@ -284,11 +294,9 @@ class UdpLoop(SessionLoop):
                     events = self._session.receive(channel, received.data, time.monotonic())
                 except Exception as error:
                     failures.append(error)
+                if self._port is not None:
+                    self._port.settle(received.sender[1])
+                is_flood = link.counters.dropped >= dropped + _BURST
             self._hand_out(events, received.stamp_ns, failures)
-
-
-def _add_counters(total: Counters, part: Counters) -> None:
-    total.received += part.received
-    total.sent += part.sent
-    total.strangers += part.strangers
-    total.send_errors += part.send_errors
+            if is_flood:
+                return

@@ -19,17 +19,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 import errno
 import ipaddress
+import math
 import socket
 import struct
 import time
 from typing import NamedTuple
 
+from xplane_bridge.links.peer import ANY_PORT, FixedPort, SenderPort
+
 # Linux: deliver the kernel's receive time as a struct timespec. Python has no name for it.
 _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct('@ll')
 _ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size)
+# What IP can carry in one datagram is a little less.
 _LARGEST_DATAGRAM = 65536
+# Strangers' datagrams that are read in a row before others get their turn.
 _BURST = 64
+# Addresses of which it is remembered whether they are this machine's own.
+_MOST_KNOWN = 256
 
 _ADVICE = {
     errno.EADDRINUSE: '; is another program using it?',
@@ -57,18 +64,43 @@ class Received(NamedTuple):
 
 @dataclass(slots=True)
 class Counters:
-    """What one socket has seen."""
+    """
+    What one socket has seen.
+
+    Of datagrams that were dropped for their sender: ``strangers`` came from other addresses than
+    the peer's, ``other_ports`` from other ports of its address. ``dropped_from`` is the last such
+    port's address and port, ``dropped_at`` when that came, by time.monotonic().
+    """
 
     received: int = 0
     sent: int = 0
     strangers: int = 0
     send_errors: int = 0
+    other_ports: int = 0
+    dropped_from: tuple[str, int] | None = None
+    dropped_at: float = -math.inf
+
+    @property
+    def dropped(self) -> int:
+        """Return how many datagrams were dropped for their sender."""
+        return self.strangers + self.other_ports
+
+    def add(self, other: Counters) -> None:
+        """Add what another socket has seen."""
+        self.received += other.received
+        self.sent += other.sent
+        self.strangers += other.strangers
+        self.send_errors += other.send_errors
+        self.other_ports += other.other_ports
+        if other.dropped_at > self.dropped_at:
+            self.dropped_from, self.dropped_at = other.dropped_from, other.dropped_at
 
 
 def resolve(host: str) -> str:
     """
     Return the IPv4 address of ``host``.
 
+    Blocks for as long as the system's resolver does for a name: 5 to 20 s if no server answers.
     Raises LinkError with a sentence if the name is not known.
     """
     try:
@@ -96,11 +128,16 @@ class UdpSocket:
     One non-blocking UDP/IPv4 socket that listens to one sender only.
 
     ``bind`` is the local (address, port), port 0 for any. ``peer`` is where send() goes.
-    ``sender`` is the only address whose datagrams are taken; others are dropped and counted;
-    None takes all. With a loopback ``sender`` this machine's other addresses count as the same
-    peer (a multicast beacon of a local program carries one of those). ``group`` joins a multicast
-    group, on the interface that has the address ``interface`` (the default route's if it is
-    empty) and on loopback. Raises LinkError if the socket cannot be opened.
+    ``sender`` is the only address whose datagrams are taken, and of that only those from
+    ``sender_port`` (a number, 0 for any, or what decides); others are dropped and counted;
+    ``sender`` None takes all. With a loopback ``sender`` this machine's other addresses count as
+    the same peer (a multicast beacon of a local program carries one of those). ``group`` joins a
+    multicast group, on the interface that has the address ``interface`` (the default route's if
+    it is empty) and on loopback; that others talk there is usual, and they are all strangers.
+    Raises LinkError if the socket cannot be opened.
+
+    What waits to be read is bounded by the kernel: ``receive_buffer`` bytes are asked for, one
+    datagram has at most 65,507. One receive() reads at most 64 datagrams.
     """
 
     def __init__(
@@ -109,6 +146,7 @@ class UdpSocket:
         *,
         peer: tuple[str, int] | None = None,
         sender: str | None = None,
+        sender_port: int | SenderPort = ANY_PORT,
         group: str | None = None,
         interface: str = '',
         receive_buffer: int = RECEIVE_BUFFER,
@@ -116,6 +154,9 @@ class UdpSocket:
         self.peer = peer
         self.counters = Counters()
         self._sender = sender
+        self._sender_port = (
+            FixedPort(sender_port) if isinstance(sender_port, int) else sender_port)
+        self._is_group = group is not None
         self._local = sender is not None and ipaddress.ip_address(sender).is_loopback
         self._known: dict[str, bool] = {}
         self._buffer = bytearray(_LARGEST_DATAGRAM)
@@ -203,8 +244,7 @@ class UdpSocket:
             except OSError:
                 # An ICMP error of an earlier send is reported here; it carries no datagram.
                 continue
-            if self._sender is not None and not self._is_peer(sender[0]):
-                self.counters.strangers += 1
+            if self._sender is not None and not self._admits(sender):
                 continue
             self.counters.received += 1
             stamp_ns = 0
@@ -215,14 +255,29 @@ class UdpSocket:
             return Received(bytes(self._buffer[:size]), stamp_ns or time.time_ns(), sender)
         return None
 
+    def _admits(self, sender: tuple[str, int]) -> bool:
+        """Tell whether a datagram is the peer's; count it if not."""
+        if not self._is_peer(sender[0]):
+            self.counters.strangers += 1
+            return False
+        if self._sender_port.admits(sender[1]):
+            return True
+        if self._is_group:
+            self.counters.strangers += 1
+        else:
+            self.counters.other_ports += 1
+            self.counters.dropped_from = sender
+            self.counters.dropped_at = time.monotonic()
+        return False
+
     def _is_peer(self, address: str) -> bool:
-        """Tell whether a datagram of ``address`` is the peer's."""
+        """Tell whether ``address`` is the peer's."""
         if address == self._sender:
             return True
         if not self._local:
             return False
         if address not in self._known:
-            if len(self._known) > 256:
+            if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[address] = is_own_address(address)
         return self._known[address]

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+import time
 from typing import Any
 
 from rclpy.task import Future
@@ -24,6 +25,9 @@ from rclpy.task import Future
 from xplane_bridge.links.udp import Counters
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
 from xplane_bridge.sessions.base import CommandDone
+
+# For how long diagnostics tell of datagrams of another program, in seconds.
+_RECENT = 5.0
 
 # How many names of missing values diagnostics say.
 _NAMED = 5
@@ -75,21 +79,31 @@ class Pending:
 
 def link_status(
     counters: Counters, malformed: Mapping[str, int], last_error: str,
-    *addresses: tuple[str, str],
+    *addresses: tuple[str, str], advice: str = '',
 ) -> Status:
-    """Return the line of /diagnostics about a link's datagrams; ``addresses`` come first."""
+    """
+    Return the line of /diagnostics about a link's datagrams; ``addresses`` come first.
+
+    ``advice`` is what else to do about datagrams that come from another port than the peer's.
+    """
     bad = sum(malformed.values())
-    return Status(
-        'link', WARN if bad else OK, f'{bad} malformed datagrams: {last_error}' if bad else 'open',
-        (
-            *addresses,
-            ('datagrams received', str(counters.received)),
-            ('datagrams sent', str(counters.sent)),
-            ('send errors', str(counters.send_errors)),
-            ('from other addresses, dropped', str(counters.strangers)),
-            *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
-        ),
-    )
+    level, text = OK, 'open'
+    if time.monotonic() - counters.dropped_at < _RECENT and counters.dropped_from is not None:
+        address, port = counters.dropped_from
+        level = WARN
+        text = (f'another program sends here and is not heard, from {address}:{port}, which is '
+                f"not the simulator's port: end it{advice}")
+    elif bad:
+        level, text = WARN, f'{bad} malformed datagrams: {last_error}'
+    return Status('link', level, text, (
+        *addresses,
+        ('datagrams received', str(counters.received)),
+        ('datagrams sent', str(counters.sent)),
+        ('send errors', str(counters.send_errors)),
+        ('from other addresses, dropped', str(counters.strangers)),
+        ('from other ports of that address, dropped', str(counters.other_ports)),
+        *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
+    ))
 
 
 def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:

@@ -219,7 +219,9 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
 
         def open_channel(channel: str) -> UdpSocket:
             port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
-            return UdpSocket((given.bind_address, 0), peer=(host, port), sender=host)
+            # Huginn answers from the port that was asked.
+            return UdpSocket(
+                (given.bind_address, 0), peer=(host, port), sender=host, sender_port=port)
 
         # A bad bind address shall stop configuring, not the first datagram.
         open_channel('').close()

@@ -144,7 +144,9 @@ class XpcNode(BridgeNode[XpcParameters]):
         undulation = make_undulation(given)
 
         def open_channel(_: str) -> UdpSocket:
-            return UdpSocket((given.bind_address, 0), peer=(host, given.port), sender=host)
+            # The plugin answers from the port that was asked.
+            return UdpSocket((given.bind_address, 0), peer=(host, given.port), sender=host,
+                             sender_port=given.port)
 
         # A bad bind address shall stop configuring, not the first datagram.
         open_channel('').close()
@@ -221,7 +223,8 @@ class XpcNode(BridgeNode[XpcParameters]):
         """Listen to the plugin's beacon, where the network has multicast."""
         try:
             return {BEACON_CHANNEL: UdpSocket(
-                ('', xpc.BEACON_PORT), sender=host, group=xpc.BEACON_GROUP)}
+                ('', xpc.BEACON_PORT), sender=host, sender_port=self.parameters.port,
+                group=xpc.BEACON_GROUP)}
         except LinkError as error:
             self.get_logger().info(
                 f'no beacons ({error}); a simulator that loads cannot be told from none')

@@ -29,6 +29,7 @@ from xplane_bridge.conversions.plausibility import NOWHERE, place_fault
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.peer import ANY_PORT, FixedPort, LearntPort, SenderPort
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
@@ -77,6 +78,9 @@ _WITH_PLATFORM = 6
 # Its row of times has no total time.
 _WITHOUT_TIME = 7
 
+# Values of peer_port.
+_LEARNT, _ALL_PORTS = 0, -1
+
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
 
@@ -88,6 +92,9 @@ class XplaneUdpParameters(VehicleParameters):
     host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
     port: int = parameter(
         xplane_udp.PORT, 'UDP port that X-Plane listens on.', minimum=1, maximum=65535)
+    peer_port: int = parameter(
+        0, 'UDP port that X-Plane sends from; 0 takes the one that answers, until it is silent; '
+        '-1 takes all ports of its computer.', minimum=-1, maximum=65535)
     bind_address: str = parameter(
         '', 'Local address to send from and listen on; empty leaves it to the routing.')
     discover: bool = parameter(
@@ -177,13 +184,13 @@ class XplaneUdpParameters(VehicleParameters):
 class BeaconSocket(UdpSocket):
     """A socket that remembers whose datagram it gave last: a beacon does not say its address."""
 
-    last_sender = ''
+    last_sender = ('', 0)
 
     def receive(self) -> Received | None:
         """Return the next datagram, or None when none is waiting."""
         received = super().receive()
         if received is not None:
-            self.last_sender = received.sender[0]
+            self.last_sender = received.sender
         return received
 
 
@@ -222,6 +229,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             override_joystick=given.override_joystick,
             lifetime=given.command_lifetime,
         )
+        self._peer_port = LearntPort(self.session)
         self._beacon_socket: BeaconSocket | None = None
         self.link = self._replay(host) if given.capture_file else self._open_link(host)
         self.vehicle = VehiclePublisher(self, given, '', undulation)
@@ -305,19 +313,30 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             channels[BEACON_CHANNEL] = self._beacon_socket
         return UdpLoop(
             self.session, self._open_channel, self._on_event, self._on_failure,
-            channels=channels, name='xplane_udp link')
+            channels=channels, port=self._peer_port, name='xplane_udp link')
 
     def _open_channel(self, channel: str) -> UdpSocket:
         host, port = self.session.peer or ('', 0)
         if channel == DATA_CHANNEL:
             return self._open_data(host)
-        return UdpSocket((self.parameters.bind_address, 0), peer=(host, port), sender=host)
+        return UdpSocket(
+            (self.parameters.bind_address, 0), peer=(host, port), sender=host,
+            sender_port=self._sends_from(self._peer_port))
+
+    def _sends_from(self, learnt: SenderPort) -> SenderPort:
+        """Return which ports of X-Plane's computer are X-Plane."""
+        given = self.parameters.peer_port
+        if given == _LEARNT:
+            return learnt
+        return FixedPort(ANY_PORT if given == _ALL_PORTS else given)
 
     def _open_data(self, host: str | None) -> UdpSocket:
         given = self.parameters
         peer = self.session.peer
         try:
-            return UdpSocket((given.bind_address, given.data_port), peer=peer, sender=host)
+            return UdpSocket(
+                (given.bind_address, given.data_port), peer=peer, sender=host,
+                sender_port=self._sends_from(self._peer_port.unasked))
         except LinkError as error:
             raise LinkError(
                 f'{error} Rows come to the port data_port; set that or bind_address'
@@ -392,7 +411,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             self._commands.finish(event)
         elif isinstance(event, BeaconHeard):
             # Without a socket it comes from a capture, and is of the peer that was given.
-            sender = '' if self._beacon_socket is None else self._beacon_socket.last_sender
+            sender = ('', 0) if self._beacon_socket is None else self._beacon_socket.last_sender
             self.link.call(self.session.hear, event.beacon, sender)
         elif isinstance(event, VersionFound):
             self._places = _places(event.version)
@@ -528,6 +547,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             layout = session.layout
             every_frame = session.every_frame
             by_datarefs = session.uses_datarefs
+            sends_from = self._peer_port.port
         counters = self.link.counters()
         before, seen = self._seen
         self._seen = (now, updates)
@@ -545,6 +565,9 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                 counters, malformed, statistics.last_error,
                 ('peer address', self._peer_address()),
                 ('data port', str(self.parameters.data_port)),
+                ('X-Plane sends from port', str(sends_from or 'not known yet')),
+                advice='; if it is X-Plane, that is taken once the other is silent, or set '
+                       'peer_port',
             ),
             Status('peer', level, sentence, (
                 ('state', state.name.lower()),

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 from xplane_bridge.protocols.xplane_udp import Becn
 
@@ -38,6 +39,15 @@ _CONFIRMATIONS = 3
 _MOST_OTHERS = 16
 
 
+class _Identity(NamedTuple):
+    """What tells one X-Plane's beacons from another's."""
+
+    peer: Address
+    version: int
+    name: str
+    sent_from: int
+
+
 class Discovery:
     """
     Follow one X-Plane by its beacons.
@@ -45,25 +55,26 @@ class Discovery:
     ``peer`` None takes the first master heard, and follows it to another address when its beacons
     stop there; given, only beacons of that address and port count. Anybody can send a beacon: one
     that says something else than the ones before counts only after it was confirmed, when none of
-    the others comes any more. A computer on two networks is heard from two addresses all the time,
-    and the first one stays. What version the beacon names is for people only: X-Plane is asked.
+    the others comes any more; the port that it is sent from counts too. A computer on two
+    networks is heard from two addresses all the time, and the first one stays. What version the
+    beacon names is for people only: X-Plane is asked.
     """
 
     def __init__(self, peer: Address | None) -> None:
         self.peer = peer
         self.beacon: Becn | None = None
         self._fixed = peer is not None
-        self._identity: tuple[Address, int, str] | None = None
+        self._identity: _Identity | None = None
         self._heard_at: float | None = None
-        self._others: Counter[tuple[Address, int, str]] = Counter()
+        self._others: Counter[_Identity] = Counter()
 
     def is_heard(self, now: float) -> bool:
         """Tell whether the X-Plane that is followed beacons."""
         return self._heard_at is not None and now - self._heard_at < BEACON_TIMEOUT
 
-    def hear(self, beacon: Becn, address: str, now: float, answering: bool) -> bool:
+    def hear(self, beacon: Becn, sender: Address, now: float, answering: bool) -> bool:
         """
-        Take a beacon; tell whether the peer is another one now.
+        Take a beacon that came from ``sender``; tell whether the peer is another one now.
 
         One that ``answering`` says is there is not left. ValueError for a beacon that cannot be
         X-Plane's.
@@ -74,10 +85,10 @@ class Discovery:
             raise ValueError(f'BECN: version {beacon.version}, expected a number like 121001')
         if beacon.host_id != _X_PLANE or beacon.role != _MASTER:
             return False
-        found = (address, beacon.port)
+        found = (sender[0], beacon.port)
         if self._fixed and (self.peer is None or beacon.port != self.peer[1]):
             return False
-        identity = (found, beacon.version, beacon.name)
+        identity = _Identity(found, beacon.version, beacon.name, sender[1])
         if identity == self._identity:
             self._others.clear()
         elif self._identity is not None and not self._is_confirmed(identity, now, answering):
@@ -91,17 +102,17 @@ class Discovery:
         return moved
 
     def _is_confirmed(
-        self, identity: tuple[Address, int, str], now: float, answering: bool
+        self, identity: _Identity, now: float, answering: bool
     ) -> bool:
         """Count the beacon of another one; tell whether it takes the place of the present one."""
         assert self._identity is not None and self._heard_at is not None
         if len(self._others) > _MOST_OTHERS:
             self._others.clear()
         self._others[identity] += 1
-        patience = _MISSED_BEACON if identity[2] == self._identity[2] else BEACON_TIMEOUT
+        patience = _MISSED_BEACON if identity.name == self._identity.name else BEACON_TIMEOUT
         if self._others[identity] < _CONFIRMATIONS or now - self._heard_at < patience:
             return False
-        if answering and not self._fixed and identity[0] != self.peer:
+        if answering and not self._fixed and identity.peer != self.peer:
             return False
         self._others.clear()
         return True

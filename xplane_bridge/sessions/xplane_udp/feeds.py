@@ -288,6 +288,10 @@ class Feeds:
             events.append(RowTelemetry(self._version, group))
         return events
 
+    def wants_any(self, segments: Iterable[wire.Segment]) -> bool:
+        """Tell whether one of these rows was asked for."""
+        return any(segment.index in self._rows.wanted for segment in segments)
+
     def receive_pose(self, pose: RposReply, now: float) -> list[Event]:
         """Take a pose; return the events that it completes."""
         telemetry = self.aircraft.receive_pose(pose, now) if self.aircraft else None

@@ -117,6 +117,7 @@ class XplaneUdpSession:
         self._finder: VersionFinder | None = None
         self._release_owed = False
         self._identified = True
+        self._has_peer = self._had_peer = False
         self._active = False
         self._next_peer: Address | None = None
         self._deadline: float | None = None
@@ -128,6 +129,16 @@ class XplaneUdpSession:
     def peer_state(self) -> PeerState:
         """Return how the peer seems."""
         return self._presence.state
+
+    @property
+    def has_peer(self) -> bool:
+        """Tell whether X-Plane has sent, since it was last silent, what it was asked for."""
+        return self._has_peer
+
+    @property
+    def had_peer(self) -> bool:
+        """Tell whether this X-Plane answers requests, as it has done before."""
+        return self._had_peer
 
     @property
     def beacon(self) -> Becn | None:
@@ -178,6 +189,7 @@ class XplaneUdpSession:
     def start(self, now: float) -> None:
         """Begin to talk."""
         self._active = True
+        self._has_peer = self._had_peer = False
         self._presence.start(
             PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
         if self.peer is None:
@@ -190,7 +202,7 @@ class XplaneUdpSession:
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
         self._leave('the node was deactivated', now)
-        self._active = False
+        self._active = self._has_peer = self._had_peer = False
         self._presence.become(PeerState.UNKNOWN)
 
     def flush(self, now: float) -> None:
@@ -260,10 +272,10 @@ class XplaneUdpSession:
         """Select these rows beside those that the telemetry needs."""
         self._feeds.choose_rows(rows, now)
 
-    def hear(self, beacon: Becn, address: str, now: float) -> None:
-        """Take a beacon and the address it came from."""
+    def hear(self, beacon: Becn, sender: Address, now: float) -> None:
+        """Take a beacon and the address and port that it came from."""
         try:
-            moved = self._discovery.hear(beacon, address, now, self._presence.answering)
+            moved = self._discovery.hear(beacon, sender, now, self._presence.answering)
         except ValueError as error:
             self.statistics.malformed.add(beacon.tag)
             self.statistics.last_error = str(error)
@@ -346,6 +358,8 @@ class XplaneUdpSession:
         if self._finder is not None and message.layout is not None:
             self._finder.hear_rows(message.layout.framing)
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
+            # Before 10 rows are all that X-Plane answers with.
+            self._has_peer = self._has_peer or self._feeds.wants_any(message.segments)
             known = wire.quantities(self.version, message.segments)
             self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
             self._commander.compare(now)
@@ -373,6 +387,7 @@ class XplaneUdpSession:
         return [] if done is None else [done]
 
     def _hear_reply(self, now: float) -> None:
+        self._has_peer = self._had_peer = True
         if self._finder is not None:
             self._finder.hear_reply(now)
 
@@ -422,6 +437,7 @@ class XplaneUdpSession:
             self._outbox.drop_commands('X-Plane is of another version now')
             self._feeds.end()
         self.version = version
+        self._had_peer &= version >= FIRST_WITH_DATAREFS
         self._expired.append(VersionFound(version))
         if self._active and self.peer is not None:
             self._begin(version, now)
@@ -472,6 +488,7 @@ class XplaneUdpSession:
 
     def _fall_silent(self, quiet: PeerState, now: float) -> None:
         answered = self._presence.answering
+        self._has_peer = False
         self._presence.fall_silent(quiet, now)
         reason = self._absence()
         self._outbox.drop_commands(reason)

@@ -1,0 +1,124 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Nodes of which another program of the simulator's own computer forges the telemetry."""
+
+from contextlib import contextmanager
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from forger import forged, Forger, LATITUDE
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu, NavSatFix
+
+from harness import free_port
+from xplane_bridge.msg import AirData, DataRows
+from xplane_bridge.nodes.fdmdata import FdmdataNode
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xpc import XpcFace
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+
+WARN = b'\x01'
+TOPICS = {
+    'fix': NavSatFix, 'imu/data': Imu, 'odom': Odometry, 'air_data': AirData,
+    'data_rows': DataRows,
+}
+# The forger sends as many of each of its datagrams to each socket, in each frame.
+TIMES = 8
+CASES = {
+    'xpc': ('xpc', None, {}),
+    'xplane 6': ('xplane_udp', 6, {'version': '6'}),
+    'xplane 9': ('xplane_udp', 9, {'version': '9'}),
+    'xplane 11': ('xplane_udp', 11, {}),
+    'xplane 12': ('xplane_udp', 12, {}),
+    'xplane 12 by rows': ('xplane_udp', 12, {'version': '12', 'telemetry': 'rows'}),
+    'fdmdata': ('fdmdata', None, {}),
+}
+
+
+@contextmanager
+def simulated(protocol, version, on_frame):
+    """Run a simulator; give its server, the node for it, and that one's parameters."""
+    if protocol == 'xpc':
+        face = XpcFace(UdpEndpoint())
+    elif protocol == 'fdmdata':
+        face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
+    else:
+        data_port = free_port()
+        face = XplaneUdpFace(
+            UdpEndpoint(), version, sender=UdpEndpoint() if version >= 7 else None,
+            data_target=('127.0.0.1', data_port) if version < 9 else None)
+    with running(face, on_frame=on_frame) as server:
+        if protocol == 'xpc':
+            yield server, XpcNode, {'port': face.endpoint.address[1]}
+        elif protocol == 'fdmdata':
+            yield server, FdmdataNode, {
+                'data_port': face.data.address[1], 'controls_port': face.controls.address[1],
+                'rpc_port': face.rpc_address[1]}
+        else:
+            yield server, XplaneUdpNode, {
+                'port': face.endpoint.address[1], 'data_port': data_port}
+
+
+def is_forged(message):
+    """Tell whether a message has something of the forger's in it."""
+    if isinstance(message, NavSatFix):
+        return abs(message.latitude - LATITUDE) < 0.1
+    if isinstance(message, Imu):
+        # The forger's attitude and rates are far from those of level flight.
+        return abs(message.angular_velocity.x) > 0.9
+    if isinstance(message, Odometry):
+        place = message.pose.pose.position
+        return math.hypot(place.x, place.y) > 1e5
+    if isinstance(message, DataRows):
+        return any(abs(value - LATITUDE) < 1e-3 for value in message.values)
+    return abs(message.true_airspeed - LATITUDE) < 1e-3
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_forged_telemetry_is_not_published_and_does_not_displace_the_true_one(ros, case):
+    protocol, version, parameters = CASES[case]
+    for topic, kind in TOPICS.items():
+        ros.subscribe(kind, topic)
+    with Forger(forged(protocol, version), times=TIMES) as forger, \
+            simulated(protocol, version, forger.shoot) as (server, make_node, peer):
+        node = ros.start(make_node, undulation=0.0, **peer, **parameters)
+        ros.next('fix', 2)
+        forger.node = node
+        first = server.simulation.frames
+        for topic in ('fix', 'odom', 'imu/data', 'air_data'):
+            ros.next(topic, 20)
+        ros.next('fix', 20)
+        level, text, values = ros.diagnosed('link', lambda level, *_: level == WARN, node=node)
+        frames = server.simulation.frames - first
+        # All of its datagrams are counted, as far as they are read by now.
+        assert int(values['from other ports of that address, dropped']) > forger.sent // 2
+        address, port = forger.address
+        assert text.startswith(
+            f'another program sends here and is not heard, from {address}:{port}, which is not '
+            "the simulator's port: end it")
+        assert node.session.peer_state.name == 'ANSWERING'
+        forger.node = None
+    assert forger.sent >= frames * TIMES
+    assert not [message for topic in TOPICS for message in ros.messages[topic]
+                if is_forged(message)]
