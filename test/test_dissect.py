@@ -14,7 +14,7 @@
 
 """The dissector: lines and captures in, JSON out, and back."""
 
-import contextlib
+import gzip
 import io
 import json
 from pathlib import Path
@@ -22,61 +22,14 @@ import struct
 import subprocess
 import sys
 
+from captures import CAPTURES, ETHERNET, packet
 import pytest
 
 from xplane_bridge import dissect
-from xplane_bridge.links.pcap import _Fragments, CaptureError, Datagram, read_pcap
 
 ROOT = Path(__file__).parent.parent
 VECTORS = json.loads((ROOT / 'test' / 'vectors' / 'xpc.json').read_text())
 VALID = [vector for vector in VECTORS if vector['valid']]
-
-# Made by scapy 2.8: GETC 0 from 192.168.1.10:50000 to 192.168.1.20:49009, half a second after
-# 1700000000.
-CAPTURES = {
-    'Ethernet, microseconds, little-endian':
-        'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003000000030000000'
-        '020000000002020000000001080045000022000700004011f755c0a8010ac0a80114c350bf71000e'
-        '5e18474554430000',
-    'Ethernet with VLAN tag, nanoseconds, big-endian':
-        'a1b23c4d0002000400000000000000000000ffff000000016553f1001dcd65000000003400000034'
-        '02000000000202000000000181000005080045000022000700004011f755c0a8010ac0a80114c350'
-        'bf71000e5e18474554430000',
-    'raw IP':
-        'd4c3b2a1020004000000000000000000ffff00006500000000f1536520a107002200000022000000'
-        '45000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
-    'Linux cooked':
-        'd4c3b2a1020004000000000000000000ffff00007100000000f1536520a107003200000032000000'
-        '0000020000000000000000000000080045000022000700004011f755c0a8010ac0a80114c350bf71'
-        '000e5e18474554430000',
-    'Linux cooked 2, nanoseconds':
-        '4d3cb2a1020004000000000000000000ffff00001401000000f153650065cd1d3600000036000000'
-        '080000000000000002000000000000000000000045000022000700004011f755c0a8010ac0a80114'
-        'c350bf71000e5e18474554430000',
-    'BSD loopback':
-        'd4c3b2a1020004000000000000000000ffff00000000000000f1536520a107002600000026000000'
-        '0200000045000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
-    'OpenBSD loopback, big-endian':
-        'a1b2c3d40002000400000000000000000000ffff0000006c6553f1000007a1200000002600000026'
-        '0000000245000022000700004011f755c0a8010ac0a80114c350bf71000e5e18474554430000',
-}
-ETHERNET = bytes.fromhex(CAPTURES['Ethernet, microseconds, little-endian'])
-# By scapy too: bytes 0..39 as one datagram in two fragments, the second half first.
-FRAGMENTS = bytes.fromhex(
-    'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003a0000003a000000'
-    '02000000000202000000000108004500002c000900034011f746c0a8010ac0a80114101112131415'
-    '161718191a1b1c1d1e1f202122232425262701f1536520a107003a0000003a000000020000000002'
-    '02000000000108004500002c000920004011d749c0a8010ac0a80114c350bf7100307bcb00010203'
-    '0405060708090a0b0c0d0e0f')
-# By scapy too: a TCP packet, an ARP packet, then the GETC.
-OTHERS = bytes.fromhex(
-    'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003600000036000000'
-    '020000000002020000000001080045000028000100004006f760c0a8010ac0a801140001bf710000'
-    '000000000000500220004d01000001f1536520a107002a0000002a00000002000000000202000000'
-    '00010806000108000604000102fc00000001c00002020000000000000000000002f1536520a10700'
-    '3000000030000000020000000002020000000001080045000022000700004011f755c0a8010ac0a8'
-    '0114c350bf71000e5e18474554430000')
-CLIENT, PLUGIN = ('192.168.1.10', 50000), ('192.168.1.20', 49009)
 
 
 @pytest.fixture
@@ -233,67 +186,6 @@ def test_unknown_message_is_told_what_there_is(run):
 
 # Captures.
 
-@pytest.mark.parametrize('name', list(CAPTURES))
-def test_capture_of_each_form_is_read(name):
-    assert list(read_pcap(io.BytesIO(bytes.fromhex(CAPTURES[name])))) == [
-        Datagram(1_700_000_000_500_000_000, CLIENT, PLUGIN, b'GETC\0\0')]
-
-
-def test_fragments_are_put_together_in_any_order():
-    assert list(read_pcap(io.BytesIO(FRAGMENTS))) == [
-        Datagram(1_700_000_001_500_000_000, CLIENT, PLUGIN, bytes(range(40)))]
-
-
-def fragment(number, offset, data, more):
-    """Return an IPv4 packet with a part of a datagram whose identification is the number."""
-    return struct.pack('>BBHHHBBHII', 0x45, 0, 20 + len(data), number,
-                       offset // 8 | more << 13, 64, 17, 0, 1, 2) + data
-
-
-def test_fragments_of_datagrams_that_were_never_whole_are_forgotten():
-    fragments = _Fragments()
-    for number in range(1000):
-        assert fragments.add(fragment(number, 0, bytes(8), True), number) == b''
-    assert len(fragments._incomplete) < 50
-    # The number comes again, of another datagram.
-    assert fragments.add(fragment(7, 8, b'second', False), 1000) == b''
-    assert fragments.add(fragment(7, 0, b'01234567', True), 1000) == b'01234567second'
-
-
-def test_packets_other_than_udp_are_passed_over():
-    datagram, = read_pcap(io.BytesIO(OTHERS))
-    assert (datagram.stamp_ns, datagram.data) == (1_700_000_002_500_000_000, b'GETC\0\0')
-
-
-@pytest.mark.parametrize('data, text', [
-    (b'', 'not a pcap file: it begins with nothing'),
-    (b'GETC', 'not a pcap file: it begins with 47 45 54 43'),
-    (b'\x0a\x0d\x0d\x0a' + bytes(24),
-     'this is a pcapng file; convert it to pcap: editcap -F pcap in.pcapng out.pcap'),
-    (ETHERNET[:20], 'file header: 20 bytes, need 24'),
-    (ETHERNET[:20] + b'\x69\0\0\0', 'link type 105, expected one of 0, 1, 101, 108, 113, 276'),
-    (ETHERNET[:30], 'packet 1: the file ends inside its header'),
-    (ETHERNET[:-1], 'packet 1: the file ends after 47 of 48 bytes'),
-    (ETHERNET[:32] + b'\x00\x00\x10\x00' + ETHERNET[36:],
-     'packet 1: says 1048576 bytes, expected at most 262144'),
-    (ETHERNET[:36] + b'\x50\0\0\0' + ETHERNET[40:],
-     'packet 1: 48 of 80 bytes captured; capture whole packets (tcpdump -s 0)'),
-])
-def test_capture_that_cannot_be_read_says_why(data, text):
-    with pytest.raises(CaptureError) as caught:
-        list(read_pcap(io.BytesIO(data)))
-    assert str(caught.value) == text
-
-
-def test_damaged_capture_gives_nothing_but_capture_errors():
-    for data in (ETHERNET, FRAGMENTS, OTHERS):
-        for position in range(24, len(data)):
-            for value in (0x00, 0x45, 0xff):
-                damaged = data[:position] + bytes((value,)) + data[position + 1:]
-                with contextlib.suppress(CaptureError):
-                    list(read_pcap(io.BytesIO(damaged)))
-
-
 def posi_between(source, destination):
     """Return a capture of one POSI of 34 bytes between two UDP ports, as raw IP."""
     udp = source.to_bytes(2) + destination.to_bytes(2) + (42).to_bytes(2) + b'\0\0'
@@ -313,9 +205,22 @@ def test_capture_on_standard_input_is_recognised(run):
     assert run([], ETHERNET) == ['{"message": "GETC", "aircraft": 0}']
     assert run([], ETHERNET + ETHERNET[24:50])[0] == '{"message": "GETC", "aircraft": 0}'
     assert errors(run([], ETHERNET + ETHERNET[24:50])[1:]) == [
-        'packet 2: the file ends after 10 of 48 bytes']
+        'packet 2 at offset 88: the file is cut short at offset 114, expected 38 more bytes']
+    for form in ('pcapng of scapy', 'IPv4 only'):
+        data = bytes.fromhex(CAPTURES[form])
+        for file in (data, gzip.compress(data)):
+            assert run([], file) == ['{"message": "GETC", "aircraft": 0}']
     text, = errors(run([], b'\x0a\x0d\x0d\x0a' + bytes(24)))
-    assert text.startswith('this is a pcapng file')
+    assert text.startswith('the section header at offset 0: expected the byte order')
+
+
+def test_a_packet_that_was_captured_in_part_is_said_and_the_next_one_shown(run):
+    frame = ETHERNET[40:54] + packet(b'GETC\0\0', 40)
+    cut = struct.pack('<IIII', 0, 0, len(frame), len(frame) + 34) + frame
+    lines = run([], ETHERNET[:24] + cut + ETHERNET[24:])
+    assert errors(lines[:1]) == [
+        'packet 1 at offset 24: 6 of 40 bytes captured; capture whole packets (tcpdump -s 0)']
+    assert lines[1:] == ['{"message": "GETC", "aircraft": 0}']
 
 
 # As a program.

@@ -33,8 +33,9 @@ from rclpy.task import Future
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.links.udp import LinkError
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, Status
+from xplane_bridge.links.replay import Progress
+from xplane_bridge.links.udp import Counters, LinkError
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, capture_status, OK, Status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
@@ -452,3 +453,34 @@ def test_what_a_peer_writes_comes_out_printable(ros):
     assert 'too many' in message and int(values['lines not logged']) > 0
     response = ros.call(Trigger, '/fail', Trigger.Request())
     assert (response.success, response.message) == (False, shown)
+
+
+class Played:
+    """A replay that is over, as diagnostics see it."""
+
+    finished = True
+    path = '/tmp/flight.pcap'
+
+    def __init__(self, progress, received):
+        self._progress = progress
+        self._received = received
+
+    def progress(self):
+        return self._progress
+
+    def counters(self):
+        return Counters(received=self._received)
+
+
+@pytest.mark.parametrize(('progress', 'received', 'level', 'text'), [
+    (Progress(), 5, DiagnosticStatus.OK, 'played to its end'),
+    (Progress(), 0, DiagnosticStatus.WARN, 'nothing in it was for this node'),
+    (Progress(incomplete=2, untimely=1, fault='packet 7 ...'), 5, DiagnosticStatus.WARN,
+     '3 datagrams could not be played: packet 7 ...'),
+    (Progress(error='capture ...: packet 7 ...', incomplete=1), 5, DiagnosticStatus.ERROR,
+     'ended early: capture ...: packet 7 ...'),
+])
+def test_a_capture_says_what_of_it_was_not_played(progress, received, level, text):
+    status = capture_status(Played(progress, received))
+    assert (status.name, status.level) == ('capture', level)
+    assert status.message.startswith(text)

@@ -31,7 +31,7 @@ NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
 # The other branch of a condition: all is well.
 FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture',
-        'by /clock', 'nothing impossible'}
+        'by /clock', 'nothing impossible', 'played to its end', 'being played'}
 # States of a peer in which all is well.
 WELL = {'answering', 'telemetry comes', 'sending'}
 SESSIONS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')

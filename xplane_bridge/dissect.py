@@ -15,7 +15,8 @@
 """
 Show the datagrams of a protocol as JSON, and make them from JSON.
 
-Reads hexadecimal lines or a pcap file on standard input and writes one JSON object a line:
+Reads hexadecimal lines or a capture (pcap or pcapng, also in gzip) on standard input and writes
+one JSON object a line:
 ``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for what does not decode.
 With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and what
 follows a ``#`` are skipped. JSON knows no infinities, no NaN and no bytes: they are the strings
@@ -36,7 +37,7 @@ import sys
 from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
 
-from xplane_bridge.links.pcap import CaptureError, MAGICS, PCAPNG_MAGIC, read_pcap
+from xplane_bridge.links.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.simulators.registry import PROTOCOLS
@@ -416,14 +417,17 @@ def _decoded_capture(
         dialect: Dialect, stream: BufferedReader, sender: Sender | None,
         peer_port: int | None) -> Iterator[str]:
     try:
-        for datagram in read_pcap(stream):
+        for datagram in read_datagrams(stream):
             side = sender
             # Only the peer sends from its port, which tells the sides of a capture apart.
             if side is None and peer_port is not None:
                 from_bridge = (datagram.destination[1] == peer_port
                                and datagram.source[1] != peer_port)
                 side = 'bridge' if from_bridge else 'peer'
-            yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
+            if datagram.missing:
+                yield _error(datagram.incomplete)
+            else:
+                yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
     except CaptureError as error:
         yield _error(error)
 
@@ -451,7 +455,7 @@ def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
     sender: Sender = arguments.sender or 'peer'
     if arguments.encode:
         return _encoded_lines(dialect, stream, sender)
-    if stream.peek(4)[:4] in {*MAGICS, PCAPNG_MAGIC}:
+    if is_capture(stream.peek(4)):
         return _decoded_capture(
             dialect, stream, arguments.sender, PROTOCOLS[arguments.protocol].port)
     return _decoded_lines(dialect, stream, sender)

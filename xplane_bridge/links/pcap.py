@@ -12,172 +12,350 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Read the UDP datagrams out of a capture file, as tcpdump and Wireshark write them."""
+"""
+The packets of a capture file, as tcpdump, Wireshark and dumpcap write them: pcap, pcapng, gzip.
+
+Whatever a file claims, no more is held in memory than one packet (256 KiB), one block (16 MiB) and
+the interfaces of a section (4096).
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-import socket
+import gzip
+import io
 import struct
-from typing import BinaryIO, TypeAlias
-
-Address: TypeAlias = tuple[str, int]
+from typing import Any, BinaryIO, NamedTuple
+import zlib
 
 # The first four bytes tell the byte order and how many nanoseconds a fraction counts
 # (draft-ietf-opsawg-pcap, section 4).
-_FORMATS = {
+_PCAP = {
     b'\xd4\xc3\xb2\xa1': ('<', 1000),
     b'\xa1\xb2\xc3\xd4': ('>', 1000),
     b'\x4d\x3c\xb2\xa1': ('<', 1),
     b'\xa1\xb2\x3c\x4d': ('>', 1),
 }
-MAGICS = frozenset(_FORMATS)
-PCAPNG_MAGIC = b'\x0a\x0d\x0d\x0a'
+_GZIP = b'\x1f\x8b'
+
+# Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4). A section header reads the same in both
+# byte orders, and says which one the section has.
+_SECTION_HEADER = b'\x0a\x0d\x0d\x0a'
+_INTERFACE = 1
+_OBSOLETE_PACKET = 2
+_SIMPLE_PACKET = 3
+_ENHANCED_PACKET = 6
+_READ = (_INTERFACE, _OBSOLETE_PACKET, _SIMPLE_PACKET, _ENHANCED_PACKET)
+_BYTE_ORDERS = {b'\x4d\x3c\x2b\x1a': '<', b'\x1a\x2b\x3c\x4d': '>'}
+_TIME_RESOLUTION = 9
+_TIME_OFFSET = 14
+
 # No tool captures more of one packet than this (libpcap, MAXIMUM_SNAPLEN).
 _MAX_PACKET = 262144
-
-# https://www.tcpdump.org/linktypes.html
-_NULL = 0
-_ETHERNET = 1
-_RAW = 101
-_LOOP = 108
-_LINUX_SLL = 113
-_LINUX_SLL2 = 276
-_LINK_TYPES = (_NULL, _ETHERNET, _RAW, _LOOP, _LINUX_SLL, _LINUX_SLL2)
-
-_IPV4 = b'\x08\x00'
-_VLANS = (b'\x81\x00', b'\x88\xa8')
-_UDP = 17
-# How long Linux waits for the rest of a datagram (net.ipv4.ipfrag_time).
-_FRAGMENT_SECONDS = 30
+# Wireshark reads no block above this (wiretap, MAX_BLOCK_SIZE). Most of it would be comments.
+_MAX_BLOCK = 16 * 1024 * 1024
+_MAX_INTERFACES = 4096
+_PIECE = 65536
 
 
 class CaptureError(ValueError):
-    """A file is not a capture that can be read; the text says why."""
+    """A file is not a capture that can be read, or not to its end; the text says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Datagram:
-    """The data of one UDP datagram; stamp_ns is nanoseconds since 1970-01-01 UTC."""
+class Packet(NamedTuple):
+    """
+    One packet of a capture: ``data`` is what was captured of the ``size`` bytes it had.
 
+    ``number`` counts from 1, ``offset`` is where the packet begins in the file (after gzip, in
+    what it holds), ``stamp_ns`` is nanoseconds since 1970-01-01 UTC, ``link_type`` one of
+    https://www.tcpdump.org/linktypes.html.
+    """
+
+    number: int
+    offset: int
     stamp_ns: int
-    source: Address
-    destination: Address
+    link_type: int
     data: bytes
+    size: int
 
 
-def read_pcap(stream: BinaryIO) -> Iterator[Datagram]:
+def is_capture(beginning: bytes) -> bool:
+    """Tell whether what begins like this, four bytes at least, may be a capture file."""
+    return (beginning[:4] in _PCAP or beginning[:4] == _SECTION_HEADER
+            or beginning[:2] == _GZIP)
+
+
+def read_packets(stream: BinaryIO) -> Iterator[Packet]:
     """
-    Yield the UDP datagrams over IPv4 in a classic pcap file, in order, as they are read.
+    Yield the packets of a capture file, in order, as they are read.
 
-    Both byte orders, micro- and nanoseconds, link types Ethernet (VLAN tags too), raw IP, Linux
-    SLL and SLL2, and BSD loopback. A fragmented datagram is put together and stamped when its
-    last missing fragment came; other packets are passed over. Raises CaptureError for anything
-    else, pcapng included, for a file that ends inside a packet, and for a datagram of which
-    only the beginning was captured.
+    Classic pcap in both byte orders, with micro- and nanoseconds; pcapng with any number of
+    sections, interfaces and time resolutions; either of them in gzip. A packet without a time
+    (pcapng's Simple Packet Block) has that of the one before. Raises CaptureError with the offset
+    for what is damaged, or cut short, after all that comes before it.
     """
-    header = stream.read(24)
-    magic = header[:4]
-    if magic == PCAPNG_MAGIC:
-        raise CaptureError(
-            'this is a pcapng file; convert it to pcap: editcap -F pcap in.pcapng out.pcap')
-    if magic not in _FORMATS:
-        raise CaptureError(f'not a pcap file: it begins with {magic.hex(" ") or "nothing"}')
-    if len(header) < 24:
-        raise CaptureError(f'file header: {len(header)} bytes, need 24')
-    order, fraction_ns = _FORMATS[magic]
+    source = _Source(stream)
+    beginning = source.read(4)
+    if beginning[:2] == _GZIP:
+        source = _Source(io.BufferedReader(_Inflated(_Rest(beginning, stream)), _PIECE))
+        beginning = source.read(4)
+    if beginning in _PCAP:
+        return _pcap(source, *_PCAP[beginning])
+    if beginning == _SECTION_HEADER:
+        return _pcapng(source)
+    raise CaptureError(
+        f'not a capture: it begins with {beginning.hex(" ") or "nothing"}, expected pcap or '
+        'pcapng, or either in gzip' + (f' ({source.fault})' if source.fault else ''))
+
+
+class _Source:
+    """A stream that knows how far it has been read, and says so where it ends too early."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.offset = 0
+
+    @property
+    def fault(self) -> str:
+        """Return why there is no more than has been read, empty at a file's end."""
+        raw = getattr(self._stream, 'raw', None)
+        return raw.fault if isinstance(raw, _Inflated) else ''
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, or what is left."""
+        data = self._stream.read(size)
+        self.offset += len(data)
+        return data
+
+    def take(self, size: int, what: str, begin: int) -> bytes:
+        """Return so many bytes of ``what``, which begins at an offset; CaptureError if less."""
+        data = self.read(size)
+        if len(data) < size:
+            raise self._cut_short(what, begin, size - len(data))
+        return data
+
+    def skip(self, size: int, what: str, begin: int) -> None:
+        """Read so many bytes of ``what`` and forget them."""
+        while size:
+            size -= len(self.take(min(size, _PIECE), what, begin))
+
+    def next_head(self, size: int, what: str) -> bytes:
+        """Return the first bytes of the next ``what``, or nothing at the end of the file."""
+        begin = self.offset
+        head = self.read(size)
+        if len(head) < size and (head or self.fault):
+            raise self._cut_short(what, begin, size - len(head))
+        return head
+
+    def _cut_short(self, what: str, begin: int, missing: int) -> CaptureError:
+        return CaptureError(
+            f'{what} at offset {begin}: the file is cut short at offset {self.offset}, '
+            f'expected {missing} more bytes' + (f' ({self.fault})' if self.fault else ''))
+
+
+class _Rest(io.RawIOBase):
+    """A stream of which the first bytes have been read already."""
+
+    def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
+        self._beginning = beginning
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return so many bytes at most."""
+        if self._beginning:
+            data, self._beginning = self._beginning[:size], self._beginning[size:]
+            return data
+        return self._stream.read(size)
+
+
+class _Inflated(io.RawIOBase):
+    """What gzip holds; where that is damaged or ends too early, it ends, and ``fault`` says it."""
+
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self._file = gzip.GzipFile(fileobj=stream, mode='rb')
+        self.fault = ''
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as one step of the decompression goes."""
+        if self.fault:
+            return 0
+        try:
+            data = self._file.read1(len(buffer))
+        except EOFError:
+            self.fault = 'gzip: the compressed data are cut short'
+            return 0
+        except (OSError, zlib.error) as error:
+            self.fault = f'gzip: {error}'
+            return 0
+        buffer[:len(data)] = data
+        return len(data)
+
+
+def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
+    header = source.take(20, 'the file header', 0)
     # The upper bits of the link type tell of a frame check sequence.
-    link_type = struct.unpack_from(f'{order}I', header, 20)[0] & 0xffff
-    if link_type not in _LINK_TYPES:
+    link_type = struct.unpack_from(f'{order}I', header, 16)[0] & 0xffff
+    head_struct = struct.Struct(f'{order}IIII')
+    number, offset = 1, source.offset
+    while head := source.next_head(16, f'packet {number}'):
+        seconds, fraction, captured, size = head_struct.unpack(head)
+        what = f'packet {number}'
+        _check_size(captured, what, offset)
+        data = source.take(captured, what, offset)
+        yield Packet(
+            number, offset, seconds * 1_000_000_000 + fraction * fraction_ns, link_type, data,
+            max(size, captured))
+        number, offset = number + 1, source.offset
+
+
+class _Interface(NamedTuple):
+    """What a section of pcapng says of one interface."""
+
+    link_type: int
+    snap_length: int
+    ticks_per_second: int
+    offset_ns: int
+
+
+def _pcapng(source: _Source) -> Iterator[Packet]:
+    order = '<'
+    interfaces: list[_Interface] = []
+    number, stamp_ns = 1, 0
+    offset, head = 0, _SECTION_HEADER + source.take(4, 'the section header', 0)
+    while head:
+        if head[:4] == _SECTION_HEADER:
+            # A section has its own byte order and its own interfaces.
+            order = _section(source, head, offset)
+            interfaces.clear()
+        else:
+            kind, length = struct.unpack(f'{order}II', head)
+            what = f'packet {number}' if kind in _READ[1:] else f'block of type {kind}'
+            _check_length(length, 12, what, offset)
+            if kind not in _READ:
+                source.skip(length - 12, what, offset)
+                _check_trailer(source.take(4, what, offset), order, length, what, offset)
+            else:
+                body = source.take(length - 8, what, offset)
+                _check_trailer(body[-4:], order, length, what, offset)
+                if kind == _INTERFACE:
+                    if len(interfaces) == _MAX_INTERFACES:
+                        raise CaptureError(
+                            f'{what} at offset {offset}: expected at most {_MAX_INTERFACES} '
+                            'interfaces in a section')
+                    interfaces.append(_interface(body[:-4], order, what, offset))
+                else:
+                    packet = _packet(
+                        kind, body[:-4], order, interfaces, number, offset, stamp_ns)
+                    stamp_ns = packet.stamp_ns
+                    number += 1
+                    yield packet
+        offset = source.offset
+        head = source.next_head(8, 'block')
+
+
+def _section(source: _Source, head: bytes, offset: int) -> str:
+    """Read a section header; return its byte order."""
+    what = 'the section header'
+    mark = source.take(4, what, offset)
+    order = _BYTE_ORDERS.get(mark)
+    if order is None:
         raise CaptureError(
-            f'link type {link_type}, expected one of {", ".join(map(str, _LINK_TYPES))}')
-    record = struct.Struct(f'{order}IIII')
-    fragments = _Fragments()
-    number = 0
-    while head := stream.read(record.size):
-        number += 1
-        if len(head) < record.size:
-            raise CaptureError(f'packet {number}: the file ends inside its header')
-        seconds, fraction, size, whole_size = record.unpack(head)
-        if size > _MAX_PACKET:
+            f'{what} at offset {offset}: expected the byte order 1a 2b 3c 4d or 4d 3c 2b 1a, '
+            f'got {mark.hex(" ")}')
+    length, = struct.unpack(f'{order}I', head[4:])
+    _check_length(length, 28, what, offset)
+    version = struct.unpack(f'{order}HH', source.take(4, what, offset))
+    if version[0] != 1:
+        raise CaptureError(
+            f'{what} at offset {offset}: expected version 1, got {version[0]}.{version[1]}')
+    source.skip(length - 20, what, offset)
+    _check_trailer(source.take(4, what, offset), order, length, what, offset)
+    return order
+
+
+def _interface(body: bytes, order: str, what: str, offset: int) -> _Interface:
+    """Return what an Interface Description Block says."""
+    if len(body) < 8:
+        raise CaptureError(f'{what} at offset {offset}: expected 8 bytes, got {len(body)}')
+    link_type, _, snap_length = struct.unpack_from(f'{order}HHI', body)
+    ticks_per_second, offset_ns = 1_000_000, 0
+    at = 8
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(f'{order}HH', body, at)
+        value = body[at + 4:at + 4 + length]
+        if not code:
+            break
+        if len(value) < length:
             raise CaptureError(
-                f'packet {number}: says {size} bytes, expected at most {_MAX_PACKET}')
-        frame = stream.read(size)
-        if len(frame) < size:
-            raise CaptureError(
-                f'packet {number}: the file ends after {len(frame)} of {size} bytes')
-        packet = _ip_packet(link_type, frame)
-        if not _is_udp(packet):
-            continue
-        if size < whole_size:
-            raise CaptureError(
-                f'packet {number}: {size} of {whole_size} bytes captured; '
-                'capture whole packets (tcpdump -s 0)')
-        segment = fragments.add(packet, seconds)
-        if len(segment) < 8:
-            continue
-        source_port, destination_port, length = struct.unpack_from('>HHH', segment)
-        yield Datagram(
-            seconds * 1_000_000_000 + fraction * fraction_ns,
-            (socket.inet_ntoa(packet[12:16]), source_port),
-            (socket.inet_ntoa(packet[16:20]), destination_port),
-            segment[8:length])
+                f'{what} at offset {offset}: option {code} has {len(value)} bytes, '
+                f'expected {length}')
+        if code == _TIME_RESOLUTION and length == 1:
+            ticks_per_second = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7f)
+        elif code == _TIME_OFFSET and length == 8:
+            offset_ns = struct.unpack(f'{order}q', value)[0] * 1_000_000_000
+        at += 4 + length + -length % 4
+    return _Interface(link_type, snap_length, ticks_per_second, offset_ns)
 
 
-def _ip_packet(link_type: int, frame: bytes) -> bytes:
-    """Return the IPv4 packet in a frame, empty if there is none."""
-    if link_type == _RAW:
-        return frame
-    if link_type in (_NULL, _LOOP):
-        # The address family, AF_INET = 2, in the capturing machine's or in network byte order.
-        return frame[4:] if frame[:4] in (b'\2\0\0\0', b'\0\0\0\2') else b''
-    if link_type == _LINUX_SLL:
-        return frame[16:] if frame[14:16] == _IPV4 else b''
-    if link_type == _LINUX_SLL2:
-        return frame[20:] if frame[:2] == _IPV4 else b''
-    start = 12
-    while frame[start:start + 2] in _VLANS:
-        start += 4
-    return frame[start + 2:] if frame[start:start + 2] == _IPV4 else b''
+def _packet(
+    kind: int, body: bytes, order: str, interfaces: list[_Interface], number: int, offset: int,
+    previous_ns: int,
+) -> Packet:
+    """Return the packet in a block; ``previous_ns`` is the time of one that has none."""
+    what = f'packet {number}'
+    begin = 4 if kind == _SIMPLE_PACKET else 20
+    if len(body) < begin:
+        raise CaptureError(f'{what} at offset {offset}: expected {begin} bytes, got {len(body)}')
+    index = 0
+    if kind == _SIMPLE_PACKET:
+        size = captured = struct.unpack_from(f'{order}I', body)[0]
+    elif kind == _OBSOLETE_PACKET:
+        index, _, high, low, captured, size = struct.unpack_from(f'{order}HHIIII', body)
+    else:
+        index, high, low, captured, size = struct.unpack_from(f'{order}IIIII', body)
+    if index >= len(interfaces):
+        raise CaptureError(
+            f'{what} at offset {offset}: it is of interface {index}, and {len(interfaces)} are '
+            'described before it')
+    interface = interfaces[index]
+    if kind == _SIMPLE_PACKET:
+        captured = min(size, interface.snap_length or size)
+        stamp_ns = previous_ns
+    else:
+        stamp_ns = interface.offset_ns + (
+            (high << 32 | low) * 1_000_000_000 // interface.ticks_per_second)
+    _check_size(captured, what, offset)
+    if captured > len(body) - begin:
+        raise CaptureError(
+            f'{what} at offset {offset}: says {captured} bytes, its block has room for '
+            f'{len(body) - begin}')
+    return Packet(
+        number, offset, stamp_ns, interface.link_type, body[begin:begin + captured],
+        max(size, captured))
 
 
-def _is_udp(packet: bytes) -> bool:
-    return len(packet) >= 20 and packet[0] >> 4 == 4 and packet[9] == _UDP
+def _check_size(size: int, what: str, offset: int) -> None:
+    if size > _MAX_PACKET:
+        raise CaptureError(
+            f'{what} at offset {offset}: says {size} bytes, expected at most {_MAX_PACKET}')
 
 
-class _Fragments:
-    """Puts fragmented IPv4 packets together (RFC 791, section 3.2)."""
-
-    def __init__(self) -> None:
-        self._incomplete: dict[bytes, _Incomplete] = {}
-
-    def add(self, packet: bytes, seconds: int) -> bytes:
-        """Return the payload that this packet is or completes, empty if it does neither."""
-        header_size = 4 * (packet[0] & 0x0f)
-        total, identification, flags_offset = struct.unpack_from('>H2sH', packet, 2)
-        payload = packet[header_size:total]
-        more = flags_offset & 0x2000
-        offset = 8 * (flags_offset & 0x1fff)
-        if not more and not offset:
-            return payload
-        key = packet[12:20] + identification
-        # What is old was never whole, and its identification, of 16 bits, comes again.
-        while self._incomplete:
-            oldest, incomplete = next(iter(self._incomplete.items()))
-            if seconds - incomplete.begun <= _FRAGMENT_SECONDS:
-                break
-            del self._incomplete[oldest]
-        incomplete = self._incomplete.setdefault(key, _Incomplete(seconds))
-        incomplete.parts[offset] = payload
-        if not more:
-            incomplete.size = offset + len(payload)
-        if sum(map(len, incomplete.parts.values())) != incomplete.size:
-            return b''
-        del self._incomplete[key]
-        return b''.join(part for _, part in sorted(incomplete.parts.items()))
+def _check_length(length: int, least: int, what: str, offset: int) -> None:
+    if length % 4 or not least <= length <= _MAX_BLOCK:
+        raise CaptureError(
+            f'{what} at offset {offset}: says a length of {length} bytes, expected a multiple of '
+            f'4 in {least}..{_MAX_BLOCK}')
 
 
-@dataclass(slots=True)
-class _Incomplete:
-    begun: int
-    size: int = -1
-    parts: dict[int, bytes] = field(default_factory=dict)
+def _check_trailer(trailer: bytes, order: str, length: int, what: str, offset: int) -> None:
+    again, = struct.unpack(f'{order}I', trailer)
+    if again != length:
+        raise CaptureError(
+            f'{what} at offset {offset}: its length is {length} at its beginning and {again} at '
+            'its end')

@@ -17,15 +17,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 import math
 import os
 import select
 import time
 from typing import Any
 
+from xplane_bridge.links.capture import (
+    Address,
+    CaptureError,
+    check_capture,
+    Datagram,
+    read_datagrams,
+    Tally,
+)
 from xplane_bridge.links.loop import Session, SessionLoop
-from xplane_bridge.links.pcap import Address, CaptureError, Datagram, read_pcap
 from xplane_bridge.links.udp import Counters, LinkError
 
 _LONGEST_SLEEP = 60.0
@@ -42,6 +49,33 @@ _HOLD_STEP = 0.001
 # At full speed nothing but the session's deadlines and the recorded times move its clock; a
 # deadline that is already past moves it by this much.
 _SHORTEST_STEP = 1e-4
+
+# A clock that was set while it was recorded, or a damaged time: beyond these a datagram is played
+# as if it had come at once after the one before (seconds).
+_LONGEST_GAP = 86_400.0
+_LONGEST_STEP_BACK = 1.0
+# The seconds of a time in ROS (builtin_interfaces/Time) end on 2038-01-19.
+_END_OF_TIME_NS = 2**31 * 1_000_000_000
+
+
+@dataclass(slots=True)
+class Progress:
+    """
+    How a replay fares: what the file holds, and what of it could not be played.
+
+    ``incomplete`` counts datagrams for the session that were not captured as a whole, and
+    ``untimely`` all that were recorded before 1970 or after 2038-01-18, which ROS time cannot say:
+    neither are played. ``jumps`` counts steps of the recorded time that were not waited for: more
+    than a day, or back. ``fault`` is a sentence about the latest of the former two, ``error`` one
+    about why the replay ended before the file's end.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    incomplete: int = 0
+    untimely: int = 0
+    jumps: int = 0
+    fault: str = ''
+    error: str = ''
 
 
 class ReplayLoop(SessionLoop):
@@ -65,7 +99,7 @@ class ReplayLoop(SessionLoop):
 
     While ``holds()`` is true the replay waits, and its time stands still: it is asked, in the
     loop's thread, before the first datagram and after each event. Raises LinkError if the file
-    cannot be read.
+    is none that can be read.
     """
 
     def __init__(
@@ -80,20 +114,21 @@ class ReplayLoop(SessionLoop):
         peer_port: int | None = None,
         source_port: int | None = None,
         sender: str | None = None,
-        on_end: Callable[[], None] = lambda: None,
+        on_end: Callable[[str], None] = lambda _: None,
         holds: Callable[[], bool] = lambda: False,
         name: str = 'replay',
     ) -> None:
         try:
             with open(path, 'rb') as stream:
-                first = next(read_pcap(stream), None)
+                check_capture(stream)
         except CaptureError as error:
             raise LinkError(f'capture {path}: {error}') from error
         except OSError as error:
             raise LinkError(f'capture {path}: {error.strerror}') from error
         super().__init__(session, on_event, on_failure, name)
         self.finished = False
-        self._path = path
+        self._progress = Progress()
+        self.path = path
         self._on_end = on_end
         self._holds = holds
         self._channels = dict(channels or {})
@@ -106,7 +141,10 @@ class ReplayLoop(SessionLoop):
         self._ports: dict[Address, str] = {}
         self._playing = False
         self._held = False
-        self._begin_ns = 0 if first is None else first.stamp_ns
+        # When the session's time began, in recorded time; and when the last datagram came, in
+        # the session's.
+        self._begin_ns = 0
+        self._latest: float | None = None
         # The session's time at a moment of ours, both in seconds.
         self._time = 0.0
         self._moment = 0.0
@@ -133,6 +171,11 @@ class ReplayLoop(SessionLoop):
         """Return the datagrams so far; those that were not sent count as sent."""
         with self.lock:
             return replace(self._counters)
+
+    def progress(self) -> Progress:
+        """Return what has been read so far, and what could not be played."""
+        with self.lock:
+            return replace(self._progress, tally=replace(self._progress.tally))
 
     # The lock is held in these.
 
@@ -161,21 +204,46 @@ class ReplayLoop(SessionLoop):
     def _run(self) -> None:
         self._sleep(math.inf)
         self._hold()
-        try:
-            with open(self._path, 'rb') as stream:
-                for datagram in read_pcap(stream):
-                    if not self._pass_time((datagram.stamp_ns - self._begin_ns) / 1e9):
-                        return
-                    self._deliver(datagram)
-        except (CaptureError, OSError) as error:
-            self._on_failure(error)
+        error = self._play()
         with self.lock:
             self._time = self._now()
             self._moment = time.monotonic()
             self._speed = 1.0
+            self._progress.error = error
             self.finished = True
-        self._on_end()
+        self._on_end(error)
         self._pass_time(math.inf)
+
+    def _play(self) -> str:
+        """Play the file until its end; return a sentence if that is not reached."""
+        try:
+            with open(self.path, 'rb') as stream:
+                for datagram in read_datagrams(
+                        stream, self._progress.tally, lambda: not self._running):
+                    if not 0 <= datagram.stamp_ns < _END_OF_TIME_NS:
+                        self._progress.untimely += 1
+                        self._progress.fault = (
+                            f'{datagram.where}: recorded outside of 1970 to 2038-01-18, which '
+                            'ROS time cannot say; shift the times (editcap -t)')
+                    elif self._pass_time(self._due(datagram.stamp_ns)):
+                        self._deliver(datagram)
+        except CaptureError as error:
+            return f'capture {self.path}: {error}'
+        except OSError as error:
+            return f'capture {self.path}: {error.strerror}'
+        return ''
+
+    def _due(self, stamp_ns: int) -> float:
+        """Return when in the session's time a datagram comes, which is bounded."""
+        if self._latest is None:
+            self._begin_ns, self._latest = stamp_ns, 0.0
+        due = (stamp_ns - self._begin_ns) / 1e9
+        if not -_LONGEST_STEP_BACK <= due - self._latest <= _LONGEST_GAP:
+            self._begin_ns += round((due - self._latest) * 1e9)
+            self._progress.jumps += 1
+            due = self._latest
+        self._latest = max(due, self._latest)
+        return due
 
     def _hand_out(
         self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception] = ()
@@ -248,6 +316,10 @@ class ReplayLoop(SessionLoop):
                 return
             if self._sender is not None and datagram.source[0] != self._sender:
                 self._counters.strangers += 1
+                return
+            if datagram.missing:
+                self._progress.incomplete += 1
+                self._progress.fault = datagram.incomplete
                 return
             self._counters.received += 1
             events: Sequence[Any] = ()

@@ -212,7 +212,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         return ReplayLoop(
             given.capture_file, self.session, self._on_event, self._on_failure,
             speed=given.capture_speed, source_port=given.data_port,
-            holds=self.audience.holds, name='fdmdata replay')
+            on_end=self.capture_ended, holds=self.audience.holds,
+            name='fdmdata replay')
 
     def _open_link(self, host: str) -> SessionLoop:
         given = self.parameters

@@ -226,8 +226,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             return ReplayLoop(
                 given.capture_file, self.session, self._on_event, self._on_failure,
                 speed=given.capture_speed, channels={given.port: CHANNEL}, sender=sender,
-                on_end=lambda: self.get_logger().info('the capture is at its end'),
-                holds=self.audience.holds, name='ulyssix replay')
+                on_end=self.capture_ended, holds=self.audience.holds, name='ulyssix replay')
         # Bound to the group, the socket hears nothing else.
         link = UdpSocket(
             (given.group or given.bind_address, given.port), sender=sender,

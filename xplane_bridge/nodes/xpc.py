@@ -170,7 +170,8 @@ class XpcNode(BridgeNode[XpcParameters]):
             self.link: SessionLoop = ReplayLoop(
                 given.capture_file, self.session, self._on_event, self._on_failure,
                 speed=given.capture_speed, channels={xpc.BEACON_PORT: BEACON_CHANNEL},
-                peer_port=given.port, holds=self.audience.holds, name='xpc replay')
+                peer_port=given.port, on_end=self.capture_ended, holds=self.audience.holds,
+                name='xpc replay')
         else:
             self.link = UdpLoop(
                 self.session, open_channel, self._on_event, self._on_failure, channels=beacons,

@@ -295,7 +295,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             speed=given.capture_speed,
             channels={given.data_port: DATA_CHANNEL, xplane_udp.BEACON_PORT: BEACON_CHANNEL},
             peer_port=None if both_ways else given.port, sender=host if both_ways else None,
-            holds=self.audience.holds, name='xplane_udp replay')
+            on_end=self.capture_ended, holds=self.audience.holds,
+            name='xplane_udp replay')
 
     def _open_link(self, host: str | None) -> SessionLoop:
         given = self.parameters
