@@ -16,6 +16,7 @@
 
 import math
 
+from fuzz import held
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
@@ -133,6 +134,17 @@ def test_a_value_of_endless_patience_stays_fresh_once_it_has_come_until_it_is_re
     leases.renew(1000.0, ['name'])
     assert 'name' in leases.due(1000.0)
     assert 'name' in leases.missing(1001.0)
+
+
+def test_values_that_nobody_wants_are_not_kept():
+    leases = Leases(1.0)
+    leases.want('ab', 0.0)
+    leases.heard('a', 0.5)
+    elements, _ = held(leases)
+    for number in range(100):
+        leases.heard(range(10 * number, 10 * number + 10), 0.6)
+    assert held(leases)[0] == elements
+    assert list(leases.missing(1.4)) == ['b']
 
 
 def test_missing_is_named_only_after_the_patience():

@@ -602,10 +602,12 @@ def test_nothing_is_given_back_to_a_plugin_that_came_after_an_outage():
     assert cable.plugin.hold.axes == {'pitch': 99}
 
 
-@pytest.mark.parametrize('when', ['at once', 'after'])
-def test_what_a_frozen_plugin_still_holds_is_given_back(when):
-    """It shows that it is the same by what it was registered for."""
-    cable = connect('v2')
+@pytest.mark.parametrize('when', ['at once', 'after', 'before it is known'])
+@pytest.mark.parametrize('device', ['v2', 'auto'])
+def test_what_a_frozen_plugin_still_holds_is_given_back(device, when):
+    """It shows that it is the same by what it was registered for; 'auto' takes it for v0 first."""
+    cable = connect('v2', device=device)
+    cable.run(3.0)
     cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
     cable.run(0.1)
     cable.spoil['plugin'] = lambda data: b''
@@ -616,6 +618,10 @@ def test_what_a_frozen_plugin_still_holds_is_given_back(when):
         # The watchdog of the commands, for example.
         cable.call(cable.device.release)
     cable.spoil['plugin'] = cable.spoil['device'] = lambda data: data
+    if when == 'before it is known':
+        while not cable.device.framing.packets or cable.device.profile is None:
+            cable.run(0.01)
+        cable.call(cable.device.release)
     cable.run(3.0)
     assert cable.device.peer_state is PeerState.STREAMING
     if when == 'after':

@@ -456,6 +456,16 @@ def test_read_of_known_datarefs_ends_at_once():
     assert [event.values for event in run.of(ReadDone)] == [(7.0,)]
 
 
+def test_read_takes_no_value_that_it_did_not_ask_for():
+    run = Run(version=12).start().run(0.5)
+    run.session.read_datarefs(['nothing'], run.now)
+    run.run(0.2)
+    channel = next(channel for _, channel, _ in run.sent if channel.startswith('read'))
+    run.session.receive(channel, xp.encode(xp.RrefReply(((-1, 1.0),)), 12), run.now)
+    run.run(3.0)
+    assert 'does not know' in run.of(ReadDone)[0].error
+
+
 def test_read_ends_when_x_plane_is_gone():
     run = Run(version=12).start().run(0.5)
     run.peer.on = False

@@ -306,6 +306,9 @@ class Leases(Generic[_Key]):
         """Note that these came. It may name others, which do not count."""
         came = dict.fromkeys(keys, now)
         self._heard.update(came)
+        if len(self._heard) > len(self._leases):
+            # A peer may name as many others as it likes: they are not kept.
+            self._heard = {key: at for key, at in self._heard.items() if key in self._leases}
         if not self._asked.isdisjoint(came):
             self._asked.difference_update(came)
             self._look_at = min(self._look_at, now + min(

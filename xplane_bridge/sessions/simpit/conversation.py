@@ -60,6 +60,8 @@ _DRAIN = 0.05
 _LONGEST_SILENCE = 12.0
 # An echo that comes back this long after telemetry comes back without it.
 _ECHO_ALONE = 0.5
+# A plugin asks for one echo at a time; more answers than this do not wait to be written.
+_MOST_ANSWERS = 32
 
 
 class Conversation:
@@ -380,8 +382,9 @@ class Conversation:
             # Nobody but the plugin that we registered with has a reason to send this.
             self._same |= packet.channel in self._remembered
         elif isinstance(message, simpit.EchoRequest):
-            self._own(simpit.EchoResponse(message.payload))
-            return []
+            if len(self._urgent) < _MOST_ANSWERS:
+                self._own(simpit.EchoResponse(message.payload))
+                return []
         elif isinstance(message, simpit.EchoResponse):
             matches, done = self._echoes.receive(message.payload, now)
             if matches:

@@ -82,6 +82,9 @@ class Outbox:
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
         self._ended: list[CommandDone] = []
+        # What the plugin was known as when axes were taken last: after a silence that is unknown
+        # for a while, and numbers mean something else to other plugins of the same framing.
+        self._taken_by: Profile | None = None
 
     def add(
         self, parts: Sequence[Message | Packet], profile: Profile, now: float, *, what: str,
@@ -140,8 +143,9 @@ class Outbox:
         Return what gives back axes that were taken, by default all, and forget what waits of them.
 
         The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
-        back.
+        back. One of another framing than that which axes were taken from holds none of them.
         """
+        taken_by = self._taken_by or profile
         given: dict[str, dict[str, float]] = {}
         for entry in self.taken.entries(_VESSEL):
             if axes is not None and entry.value not in axes:
@@ -155,8 +159,10 @@ class Outbox:
             waiting.set({
                 name: value for name, value in values.items()
                 if axes is not None and name not in axes}, now)
+        if taken_by.framing != profile.framing:
+            return []
         return [
-            simpit.encode(profile, 'device', to_message(channel, values))
+            simpit.encode(taken_by, 'device', to_message(channel, values))
             for channel, values in given.items()]
 
     def drop(self, reason: str) -> None:
@@ -198,6 +204,7 @@ class Outbox:
             # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
             if value or (axis == THROTTLE and not profile.throttle_lets_go):
                 self.taken.take(_VESSEL, axis)
+                self._taken_by = profile
             else:
                 self.taken.forget(_VESSEL, axis)
         return None

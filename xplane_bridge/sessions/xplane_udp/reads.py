@@ -102,7 +102,8 @@ class Reads:
         if not self._queue or channel != self._queue[0].channel:
             return None
         read = self._queue[0]
-        read.values.update(reply.values)
+        read.values.update(
+            (index, value) for index, value in reply.values if index in read.names)
         return self._end(read) if read.complete else None
 
     def owns(self, channel: str) -> bool:

@@ -32,6 +32,9 @@ _PATIENCE = 2.5
 _FRAME_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
 
+# X-Plane 12 ends at row 138; the wire has room for 4 billion, which are not kept.
+_ROWS = range(1024)
+
 
 class RowSelection:
     """
@@ -145,7 +148,7 @@ class RowSelection:
 
     def receive(self, segments: Iterable[Segment], now: float) -> tuple[Segment, ...] | None:
         """Take rows; return the needed ones of one frame if they are all here now."""
-        came = {segment.index: segment for segment in segments}
+        came = {segment.index: segment for segment in segments if segment.index in _ROWS}
         rows = list(came)
         if not self._group.keys().isdisjoint(came):
             # All of a datagram is of one frame, also the rows before the one that came again.

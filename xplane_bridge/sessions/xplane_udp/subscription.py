@@ -136,14 +136,17 @@ class Subscription:
 
     def receive(self, reply: RrefReply, now: float) -> bool:
         """Take one datagram; tell whether all values of one frame are here now."""
-        group = self._group
-        before = len(group)
-        group.update(reply.values)
-        if len(group) < before + len(reply.values):
-            group = self._group = dict(reply.values)
+        values = dict(reply.values)
+        if not values.keys() <= self._all:
+            # Of a subscription of before, or of nobody: what is not asked for is not kept.
+            values = {index: value for index, value in values.items() if index in self._all}
+        if not self._group.keys().isdisjoint(values):
+            self._group = {}
             self.datagrams = 0
+        group = self._group
+        group.update(values)
         self.datagrams += 1
-        self._leases.heard([index for index, _ in reply.values], now)
+        self._leases.heard(values, now)
         if group.keys() >= self._all:
             return True
         if now < self._settled_at or self._all.isdisjoint(group):
