@@ -20,7 +20,7 @@ JOBS := MAKEFLAGS=-j$(shell nproc)
 EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
-# With a ROS 2 sourced, its own Python is the one to test with.
+# What package.xml declares and no more. With a ROS 2 sourced, that is its own Python.
 SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
 # With a symbolic-link install only these need a build; edited Python files are live at once.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
@@ -65,24 +65,17 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
-# What starts installed executables or launch files is tested as a ROS user has it.
-STARTING := $(shell grep -lE 'import .*\bprocess\b|needs_launch|get_package_prefix' test/test_*.py)
+# All tests, as a ROS user has the package; with PYTEST_ARGS (a file, -k ...) only those, here.
+test: $(if $(PYTEST_ARGS),test-here,test-sourced)
 
-# Each test once, in one of the two ways of running; with PYTEST_ARGS (a file, -k ...) only those.
-ifdef PYTEST_ARGS
-test: test-here
-else
-test: ARGUMENTS := $(PARALLEL) $(addprefix --ignore=,$(STARTING))
-test: test-here test-sourced
-endif
-
-# In the Makefile's own environment, with all optional packages.
+# With links for an install space: edited Python files are live.
 test-here: $(BUILT)
-	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(ARGUMENTS),$(PARALLEL))
+	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(PARALLEL))
 
-# As a ROS user has it: tools/test_sourced.sh says what that is.
-test-sourced: $(BUILT) $(SOURCED)
-	@tools/test_sourced.sh $(ROOT) $(PARALLEL) $(STARTING)
+# tools/test_sourced.sh says what that is. The two environments are made at the same time.
+test-sourced:
+	@$(MAKE) --no-print-directory -j2 $(VENV) $(SOURCED)
+	@tools/test_sourced.sh $(ROOT) $(PARALLEL)
 
 # The tests that need no ROS, under another Python: make test-python PYTHON=python3.14
 PYTHON ?= python3

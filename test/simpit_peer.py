@@ -33,7 +33,7 @@ class _OnPty:
         self.loop = SerialLoop(
             session, f'pty:{path}', 115200, self._event, self.failures.append)
         self.loop.start()
-        assert self._open.wait(5.0)
+        assert self._open.wait(60.0)
 
     def _event(self, event, stamp_ns):
         if hasattr(event, 'is_open'):

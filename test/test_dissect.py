@@ -238,7 +238,7 @@ def test_program_answers_each_line_at_once():
             process.stdin.flush()
             assert process.stdout.readline() == answer + '\n'
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_program_is_quiet_when_its_reader_leaves():
@@ -248,7 +248,7 @@ def test_program_is_quiet_when_its_reader_leaves():
         process.stdout.close()
         process.stdin.write(b'474554430003\n' * 10)
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stderr.read() == b''
 
 

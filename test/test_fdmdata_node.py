@@ -126,7 +126,7 @@ def scripted():
     yield peer
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ender:
         ender.sendto(b'end', peer.data.getsockname())
-    thread.join(5.0)
+    thread.join(60.0)
     peer.data.close()
     peer.controls.close()
 
@@ -386,10 +386,14 @@ def test_rates_are_reached_and_are_live(ros):
             _, _, values = ros.diagnosed('telemetry')
             return [float(values[f'{name}: updates/s']) for name in ('imu', 'gps', 'ins', 'air')]
 
-        assert rates() == pytest.approx([50.0, 20.0, 20.0, 10.0], rel=0.15)
+        def reach(expected):
+            # A busy machine may need some seconds to find the time for it.
+            ros.wait_for(lambda: rates() == pytest.approx(expected, rel=0.15), f'{expected}')
+
+        reach([50.0, 20.0, 20.0, 10.0])
         results = ros.run_in(node, node.set_parameters, [Parameter('gps_rate', value=40.0)])
         assert results[0].successful
-        assert rates() == pytest.approx([50.0, 40.0, 20.0, 10.0], rel=0.15)
+        reach([50.0, 40.0, 20.0, 10.0])
         results = ros.run_in(node, node.set_parameters, [Parameter('gps_rate', value=-1.0)])
         assert not results[0].successful
 

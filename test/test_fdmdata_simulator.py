@@ -41,6 +41,7 @@ VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'fdmdata.json').read_text())
 }
+DEADLINE = 60.0
 FOOT = 0.3048
 KNOT = 0.514444
 PSF = 4.4482216152605 / FOOT ** 2
@@ -205,7 +206,7 @@ def make_face(rpc=True, held=False, faults=None):
         ('127.0.0.1', 0) if rpc else None, held)
 
 
-def client(face, timeout=5.0):
+def client(face, timeout=DEADLINE):
     """Return a socket connected to the data port."""
     result = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     result.settimeout(timeout)
@@ -226,7 +227,7 @@ def rpc(face):
     return xmlrpc.client.ServerProxy('http://{}:{}/'.format(*face.rpc_address))
 
 
-def changes(connection, seconds=5.0):
+def changes(connection, seconds=DEADLINE):
     """Wait for the gyroscope's reply to change; tell whether it did."""
     connection.send(b'\2')
     first = connection.recv(100)
@@ -251,15 +252,13 @@ def test_pipelined_requests_are_answered_in_order_errors_in_their_place():
 def test_requests_are_answered_at_once_and_values_change_with_the_frames():
     face = make_face(rpc=False)
     with running(face, frame_rate=20.0), client(face) as connection:
-        start = time.monotonic()
         replies = []
         for _ in range(400):
             connection.send(b'\2')
             replies.append(connection.recv(100))
-        elapsed = time.monotonic() - start
-    # Frames alone would have taken 20 s.
-    assert elapsed < 10.0
-    assert len(set(replies)) <= 2 + 20.0 * elapsed
+        assert changes(connection)
+    # Answered at frames only, they would have taken 400 frames; these saw a few.
+    assert len(set(replies)) < 400
 
 
 def test_controls_reach_the_aircraft_and_are_held():
@@ -267,10 +266,10 @@ def test_controls_reach_the_aircraft_and_are_held():
     with running(face) as server, client(face), socket.socket(
             socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(struct.pack('>4f', 0.25, -0.5, 0.75, 0.4), face.controls.address)
-        end = time.monotonic() + 5.0
+        end = time.monotonic() + DEADLINE
         while server.call(commanded) != (0.25, -0.5, 0.75, pytest.approx(0.4)):
             assert time.monotonic() < end
-            time.sleep(0.01)
+            server.wait(0.01)
 
 
 def test_held_until_resumed_and_paused_again():
@@ -297,7 +296,7 @@ def test_reset_goes_back_to_the_initial_conditions():
 def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(capfd):
     face = make_face()
     with running(face) as server, socket.create_connection(face.rpc_address) as idle:
-        with socket.create_connection(face.rpc_address, timeout=5.0) as browser:
+        with socket.create_connection(face.rpc_address, timeout=DEADLINE) as browser:
             browser.sendall(b'GET / HTTP/1.0\r\n\r\n')
             assert b' 501 ' in browser.recv(100)
         with socket.create_connection(face.rpc_address) as rude:
@@ -321,7 +320,7 @@ def test_a_stopped_program_answers_what_waited_once_it_goes_on():
                 connection.recv(100)
         connection.send(b'\7')
         server.resume()
-        connection.settimeout(5.0)
+        connection.settimeout(DEADLINE)
         assert [connection.recv(100)[1] for _ in range(2)] == [0, 7]
 
 
@@ -329,10 +328,11 @@ def test_it_comes_back_at_the_same_ports():
     face = make_face()
     with running(face) as server:
         for _ in range(2):
-            with client(face, timeout=0.2) as connection:
+            with client(face) as connection:
                 connection.send(b'\0')
                 assert len(connection.recv(100)) == 22
                 server.switch_off()
+                connection.settimeout(0.2)
                 with pytest.raises((TimeoutError, ConnectionRefusedError)):
                     connection.send(b'\0')
                     connection.recv(100)
@@ -344,15 +344,18 @@ def test_it_comes_back_at_the_same_ports():
 
 def test_faults_lose_replies():
     face = make_face(rpc=False, faults=Faults(loss=0.5, seed=1))
-    with running(face), client(face, timeout=0.3) as connection:
+    with running(face), client(face) as connection:
         for _ in range(100):
             connection.send(b'\4')
-        received = 0
+        # A quarter comes through both ways.
+        for _ in range(10):
+            connection.recv(100)
+        received = 10
+        connection.settimeout(0.3)
         with pytest.raises(TimeoutError):
             while connection.recv(100):
                 received += 1
-    # A quarter comes through both ways.
-    assert 10 <= received <= 45
+    assert received <= 45
 
 
 def test_command_serves_it():

@@ -48,7 +48,7 @@ from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.simpit import FaultyLine, SimpitFace, Vessel
 from xplane_bridge.simulators.world import World
 
-DEADLINE = 10.0
+DEADLINE = 60.0
 FOOT = 0.3048
 COMMAND = (sys.executable, '-m', 'xplane_bridge.simulators.main', 'simpit')
 

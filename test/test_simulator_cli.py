@@ -29,7 +29,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulators.main import main
 
-DEADLINE = 15.0
+DEADLINE = 60.0
 INTERFACES = (
     ('xpc', '--beacon-interface'), ('xplane_udp', '--beacon-interface'),
     ('ulyssix', '--port', '5000', '--interface'))

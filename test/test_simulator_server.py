@@ -33,7 +33,7 @@ from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
 
-DEADLINE = 5.0
+DEADLINE = 60.0
 CLIENT = ('127.0.0.1', 50000)
 
 # Requests, byte by byte.

@@ -5,10 +5,10 @@
 # space is sourced. The executables are in lib/xplane_bridge only; PATH is left alone. ROOT is
 # build/<distro>, as the Makefile lays it out.
 #
-# Two runs beside each other: `colcon test` with what package.xml declares to be needed at run time,
-# pytest and not one package more: what needs another skips and says so. And, with the optional
-# packages (as in a virtual environment with --system-site-packages on a machine with ROS 2), the
-# tests that are asked for: those that start our executables.
+# Two runs of all tests beside each other: `colcon test` with what package.xml declares to be needed
+# at run time, pytest and not one package more: what needs another skips and says so. And pytest with
+# the optional packages (as in a virtual environment with --system-site-packages on a machine with
+# ROS 2), where nothing skips that can run at all.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -47,7 +47,7 @@ colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --return-code-on-test-failure >"$sourced/test.log" 2>&1 &
 declared=$!
 
-echo 'The installed executables and launch files, with the optional packages:'
+echo 'All tests, with the optional packages:'
 optional=$root/sourced-optional
 mkdir -p "$optional"
 ln -sfn ../venv "$optional/venv"
