@@ -715,3 +715,10 @@ def test_earth_centred_coordinates(place: tuple[float, float, float],
     assert height == pytest.approx(place[2], abs=1e-3)
     if abs(place[0]) < 90.0:
         assert lon == pytest.approx(place[1], abs=1e-8)
+
+
+def test_wheels_hang_below_the_aircraft_before_it_ever_stood() -> None:
+    hanging = Aircraft().rest_height
+    standing = Aircraft(initial=Initial(parked=True)).rest_height
+    # The struts give way by some centimetres.
+    assert 0.5 < standing <= hanging < standing + 0.3

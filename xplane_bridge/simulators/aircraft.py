@@ -439,6 +439,8 @@ class Aircraft:
         self._left_brake = self._right_brake = self._parking_brake = 0.0
         self._mixture: list[float] = [1.0] * self._reader.engine_count
         self._failed: set[int] = set()
+        # Before its first initial conditions JSBSim knows no centre of gravity.
+        self._fdm.run_ic()
         self._rest_height = self._wheel_height()
 
     def _trim(self) -> None:
