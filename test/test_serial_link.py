@@ -437,6 +437,45 @@ def test_close_sends_what_is_owed(cable):
     serial.Serial(cable.path, exclusive=True).close()
 
 
+class NarrowPort(link.Port):
+    """A port without a descriptor that takes few bytes at a time, or none."""
+
+    path = 'narrow'
+    descriptor = None
+
+    def __init__(self, most):
+        self.most = most
+        self.taken = b''
+        self.discarded = None
+        self._quiet = threading.Event()
+
+    def read(self):
+        self._quiet.wait(0.005)
+        return b''
+
+    def write(self, data):
+        self.taken += data[:self.most]
+        return len(data[:self.most])
+
+    def close(self, *, discard):
+        self.discarded = discard
+
+
+@pytest.mark.parametrize(('most', 'taken'), [(3, b'goodbye, all of it'), (0, b'')])
+def test_close_sends_what_is_owed_bit_by_bit_or_drops_it(monkeypatch, most, taken):
+    port = NarrowPort(most)
+    monkeypatch.setattr(link, 'open_port', lambda name, baud: port)
+    monkeypatch.setattr(link, '_LAST_WRITE', DEADLINE if most else 0.01)
+    talk, recorder = Talk(), Recorder()
+    loop = SerialLoop(talk, 'narrow', BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    recorder.wait_for_port(True)
+    talk.outgoing.append(b'goodbye, all of it')
+    loop.close()
+    assert (port.taken, port.discarded) == (taken, not most)
+    assert loop.counters().sent == len(taken)
+
+
 def test_calls_after_close_send_nothing(cable):
     talk = Talk()
     loop = SerialLoop(talk, cable.path, BAUD, None, None)

@@ -303,6 +303,20 @@ def test_no_duplicates_after_crashes_of_the_device(profile):
     assert abs(len(cable.telemetry()) - (12 if profile == 'v0' else 8)) <= 1
 
 
+def test_what_was_owed_to_a_lost_port_does_not_leave_by_the_next():
+    """Another game may be behind it; the handshake goes first."""
+    cable = connect('v1')
+    cable.call(cable.device.send, simpit.Rotation(16384, 0, 0, 1))
+    cable.run(0.1)
+    assert cable.device.taken
+    cable.device.release(cable.now)
+    cable.device.lost(cable.now)
+    cable.device.opened(cable.now)
+    assert cable.device.poll(cable.now) == []
+    (syn,) = cable.device.poll(cable.now + 0.05)
+    assert syn[1].startswith(bytes.fromhex('aa500f0000'))
+
+
 @pytest.mark.parametrize('profile', OLD)
 def test_registrations_that_an_earlier_run_left_behind_are_given_back(profile):
     table = PROFILES[profile]

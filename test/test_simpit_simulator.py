@@ -176,6 +176,29 @@ def test_orbit_obeys_kepler():
     assert abs(times.periapsis_s - times.apoapsis_s) == pytest.approx(orbit.period_s / 2, abs=1.0)
 
 
+@pytest.mark.parametrize(('true_anomaly', 'mean', 'periapsis', 'apoapsis'), [
+    # Half way round by angle is a third by the eccentric anomaly: 60 degrees, less 0.5 sin 60.
+    (90.0, math.pi / 3 - math.sqrt(3) / 4, 566, 252),
+    (270.0, math.tau - math.pi / 3 + math.sqrt(3) / 4, 61, 375),
+    (180.0, math.pi, 314, 0),
+])
+def test_anomalies_of_an_ellipse_by_hand(
+        monkeypatch, true_anomaly, mean, periapsis, apoapsis):
+    """Of eccentricity 0.5, once round in 200 pi seconds: a radian of mean anomaly in 100 s."""
+    ship, value = vessel()
+    half = {
+        'orbital/eccentricity': 0.5, 'orbital/period-sec': 200.0 * math.pi,
+        'orbital/true-anomaly-deg': true_anomaly}
+    monkeypatch.setattr(
+        ship._world.aircraft, 'property_value', lambda name: half.get(name) or value(name))
+    orbit = said(ship, simpit.Orbit)
+    assert orbit.true_anomaly == pytest.approx(math.radians(true_anomaly))
+    assert orbit.mean_anomaly == pytest.approx(mean)
+    times = said(ship, simpit.ApsidesTime)
+    assert times.periapsis_s == pytest.approx(periapsis, abs=1)
+    assert times.apoapsis_s == pytest.approx(apoapsis, abs=1)
+
+
 # What it does.
 
 

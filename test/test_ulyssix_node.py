@@ -360,8 +360,16 @@ def test_malformed_datagrams_are_counted_and_end_nothing(ros):
     assert level == DiagnosticStatus.WARN
     assert values['malformed: payload header'] == '1'
     assert values['malformed: end string'] == '1'
+    # Nothing more comes, so this is not the second in which it came.
+    level, text, values = ros.diagnosed(
+        'link', lambda _, text, __: 'in a second' not in text, node=setup.node)
+    assert level == DiagnosticStatus.WARN
+    assert text.startswith('nothing that comes is a Ulyssix packet: ')
     setup.send(datagram(3))
     assert setup.got()[0].counter == 3
+    level, text, values = ros.diagnosed(
+        'link', lambda _, __, values: values['datagrams received'] == '3', node=setup.node)
+    assert (level, text) == (DiagnosticStatus.OK, 'open')
 
 
 def test_losses_are_told(ros):

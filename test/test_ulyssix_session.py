@@ -377,6 +377,27 @@ def test_the_width_of_integers_is_kept_and_found_out_anew():
     assert receive(made, again)[-1].packet.counts.tolist() == [1]
 
 
+@pytest.mark.parametrize(('before', 'counts', 'values'), [
+    # No parameter, or the one that 8 bytes make of it: 8 bytes are preferred.
+    (0, [1], [5]), (1, [1], [5]),
+    # As many as 4 bytes make of it: those were right.
+    (2, [1, 0], [5]),
+    # As many as neither reading has.
+    (3, [1], [5]),
+])
+def test_an_ambiguous_width_is_decided_by_the_parameters_of_the_packet_before(
+        before, counts, values):
+    made = session()
+    if before:
+        receive(made, datagram(0, before, struct.pack('<If', 1, 1.5) * before, before))
+        assert made.parameter_count == before
+    both = datagram(1, before + 1, struct.pack('<Iq', 1, 5), control=INTEGER)
+    packet = receive(made, both)[-1].packet
+    assert (packet.counts.tolist(), packet.values.tolist()) == (counts, values)
+    # It proves nothing, so the next one is looked at anew.
+    assert made.integer_width is None
+
+
 def test_a_fixed_width_is_not_doubted():
     made = session(integer_width=4)
     event = receive(made, datagram(0, 1, struct.pack('<Iq', 1, 5), control=INTEGER))[-1]

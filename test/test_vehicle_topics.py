@@ -157,6 +157,24 @@ def test_each_quantity_is_known_or_unknown_by_itself(
         assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
 
 
+def test_odom_does_not_repeat_a_velocity_that_is_not_known_any_more():
+    node = Node()
+    vehicle = VehiclePublisher(node, VehicleParameters(
+        undulation=47.0, velocity_stddev=0.5, angular_velocity_stddev=0.2))
+    for stamp, given in enumerate((
+            {}, {'velocity': None}, {'angular_velocity': None}, {})):
+        vehicle.publish(state(**given), stamp)
+    known, slow, unturned, again = (message.twist for message in node.said['odom'])
+    assert (known.twist.linear.x, known.twist.angular.z) == (60.0, 0.3)
+    linear = slow.twist.linear
+    assert (linear.x, linear.y, linear.z) == (0.0, 0.0, 0.0)
+    assert list(slow.covariance) == list(np.diag([1e6] * 3 + [0.2**2] * 3).flat)
+    angular = unturned.twist.angular
+    assert (angular.x, angular.y, angular.z) == (0.0, 0.0, 0.0)
+    assert list(unturned.covariance) == list(np.diag([0.5**2] * 3 + [1e6] * 3).flat)
+    assert again == known
+
+
 def test_what_a_simulator_does_not_say_is_no_zero_that_could_be_believed():
     given = {'velocity_stddev': 0.5, 'angular_velocity_stddev': 0.2,
              'linear_acceleration_stddev': 0.3}

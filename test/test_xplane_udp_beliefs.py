@@ -584,3 +584,22 @@ def test_override_is_not_set_for_a_new_run_before_somebody_commands_it():
     steer(run, 0.5)
     assert overrides(run) == [1.0, 1.0]
     assert run.session.taken == {'elevator', 'joystick'}
+
+
+def test_release_that_waits_is_off_once_controls_are_commanded_again():
+    run = Run(version=12).up()
+    run.session.set_controls({'elevator': 0.5}, run.now)
+    run.run(0.1)
+    run.peer.on = False
+    run.run(3.0)
+    run.session.release(run.now)
+    run.peer.on = True
+    # What says that it is the same run comes a little later.
+    run.lose_reply = lambda channel, data: channel == 'reports'
+    while run.session.peer_state is not PeerState.ANSWERING:
+        run.run(0.001)
+    run.session.set_controls({'elevator': 0.25}, run.now)
+    run.lose_reply = lambda channel, data: False
+    run.run(2.0)
+    assert drefs(run)[-1] == (STICK, 0.25)
+    assert 'elevator' in run.session.taken

@@ -151,6 +151,22 @@ def test_silent_x_plane_is_asked_little():
     assert len(run.sent) - before <= 15
 
 
+def test_silent_x_plane_is_asked_at_once_and_then_once_a_second():
+    run = Run(version=12).up().run(2.0)
+    run.peer.on = False
+    while run.session.peer_state is PeerState.ANSWERING:
+        run.run(0.001)
+    away, asked = run.now, -1.0
+    run.run(4.5)
+    questions = []
+    for at, _, _ in run.sent:
+        # The datagrams of one question leave at the pace.
+        if at >= away and at > asked + 0.5:
+            questions.append(at - away)
+            asked = at
+    assert questions == pytest.approx([0.0, 1.0, 2.0, 3.0, 4.0], abs=0.01)
+
+
 def test_everything_is_cancelled_and_given_back_on_stop():
     run = Run(version=12).start().run(1.0)
     run.session.watch(['other'], 10.0, run.now)
@@ -627,6 +643,28 @@ def test_newest_controls_win_when_they_come_too_fast():
     assert drefs(run)[-1] == ('sim/flightmodel/controls/flaprqst', 0.5)
     assert ('sim/cockpit2/engine/actuators/throttle_ratio_all', 0.5) in drefs(run)
     assert run.session.statistics.held_back > 0
+
+
+def test_controls_leave_no_faster_than_any_frame():
+    run = Run(version=12).up()
+    run.session.set_controls({'throttle': 0.1}, run.now)
+    assert len(run.session.poll(run.now)) == 1
+    run.session.set_controls({'throttle': 0.2}, run.now)
+    assert run.session.poll(run.now) == []
+    assert run.session.next_deadline() <= run.now + 0.002
+    assert len(run.session.poll(run.now + 0.002)) == 1
+
+
+def test_controls_that_replace_waiting_ones_are_counted():
+    run = Run(version=6).up()
+    run.session.set_controls({'elevator': 0.1}, run.now)
+    assert run.session.statistics.held_back == 0
+    for value in (0.2, 0.3):
+        run.session.set_controls({'elevator': value}, run.now)
+    assert run.session.statistics.held_back == 2
+    run.run(0.3)
+    run.session.set_controls({'elevator': 0.4}, run.now)
+    assert run.session.statistics.held_back == 2
 
 
 def test_controls_do_not_wait_behind_other_commands():

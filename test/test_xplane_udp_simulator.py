@@ -466,3 +466,22 @@ def test_rows_that_the_user_ticked_are_selected_in_each_run(world):
         assert face.xplane.selected == {17}
         face.xplane.selected.clear()
         face.close()
+
+
+@pytest.mark.parametrize('trailer', [True, False])
+@pytest.mark.parametrize('order', ['little', 'big'])
+@pytest.mark.parametrize('version', [6, 7])
+def test_rows_to_6_and_7_are_read_with_and_without_a_trailer(world, version, order, trailer):
+    """A public sender to 6 leaves it out; the order is the computer's own."""
+    code = '<' if order == 'little' else '>'
+    mark = {6: b'0' if order == 'little' else b'1', 7: b''}[version]
+    end = (mark or b'\0') if trailer else b''
+    xplane = XPlane(world, version, byte_order=order)
+    xplane.handle(b'DSEL\0' + mark + struct.pack(code + '2i', 17, 18) + end, CLIENT)
+    assert xplane.selected == {17, 18}
+    xplane.handle(b'USEL\0' + mark + struct.pack(code + 'i', 18) + end, CLIENT)
+    assert xplane.selected == {17}
+    row = 8 if version == 6 else 9
+    xplane.handle(b'DATA\0' + mark + struct.pack(
+        code + 'i8f', row, 0.25, *[-999.0] * 7) + end, CLIENT)
+    assert (xplane.counters.handled, xplane.counters.malformed) == (3, 0)
