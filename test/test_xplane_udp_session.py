@@ -490,6 +490,93 @@ def test_read_ends_when_x_plane_is_gone():
     assert run.of(ReadDone)[0].error
 
 
+def test_one_name_beside_2000_comes_within_a_few_frames():
+    run = Run(version=12).start().run(2.0)
+    many = run.session.read_datarefs([f'n{n % 200}' for n in range(2000)], run.now)
+    run.run(1.0)
+    tickets = [run.session.read_datarefs([f'n{n}'], run.now) for n in range(3)]
+    run.run(0.15)
+    assert {event.ticket: event.values for event in run.of(ReadDone)} == {
+        ticket: (float(n),) for n, ticket in enumerate(tickets)}
+    before = len(run.of(Telemetry))
+    run.run(24.0)
+    done = run.of(ReadDone)[-1]
+    assert (done.ticket, done.values) == (many, tuple(float(n % 200) for n in range(2000)))
+    assert len(run.of(Telemetry)) - before == pytest.approx(1200, abs=30)
+    # All of them are cancelled in the end, and nothing more is heard of them.
+    run.run(20.0)
+    assert not [key for key in run.peer.rref if key[0].startswith('read')]
+    assert run.session.statistics.unexpected == 0
+
+
+def test_a_read_that_names_what_does_not_exist_keeps_no_other_waiting():
+    run = Run(version=12).start().run(0.5)
+    run.session.read_datarefs(['nothing'], run.now)
+    ticket = run.session.read_datarefs(['other'], run.now)
+    run.run(0.15)
+    assert run.of(ReadDone) == [ReadDone(ticket, (7.0,))]
+
+
+def test_what_telemetry_asks_for_again_goes_before_what_is_watched():
+    run = Run(version=12)
+    run.session.watch([f'n{n % 200}' for n in range(1000)], 10.0, run.now)
+    run.start().run(1.5)
+    assert len(run.of(Telemetry)) > 20
+    # The plugin of a dataref goes and comes again; it is asked for again within the second.
+    run.peer.rref = {key: entry for key, entry in run.peer.rref.items() if key[0] != 'telemetry'}
+    run.run(1.5)
+    assert len([key for key in run.peer.rref if key[0] == 'telemetry']) == len(NAMES)
+
+
+def test_what_is_watched_has_its_turn_beside_an_x_plane_that_forgets_telemetry():
+    run = Run(version=12, wire_format=Wire(pacing=0.2))
+    run.session.watch(['other'], 10.0, run.now)
+    run.start().run(0.3)
+    for _ in range(40):
+        run.session._outbox.push('telemetry', run.session._feeds.aircraft.state.cancel())
+    run.run(5.0)
+    assert [key for key in run.peer.rref if key[0].startswith('watch')]
+
+
+def test_a_read_ends_after_a_minute_whatever_has_come():
+    run = Run(version=12, wire_format=Wire(pacing=0.5)).start().run(5.0)
+    run.session.read_datarefs(['other'] * 2000, run.now)
+    run.run(59.9)
+    assert not run.of(ReadDone)
+    run.run(0.2)
+    assert [event.error[:43] for event in run.of(ReadDone)] == [
+        'not everything came within 60 s; read fewer']
+
+
+def test_more_names_than_can_be_read_or_watched_are_refused():
+    run = Run(version=12).up()
+    with pytest.raises(ValueError, match='2001 datarefs, at most 2000 can be read at once'):
+        run.session.read_datarefs(['other'] * 2001, run.now)
+    for _ in range(2):
+        run.session.read_datarefs(['other'] * 2000, run.now)
+    with pytest.raises(ValueError, match='4000 datarefs wait to be read already'):
+        run.session.read_datarefs(['other'], run.now)
+    with pytest.raises(ValueError, match='1001 datarefs, at most 1000 can be watched'):
+        run.session.watch(['other'] * 1001, 10.0, run.now)
+
+
+def test_values_that_nobody_asked_for_are_not_kept():
+    run = Run(version=12)
+    run.session.watch(['other'], 10.0, run.now)
+    run.start().run(2.5)
+    run.session.read_datarefs(['other', 'nothing'], run.now)
+    run.run(0.05)
+    for channel in [channel for channel, _ in run.peer.rref]:
+        for start in range(10**6, 10**6 + 10_000, 100):
+            run.session.receive(channel, b'RREF,' + b''.join(
+                struct.pack('<if', start + n, 1.0) for n in range(100)), run.now)
+    feeds = run.session._feeds
+    kept = [feeds.aircraft.state._group, feeds._watch._group, feeds._reports._group,
+            feeds._watch._leases._heard,
+            *(read.values for read in run.session._reads._reads.values())]
+    assert max(map(len, kept)) < 10
+
+
 def test_read_needs_a_name_and_a_version_with_datarefs():
     with pytest.raises(ValueError, match='at least one dataref'):
         Run(version=12).up().session.read_datarefs([], START)

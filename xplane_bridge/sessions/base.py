@@ -304,15 +304,13 @@ class Leases(Generic[_Key]):
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
         """Note that these came. It may name others, which do not count."""
-        came = dict.fromkeys(keys, now)
+        # A peer may name as many others as it likes: they are not kept.
+        came = {key: now for key in keys if key in self._leases}
         self._heard.update(came)
-        if len(self._heard) > len(self._leases):
-            # A peer may name as many others as it likes: they are not kept.
-            self._heard = {key: at for key, at in self._heard.items() if key in self._leases}
         if not self._asked.isdisjoint(came):
             self._asked.difference_update(came)
             self._look_at = min(self._look_at, now + min(
-                (self._leases[key].patience for key in came if key in self._leases),
+                (self._leases[key].patience for key in came),
                 default=self.patience))
 
     def unknown(self, key: _Key, now: float) -> None:

@@ -71,6 +71,9 @@ FIRST_WITH_VEHS = 12
 HIGHEST_PLAUSIBLE_ROW = 200
 """Recognition takes a larger row number for a wrong byte order; X-Plane 11 ends at 138."""
 
+MOST_ROWS = HIGHEST_PLAUSIBLE_ROW + 1
+"""Rows in one datagram that is sent; X-Plane has no more."""
+
 VALUES_PER_ROW = 8
 SEGMENT_SIZE = 36
 INDEX_SIZE = 4
@@ -229,9 +232,10 @@ def encode_data(message: Data, version: int = 12) -> bytes:
     """
     Encode DATA in message.layout, or in the usual layout of version if that is None.
 
-    Raise ValueError for a negative row, other than eight values, NaN or infinity, or an int32
-    value in a layout other than 7.4's.
+    Raise ValueError for more than MOST_ROWS, a negative row, other than eight values, NaN or
+    infinity, or an int32 value in a layout other than 7.4's.
     """
+    _check_count(message.tag, len(message.segments))
     layout = message.layout or default_layout(version)
     body = b''.join(_segment_bytes(i, s, layout) for i, s in enumerate(message.segments))
     return _framed(message.tag, body, layout, message.fifth_byte)
@@ -267,12 +271,13 @@ def encode_selection(message: Selection, version: int = 12) -> bytes:
     """
     Encode DSEL, USEL, DCOC or UCOC in message.layout, or in the usual layout of version.
 
-    Raise ValueError for no row at all or a negative one. The list is never padded: each zero
-    would select row 0 as well (docs/wire/xplane_udp.md, section 3).
+    Raise ValueError for no row at all, more than MOST_ROWS or a negative one. The list is never
+    padded: each zero would select row 0 as well (docs/wire/xplane_udp.md, section 3).
     """
     layout = message.layout or default_layout(version)
     if not message.indices:
         raise ValueError(f'{message.tag}: no row')
+    _check_count(message.tag, len(message.indices))
     pack = _INTS[layout.byte_order].pack
     body = b''.join(pack(checked_int(f'{message.tag} row', i, 0, INT32_MAX))
                     for i in message.indices)
@@ -286,6 +291,11 @@ def decode_selection(message_type: type[SelectionT], data: bytes | bytearray | m
     layout, end = _layout_of(data, message_type.tag, INDEX_SIZE, layout, previous, version)
     unpacked = _INTS[layout.byte_order].iter_unpack(data[layout.header_size:end])
     return message_type(tuple(i for i, in unpacked), layout)
+
+
+def _check_count(tag: str, count: int) -> None:
+    if count > MOST_ROWS:
+        raise ValueError(f'{tag}: {count} rows, at most {MOST_ROWS} go into a datagram')
 
 
 def _framed(tag: str, body: bytes, layout: Layout, fifth_byte: int) -> bytes:

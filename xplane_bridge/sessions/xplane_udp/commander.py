@@ -42,6 +42,9 @@ DATA_CHANNEL = 'data'
 # How often the override is set again where X-Plane does not report it.
 _OVERRIDE_PERIOD = 1.0
 
+MOST_MESSAGES = 512
+"""Datagrams of one command: at the usual pacing they have left within a fraction of a second."""
+
 # X-Plane since 10 reads all that waits in each frame: so many datagrams leave together.
 _BURST = 32
 
@@ -87,6 +90,9 @@ class Commander:
     ) -> int:
         """Let messages leave, all or none; return the ticket of the last."""
         assert self.version is not None
+        if len(messages) > MOST_MESSAGES:
+            raise ValueError(
+                f'{what}: {len(messages)} values, at most {MOST_MESSAGES} can be set at once')
         commands = [self._command(messages[start:start + _BURST])
                     for start in range(0, len(messages), _BURST)]
         if len(self._outbox.commands) + len(commands) > self._outbox.commands.limit:

@@ -16,10 +16,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
-from xplane_bridge.protocols.xplane_udp import Cmnd, Data, Dref, Layout, to_segments, Value
+from xplane_bridge.protocols.xplane_udp import (
+    Cmnd,
+    Data,
+    Dref,
+    HIGHEST_PLAUSIBLE_ROW,
+    Layout,
+    MOST_ROWS,
+    to_segments,
+    Value,
+)
 
 RowKind = Literal['trim', 'joystick']
 
@@ -47,6 +56,15 @@ def check_values(controls: Mapping[str, float]) -> None:
     for name, value in controls.items():
         if not -_LARGEST < value < _LARGEST:
             raise ValueError(f'{name}: got {value:g}, expected a number')
+
+
+def check_rows(rows: Collection[int]) -> None:
+    """Raise ValueError for rows to select that are too many, or that X-Plane does not have."""
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f'{len(rows)} rows, at most {MOST_ROWS} can be selected')
+    for row in rows:
+        if not 0 <= row <= HIGHEST_PLAUSIBLE_ROW:
+            raise ValueError(f'row {row} is not in 0..{HIGHEST_PLAUSIBLE_ROW}')
 
 
 def control_datarefs(controls: Mapping[str, float]) -> list[Dref]:

@@ -30,6 +30,7 @@ from xplane_bridge.protocols.xplane_udp import (
 )
 from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft, POSE
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
+from xplane_bridge.sessions.xplane_udp.commands import check_rows
 from xplane_bridge.sessions.xplane_udp.discovery import Address
 from xplane_bridge.sessions.xplane_udp.events import (
     DataArrived,
@@ -57,7 +58,8 @@ _FIRST_WITH_INTERNAL_VERSION = 11
 _STATE_INDEX = 0
 _REPORT_INDEX = 500
 _WATCH_INDEX = 1000
-_WATCH_BLOCK = 1000
+MOST_WATCHED = 1000
+"""Datarefs that may be watched at once."""
 _WATCH_BLOCKS = 90
 
 
@@ -156,8 +158,8 @@ class Feeds:
         """Subscribe to these datarefs from now on; raise ValueError for what cannot be."""
         if not 1.0 <= rate <= 1000.0:
             raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
-        if len(names) > _WATCH_BLOCK:
-            raise ValueError(f'{len(names)} datarefs, at most {_WATCH_BLOCK} can be watched')
+        if len(names) > MOST_WATCHED:
+            raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
         Subscription(names, round(rate), _WATCH_INDEX, self._outbox.pacing, self._statistics)
         self._watched = (tuple(names), round(rate))
         if self._version is not None:
@@ -167,8 +169,7 @@ class Feeds:
     def choose_rows(self, rows: Iterable[int], now: float) -> None:
         """Select these rows beside those that the telemetry needs; raise ValueError if bad."""
         chosen = frozenset(rows)
-        if chosen:
-            wire.encode(wire.Dsel(tuple(chosen)))
+        check_rows(chosen)
         self._chosen = chosen
         if self._version is not None:
             gone = self._rows.choose(chosen, now)
@@ -327,7 +328,7 @@ class Feeds:
         if not names or (self._version or 0) < FIRST_WITH_DATAREFS:
             return
         self._watch_serial += 1
-        first = _WATCH_INDEX + _WATCH_BLOCK * (self._watch_serial % _WATCH_BLOCKS)
+        first = _WATCH_INDEX + MOST_WATCHED * (self._watch_serial % _WATCH_BLOCKS)
         self._watch = Subscription(names, rate, first, self._outbox.pacing, self._statistics)
         self._watch.begin(now)
 

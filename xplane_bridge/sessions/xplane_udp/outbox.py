@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from xplane_bridge.sessions.base import (
@@ -29,6 +29,9 @@ from xplane_bridge.sessions.base import (
 )
 
 Outgoing = tuple[str, bytes | None]
+
+# Requests of the channels that go first which may pass over the others.
+_PASSED_OVER = 4
 
 # Between two sets of controls that do not wait: faster than any frame.
 _SHORTEST_GAP = 0.002
@@ -52,20 +55,26 @@ class Outbox:
 
     Of datagrams sent back to back X-Plane 6.51 lost about half; 10 ms apart none
     (docs/wire/xplane_udp.md, section 3). Controls, commands and requests take turns; the datagrams
-    of one command leave together. Commands and controls wait for at most ``lifetime`` seconds.
-    ``controls_wait`` False lets controls out beside the others, as soon as they come: X-Plane
-    since 10 reads all that waits in each frame. ``make_controls(values, now)`` makes datagrams of
-    controls when their turn comes.
+    of one command leave together. Requests take turns by channel, those of the channels ``first``
+    before the others, which have every fifth turn all the same. Commands and controls wait for at
+    most ``lifetime`` seconds. ``controls_wait`` False lets controls out beside the others, as soon
+    as they come: X-Plane since 10 reads all that waits in each frame. ``make_controls(values,
+    now)`` makes datagrams of controls when their turn comes.
     """
 
-    def __init__(self, pacing: float, lifetime: float, tickets: Tickets) -> None:
+    def __init__(
+        self, pacing: float, lifetime: float, tickets: Tickets, first: Collection[str] = (),
+    ) -> None:
         self.pacing = pacing
         self.controls_wait = True
         self.make_controls: Callable[[Mapping[str, float], float], list[Outgoing]] = (
             lambda values, now: [])
         self.commands: CommandQueue[Command] = CommandQueue(tickets, lifetime=lifetime, why=_WHY)
         self._tickets = tickets
-        self._requests: deque[Outgoing] = deque()
+        self._first = first
+        # By channel: whose turn is next comes first.
+        self._requests: dict[str, deque[bytes | None]] = {}
+        self._passed_over = 0
         self._controls = LatestValues(lifetime)
         self._ended: list[CommandDone] = []
         self._turn = 0
@@ -73,15 +82,22 @@ class Outbox:
         self._controls_at = 0.0
 
     def __len__(self) -> int:
-        return len(self._requests) + len(self.commands) + bool(self._controls)
+        return sum(map(len, self._requests.values())) + len(self.commands) + bool(self._controls)
 
     def push(self, channel: str, datagrams: Iterable[bytes | None]) -> None:
         """Let requests wait for their turn; None closes the channel when it comes."""
-        self._requests.extend((channel, data) for data in datagrams)
+        waiting = self._requests.get(channel, deque())
+        waiting.extend(datagrams)
+        if waiting:
+            self._requests[channel] = waiting
 
     def drop(self, channel: str) -> None:
         """Forget the requests that wait for a channel."""
-        self._requests = deque(item for item in self._requests if item[0] != channel)
+        self._requests.pop(channel, None)
+
+    def holds(self, channel: str) -> bool:
+        """Tell whether requests wait for a channel."""
+        return channel in self._requests
 
     def set_controls(self, values: Mapping[str, float], now: float) -> bool:
         """Let controls wait, a newer value in place of the older; tell whether some waited."""
@@ -108,8 +124,7 @@ class Outbox:
             ready += self.make_controls(self._controls.take(), now)
         sources = (self._take_controls, self._take_command, self._take_request)
         while True:
-            while self._requests and self._requests[0][1] is None:
-                ready.append(self._requests.popleft())
+            ready += self._take_closings()
             if now < self._free_at or not self._has_paced:
                 return ready
             self._free_at = now + self.pacing
@@ -121,7 +136,8 @@ class Outbox:
 
     def take_requests(self) -> list[Outgoing]:
         """Return all requests that wait, paced or not."""
-        everything = list(self._requests)
+        everything = [
+            (channel, data) for channel, waiting in self._requests.items() for data in waiting]
         self._requests.clear()
         return everything
 
@@ -156,8 +172,34 @@ class Outbox:
         command.departed(now)
         return [(command.channel, data) for data in command.datagrams]
 
+    def _take_closings(self) -> list[Outgoing]:
+        """Return the channels to close now: nothing is sent, so none waits for a turn."""
+        closing: list[Outgoing] = []
+        for channel, waiting in list(self._requests.items()):
+            while waiting and waiting[0] is None:
+                closing.append((channel, waiting.popleft()))
+            if not waiting:
+                del self._requests[channel]
+        return closing
+
     def _take_request(self, now: float) -> list[Outgoing]:
-        return [self._requests.popleft()] if self._requests else []
+        if not self._requests:
+            return []
+        others = [channel for channel in self._requests if channel not in self._first]
+        goes_first = len(others) < len(self._requests) and not (
+            others and self._passed_over >= _PASSED_OVER)
+        if goes_first:
+            channel = next(channel for channel in self._requests if channel in self._first)
+            self._passed_over += 1
+        else:
+            channel = others[0]
+            self._passed_over = 0
+        waiting = self._requests.pop(channel)
+        data = waiting.popleft()
+        if waiting:
+            # After all others.
+            self._requests[channel] = waiting
+        return [(channel, data)]
 
     def _end_controls(self, reason: str) -> None:
         self._ended.append(CommandDone(self._tickets.draw(), _CONTROLS, f'not sent: {reason}'))

@@ -16,19 +16,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
-from xplane_bridge.sessions.base import Tickets
+from xplane_bridge.sessions.base import check_read, LONGEST_READ, READ_TOO_LONG, Tickets
 from xplane_bridge.sessions.xplane_udp.events import ReadDone
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 
+# Asking for many takes long, and X-Plane sends those that it knows all the while.
 _FREQUENCY = 20
+_MANY = 100
+_FREQUENCY_OF_MANY = 2
 # An unknown path is met with silence, as is a request that was lost: what does not come is asked
-# for this often in all, and then the read ends without it.
+# for this often in all, and then the read ends without it. X-Plane has a period and this long.
 _ROUNDS = 3
-_PATIENCE = 0.4
+_PATIENCE = 0.35
+# Each has a socket.
 _LARGEST_QUEUE = 64
 _FIRST_INDEX = 100_000
 _LAST_INDEX = 2**30
@@ -37,47 +40,59 @@ _LAST_INDEX = 2**30
 class _Read:
     """One read: its datarefs, numbered from ``first_index`` on, and the values so far."""
 
-    def __init__(self, ticket: int, names: Sequence[str], first_index: int) -> None:
+    def __init__(
+        self, ticket: int, names: Sequence[str], first_index: int, ends_at: float
+    ) -> None:
         self.ticket = ticket
         self.channel = f'read {ticket}'
         self.names = dict(enumerate(names, first_index))
+        self.frequency = _FREQUENCY_OF_MANY if len(names) > _MANY else _FREQUENCY
         # Raises ValueError for a name that cannot be sent.
-        self.requests(_FREQUENCY)
+        self.requests(self.frequency)
         self.values: dict[int, float] = {}
         self.rounds = 0
-        self.ask_at = 0.0
+        # When to ask again, None while requests still wait to leave.
+        self.ask_at: float | None = 0.0
+        self.ends_at = ends_at
 
     @property
     def complete(self) -> bool:
-        return self.values.keys() >= self.names.keys()
+        return len(self.values) == len(self.names)
 
-    def requests(self, frequency: int, but: Sequence[int] | dict[int, float] = ()) -> list[bytes]:
+    def requests(self, frequency: int, but: Container[int] = ()) -> list[bytes]:
         return [encode(RrefRequest(frequency, index, name))
                 for index, name in self.names.items() if index not in but]
 
 
 class Reads:
-    """Run reads one after another, each on a channel and with numbers of its own."""
+    """
+    Run reads beside each other, each on a channel and with numbers of its own.
+
+    Their requests take turns in the outbox. No read takes longer than LONGEST_READ.
+    """
 
     def __init__(self, outbox: Outbox, tickets: Tickets) -> None:
         self._outbox = outbox
         self._tickets = tickets
-        self._queue: deque[_Read] = deque()
+        self._reads: dict[str, _Read] = {}
         self._next_index = _FIRST_INDEX
 
     @property
     def deadline(self) -> float | None:
-        """Return when poll() has to be called."""
-        return self._queue[0].ask_at if self._queue else None
+        """Return when poll() has to be called; known after the outbox was emptied."""
+        deadlines = [read.ends_at for read in self._reads.values()]
+        # What waits in the outbox leaves at the outbox's own deadlines.
+        deadlines += [read.ask_at or 0.0 for read in self._reads.values()
+                      if not self._outbox.holds(read.channel)]
+        return min(deadlines, default=None)
 
-    def add(self, names: Sequence[str]) -> int:
-        """Queue a read, return its ticket; ValueError for a bad name or if too many wait."""
-        if not names:
-            raise ValueError('a read needs at least one dataref name')
-        if len(self._queue) >= _LARGEST_QUEUE:
+    def add(self, names: Sequence[str], now: float) -> int:
+        """Begin a read, return its ticket; ValueError for a bad name or if too many wait."""
+        check_read(len(names), sum(len(read.names) for read in self._reads.values()))
+        if len(self._reads) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
-        read = _Read(self._tickets.draw(), names, self._next_index)
-        self._queue.append(read)
+        read = _Read(self._tickets.draw(), names, self._next_index, now + LONGEST_READ)
+        self._reads[read.channel] = read
         self._next_index += len(names)
         if self._next_index > _LAST_INDEX:
             self._next_index = _FIRST_INDEX
@@ -86,46 +101,51 @@ class Reads:
     def poll(self, now: float) -> list[ReadDone]:
         """Ask what is due; return the reads that time has ended."""
         done: list[ReadDone] = []
-        while self._queue and now >= self._queue[0].ask_at:
-            read = self._queue[0]
-            if read.rounds >= _ROUNDS:
-                done.append(self._end(read))
-                continue
-            read.rounds += 1
-            requests = read.requests(_FREQUENCY, read.values)
-            read.ask_at = now + len(requests) * self._outbox.pacing + _PATIENCE
-            self._outbox.push(read.channel, requests)
+        for read in list(self._reads.values()):
+            if now >= read.ends_at:
+                self._close(read)
+                done.append(ReadDone(read.ticket, (), READ_TOO_LONG))
+            elif not self._outbox.holds(read.channel):
+                if read.ask_at is None:
+                    read.ask_at = now + _PATIENCE + 1.0 / read.frequency
+                if now >= read.ask_at and read.rounds >= _ROUNDS:
+                    done.append(self._end(read))
+                elif now >= read.ask_at:
+                    read.rounds += 1
+                    read.ask_at = None
+                    self._outbox.push(
+                        read.channel, read.requests(read.frequency, read.values))
         return done
 
     def receive(self, channel: str, reply: RrefReply) -> ReadDone | None:
         """Take a reply; return the read's end if all values are here."""
-        if not self._queue or channel != self._queue[0].channel:
+        read = self._reads.get(channel)
+        if read is None:
             return None
-        read = self._queue[0]
         read.values.update(
             (index, value) for index, value in reply.values if index in read.names)
         return self._end(read) if read.complete else None
 
     def owns(self, channel: str) -> bool:
-        """Tell whether a channel is that of the read under way."""
-        return bool(self._queue) and channel == self._queue[0].channel
+        """Tell whether a channel is that of a read, under way or not cancelled yet."""
+        return channel in self._reads or self._outbox.holds(channel)
 
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
-        if self._queue and self._queue[0].rounds:
-            self._close(self._queue[0])
-        ended = [ReadDone(read.ticket, (), reason) for read in self._queue]
-        self._queue.clear()
+        ended = [ReadDone(read.ticket, (), reason) for read in self._reads.values()]
+        for read in list(self._reads.values()):
+            self._close(read)
         return ended
 
     def _end(self, read: _Read) -> ReadDone:
         self._close(read)
-        self._queue.popleft()
         if not read.values:
             return ReadDone(read.ticket, (), (
                 'no answer: X-Plane does not know these datarefs, or does not answer at all'))
         return ReadDone(read.ticket, tuple(map(read.values.get, read.names)))
 
     def _close(self, read: _Read) -> None:
+        del self._reads[read.channel]
         self._outbox.drop(read.channel)
-        self._outbox.push(read.channel, [*read.requests(0), None])
+        if read.rounds:
+            self._outbox.push(read.channel, [*read.requests(0), None])

@@ -18,7 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xplane_bridge.protocols.xplane_udp import Dsel, encode, Layout, Segment, Usel
+from xplane_bridge.protocols.xplane_udp import (
+    Dsel,
+    encode,
+    HIGHEST_PLAUSIBLE_ROW,
+    Layout,
+    Segment,
+    Usel,
+)
 from xplane_bridge.sessions.base import Leases
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
@@ -31,9 +38,6 @@ LISTENING = 1.1
 _PATIENCE = 2.5
 _FRAME_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
-
-# X-Plane 12 ends at row 138; the wire has room for 4 billion, which are not kept.
-_ROWS = range(1024)
 
 
 class RowSelection:
@@ -148,7 +152,10 @@ class RowSelection:
 
     def receive(self, segments: Iterable[Segment], now: float) -> tuple[Segment, ...] | None:
         """Take rows; return the needed ones of one frame if they are all here now."""
-        came = {segment.index: segment for segment in segments if segment.index in _ROWS}
+        # The wire has room for 4 billion, which are not kept.
+        came = {
+            segment.index: segment for segment in segments
+            if 0 <= segment.index <= HIGHEST_PLAUSIBLE_ROW}
         rows = list(came)
         if not self._group.keys().isdisjoint(came):
             # All of a datagram is of one frame, also the rows before the one that came again.

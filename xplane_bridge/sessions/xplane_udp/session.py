@@ -59,6 +59,9 @@ from xplane_bridge.sessions.xplane_udp.version import (
 
 BEACON_CHANNEL = 'beacon'
 
+# Their requests come before those of reads and watched datarefs.
+_FIRST = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, VERSION_CHANNEL)
+
 # Without anything for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
@@ -105,7 +108,7 @@ class XplaneUdpSession:
         self._discovery = Discovery(peer)
         form = wire_format or Wire()
         tickets = Tickets()
-        self._outbox = Outbox(form.pacing, lifetime, tickets)
+        self._outbox = Outbox(form.pacing, lifetime, tickets, _FIRST)
         self._taken = Taken()
         self._reports = Reports()
         self._feeds = Feeds(
@@ -260,7 +263,7 @@ class XplaneUdpSession:
         """Read datarefs once; return the ticket of the ReadDone that will come."""
         self._need_datarefs('reading datarefs')
         self._need_peer('reading datarefs')
-        return self._reads.add(names)
+        return self._reads.add(names, now)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """Subscribe to these datarefs at ``rate`` (1..1000); no names ends it."""
@@ -338,11 +341,10 @@ class XplaneUdpSession:
             if not self._presence.silent:
                 deadlines.append(self._feeds.ask(now, self._presence.answering))
             self._expired += self._reads.poll(now)
-            deadlines.append(self._reads.deadline)
         outgoing = self._commander.urgent
         self._commander.urgent = []
         outgoing += self._outbox.take(now)
-        deadlines.append(self._outbox.deadline())
+        deadlines += [self._outbox.deadline(), self._reads.deadline]
         self._expired += self._outbox.ended()
         if self._expired or self._presence.has_changed:
             deadlines.append(now)
