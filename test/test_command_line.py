@@ -125,11 +125,19 @@ def test_parameters_may_be_written_as_text(texts, values):
     ('plugin', 'rc9', "'rc9' is none of auto"),
     ('aircraft', '[0, a]', "expected whole numbers, got 'a'"),
     ('datarefs', '[sim/a', 'expected a list such as'),
+    ('port', '9' * 5000, "expected a whole number, got '9999"),
+    ('rate', '1e300', '1e+300 is not in'),
+    ('rate', '9' * 400, "expected a number, got '9999"),
+    ('aircraft', f'[{"9" * 5000}]', 'expected a list such as'),
+    ('aircraft', '[0x' + 'f' * 30 + ']', "expected whole numbers, got '1329"),
+    ('aircraft', '[' * 10_000 + ']' * 10_000, 'expected a list such as'),
+    ('aircraft', '[&a [*a]]', 'expected a list such as'),
 ])
 def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, expected):
     with pytest.raises(BadParameterError) as raised:
         parse(parameter_table('xpc_node'), {name: text})
     assert str(raised.value).startswith(f'parameter {name}: {expected}')
+    assert len(str(raised.value)) < 250
 
 
 @pytest.mark.parametrize('name', NODES)

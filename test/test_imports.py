@@ -33,11 +33,13 @@ ALLOWED = {
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'autopilot',
-        'command_line', 'msg', 'srv'},
+        'command_line', 'plain_yaml', 'msg', 'srv'},
     'experiments': {
-        'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional', 'msg'},
+        'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional',
+        'plain_yaml', 'msg'},
     'command_line': set(),
     'optional': set(),
+    'plain_yaml': set(),
 }
 WITH_ROS = {'nodes', 'experiments'}
 

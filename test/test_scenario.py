@@ -66,6 +66,11 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('heading_deg: 90', 'heading_deg: 0', 'a change of 0 is none'),
     ('heading_deg: 90', 'heading_deg: .nan', 'expected a number, got nan'),
     ('heading_deg: 90', 'heading_deg: east', "expected a number, got 'east'"),
+    ('heading_deg: 90', 'heading_deg: 1e300', "expected a number, got '1e300'"),
+    ('heading_deg: 90', 'heading_deg: 1.0e+300', 'expected at most 1e+09, got 1e+300'),
+    ('heading_deg: 90', f'heading_deg: {"9" * 40}', 'expected at most 1e+09, got 1e+40'),
+    ('duration: 20', 'duration: 1.0e+8', 'duration: expected at most 86400, got 1e+08'),
+    ('duration: 20', f'duration: {[[1] * 100] * 100}', 'expected a number, got [[1, 1, 1, 1, '),
     ('until: 12', 'until: 30', 'expect.until: 30 s is after the end, 20 s'),
     ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, wind: [1, 2]',
      'expected [east, north, up] in m/s, got [1, 2]'),
@@ -90,7 +95,7 @@ def test_a_mistake_is_said_with_its_place(old, new, sentence):
 def test_a_file_that_is_not_yaml_and_one_that_is_not_there(tmp_path):
     bad = tmp_path / 'bad.yaml'
     bad.write_text('duration: [')
-    with pytest.raises(ScenarioError, match=r'bad\.yaml is not YAML'):
+    with pytest.raises(ScenarioError, match=r'bad\.yaml cannot be read as YAML: .* in line 1'):
         scenario.load(str(bad))
     with pytest.raises(ScenarioError, match='expected a file, or one of bad'):
         (tmp_path / 'scenarios').mkdir()

@@ -27,9 +27,9 @@ import math
 import os
 from typing import Any
 
-import yaml
-
+from xplane_bridge import plain_yaml
 from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.plain_yaml import shown
 
 TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
@@ -40,6 +40,12 @@ REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
 _ACTIONS = ('engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY)
 _INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked')
+
+
+# Nothing that is flown is beyond it, in any unit; a flight's time is a day at most (s).
+_LARGEST = 1e9
+_LONGEST = 86_400.0
+_PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
 
 
 class ScenarioError(ValueError):
@@ -177,12 +183,11 @@ def find(name: str, share: str) -> str:
 def load(path: str) -> Scenario:
     """Read a scenario file; ScenarioError with a sentence for what is wrong in it."""
     try:
-        with open(path, encoding='utf-8') as stream:
-            content = yaml.safe_load(stream)
+        content = plain_yaml.load_file(path)
     except OSError as error:
         raise ScenarioError(f'{path}: {error.strerror}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ScenarioError(f'{path} is not YAML: {error}') from None
+    except ValueError as error:
+        raise ScenarioError(f'{path} cannot be read as YAML: {error}') from None
     name = os.path.splitext(os.path.basename(path))[0]
     try:
         return parse(name, content)
@@ -194,7 +199,7 @@ def parse(name: str, content: Any) -> Scenario:
     """Make a scenario of the content of its file."""
     top = _mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route'))
-    duration = _number(top['duration'], 'duration', above=0.0)
+    duration = _number(top['duration'], 'duration', above=0.0, at_most=_LONGEST)
     events = tuple(sorted(
         (_event(item, f'events[{n}]', duration)
          for n, item in enumerate(_list(top['events'], 'events'))),
@@ -242,7 +247,7 @@ def _event(item: Any, where: str, duration: float) -> Event:
 def _value(action: str, value: Any, where: str) -> Any:
     if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen'):
         if not isinstance(value, bool):
-            raise ScenarioError(f'{where}: expected true or false, got {value!r}')
+            raise ScenarioError(f'{where}: expected true or false, got {shown(value)}')
         return value
     if action in ('target', 'change'):
         names = tuple(f'{name}_deg' if name == 'heading' else name for name in TARGETS)
@@ -265,7 +270,7 @@ def _value(action: str, value: Any, where: str) -> Any:
         'turbulence': (2, '[wind at 20 ft in m/s, severity 0..7]'),
     }[action]
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
-        raise ScenarioError(f'{where}: expected {meaning}, got {value!r}')
+        raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
     return tuple(_number(number, f'{where}[{n}]') for n, number in enumerate(value))
 
 
@@ -310,10 +315,11 @@ def _initial(item: Any) -> dict[str, Any]:
     for name, value in given.items():
         if name == 'parked':
             if not isinstance(value, bool):
-                raise ScenarioError(f'initial.parked: expected true or false, got {value!r}')
+                raise ScenarioError(f'initial.parked: expected true or false, got {shown(value)}')
             found[name] = value
         else:
-            found[name] = _number(value, f'initial.{name}')
+            limit = _PLACES.get(name, _LARGEST)
+            found[name] = _number(value, f'initial.{name}', at_least=-limit, at_most=limit)
     return found
 
 
@@ -324,7 +330,7 @@ def _route(item: Any, duration: float) -> Route:
     for n, point in enumerate(_list(given['waypoints'], 'route.waypoints')):
         where = f'route.waypoints[{n}]'
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 2:
-            raise ScenarioError(f'{where}: expected [east, north] in m, got {point!r}')
+            raise ScenarioError(f'{where}: expected [east, north] in m, got {shown(point)}')
         waypoints.append((_number(point[0], where), _number(point[1], where)))
     if not waypoints:
         raise ScenarioError('route.waypoints: expected at least one')
@@ -354,7 +360,7 @@ def _criterion(item: Any, where: str) -> Criterion:
     statistic = given['statistic']
     if statistic not in STATISTICS:
         raise ScenarioError(
-            f'{where}.statistic: expected one of {", ".join(STATISTICS)}, got {statistic!r}')
+            f'{where}.statistic: expected one of {", ".join(STATISTICS)}, got {shown(statistic)}')
     window = [_number(given[key], f'{where}.{key}') if key in given else math.nan
               for key in ('from', 'to')]
     return Criterion(str(given['quantity']), statistic, *window, *limits)
@@ -368,11 +374,11 @@ def _mapping(
     value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
 ) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ScenarioError(f'{where}: expected names with values, got {value!r}')
+        raise ScenarioError(f'{where}: expected names with values, got {shown(value)}')
     for name in value:
         if name not in required and name not in optional:
             raise ScenarioError(
-                f'{where}: {name!r} is not known, expected '
+                f'{where}: {shown(name)} is not known, expected '
                 f'{", ".join((*required, *optional))}')
     for name in required:
         if name not in value:
@@ -382,16 +388,16 @@ def _mapping(
 
 def _list(value: Any, where: str) -> Sequence[Any]:
     if not isinstance(value, list):
-        raise ScenarioError(f'{where}: expected a list, got {value!r}')
+        raise ScenarioError(f'{where}: expected a list, got {shown(value)}')
     return value
 
 
 def _number(
-    value: Any, where: str, above: float = -math.inf, at_least: float = -math.inf,
-    at_most: float = math.inf,
+    value: Any, where: str, above: float = -math.inf, at_least: float = -_LARGEST,
+    at_most: float = _LARGEST,
 ) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ScenarioError(f'{where}: expected a number, got {value!r}')
+        raise ScenarioError(f'{where}: expected a number, got {shown(value)}')
     if not (value > above and at_least <= value <= at_most):
         limit = (f'above {above:g}' if value <= above else
                  f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')

@@ -352,8 +352,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             self.open()
             self._opened = True
         except (ValueError, LinkError) as error:
-            self.failed = str(error)
-            self.get_logger().error(f'cannot configure: {error}')
+            self.failed = printable(str(error), _LONGEST_LINE)
+            self.get_logger().error(f'cannot configure: {self.failed}')
             self._destroy_entities()
             return TransitionCallbackReturn.FAILURE
         except Exception:

@@ -28,12 +28,14 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import ParameterException, ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
+from xplane_bridge import plain_yaml
 from xplane_bridge.nodes import registry
+from xplane_bridge.plain_yaml import shown
 
 _HIGHEST = 1e300
 # rclpy declares these when it makes the publisher or subscription that they are for.
@@ -138,10 +140,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def read(node: Node, table: type[Table]) -> Table:
     """Return the parameters' values. Raises BadParameterError with a sentence."""
-    given = {
-        item.name: node.get_parameter(_name(item)).value
-        for item in fields(table)  # type: ignore[arg-type]
-    }
+    given = {}
+    for item in fields(table):  # type: ignore[arg-type]
+        try:
+            given[item.name] = node.get_parameter(_name(item)).value
+        except ParameterUninitializedException:
+            raise BadParameterError(
+                f'parameter {_name(item)}: what was given for it is no value') from None
     return build(table, given)
 
 
@@ -235,20 +240,24 @@ def _parsed_number(text: str) -> int | float | str:
         bare = bare.replace('.', '')
     for kind in (int, float):
         try:
-            return kind(bare)
+            number: int | float = kind(bare)
         except ValueError:
             continue
+        # ROS holds 64 bits: of a larger number the text is what was given.
+        too_large = not -2**63 <= number < 2**63 if kind is int else (
+            math.isinf(number) and not bare.endswith(('inf', 'infinity')))
+        return text if too_large else number
     return text
 
 
 def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
     try:
-        found = yaml.safe_load(text) if text.strip().startswith('[') else [text]
-    except yaml.YAMLError:
+        found = plain_yaml.load(text) if text.strip().startswith('[') else [text]
+    except ValueError:
         found = None
     if not isinstance(found, list) or any(isinstance(one, list | dict) for one in found):
         raise BadParameterError(
-            f'parameter {name}: expected a list such as [a, "b[0]"], got {text!r}')
+            f'parameter {name}: expected a list such as [a, "b[0]"], got {shown(text)}')
     if kind is str:
         return [str(one) for one in found]
     values = [_parsed_number(str(one)) for one in found]
@@ -256,7 +265,7 @@ def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
         if not isinstance(value, int | float) or kind is int and not isinstance(value, int):
             raise BadParameterError(
                 f'parameter {name}: expected {"whole " if kind is int else ""}numbers, '
-                f'got {value!r}')
+                f'got {shown(value)}')
     return [kind(value) for value in values]
 
 
@@ -326,21 +335,23 @@ def _checked(item: Field[Any], value: Any) -> Any:
         return tuple(_element(name, element) for element in value)
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise BadParameterError(f'parameter {name}: expected true or false, got {value!r}')
+            raise BadParameterError(
+                f'parameter {name}: expected true or false, got {shown(value)}')
         return value
     if isinstance(default, float):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadParameterError(f'parameter {name}: expected a number, got {value!r}')
+            raise BadParameterError(f'parameter {name}: expected a number, got {shown(value)}')
         value = float(value)
         if math.isinf(value) or (math.isnan(value) and not math.isnan(default)):
             raise BadParameterError(f'parameter {name}: {value} is not a finite number')
     elif isinstance(default, int):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise BadParameterError(f'parameter {name}: expected a whole number, got {value!r}')
+            raise BadParameterError(
+                f'parameter {name}: expected a whole number, got {shown(value)}')
     elif str(value) in meta['choices']:
         value = str(value)
     elif not isinstance(value, str) and not meta['choices']:
-        raise BadParameterError(f'parameter {name}: expected a text, got {value!r}')
+        raise BadParameterError(f'parameter {name}: expected a text, got {shown(value)}')
     if meta['choices'] and value not in meta['choices']:
         raise BadParameterError(
             f"parameter {name}: '{value}' is none of {', '.join(meta['choices'])}"
