@@ -203,10 +203,9 @@ def test_name_of_a_host_is_resolved():
 def test_unknown_host_is_a_sentence():
     with pytest.raises(LinkError, match="host 'nowhere.invalid': no IPv4 address found"):
         resolve('nowhere.invalid')
-    for name in ('x' * 100_000, 'a\0b'):
-        with pytest.raises(LinkError, match='not the name of a computer') as caught:
-            resolve(name)
-        assert len(str(caught.value)) < 120
+    with pytest.raises(LinkError, match='not the name of a computer') as caught:
+        resolve('x' * 100_000)
+    assert len(str(caught.value)) < 120
 
 
 def test_close_twice_is_fine(open_socket):

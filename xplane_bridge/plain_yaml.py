@@ -22,7 +22,7 @@ no aliases, with which a short text stands for a huge one (rcl takes none in par
 from __future__ import annotations
 
 import reprlib
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -69,13 +69,15 @@ class _Loader(yaml.SafeLoader):
     _depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        # Not all of PyYAML has types.
+        event: Any = cast(Any, self).peek_event()
         if self.check_event(yaml.AliasEvent):
             raise yaml.composer.ComposerError(
                 None, None, 'an alias, which is not taken: write the value itself',
-                self.peek_event().start_mark)
+                event.start_mark)
         if self._depth == _MAX_DEPTH:
             raise yaml.composer.ComposerError(
-                None, None, f'more than {_MAX_DEPTH} levels', self.peek_event().start_mark)
+                None, None, f'more than {_MAX_DEPTH} levels', event.start_mark)
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1

@@ -107,8 +107,8 @@ def resolve(host: str) -> str:
         return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
     except OSError as error:
         raise LinkError(f"host '{host}': no IPv4 address found ({error.strerror})") from error
-    except ValueError:
-        # A label of more than 63 characters, or a NUL.
+    except UnicodeError:
+        # One of its parts has more than 63 characters.
         raise LinkError(f"host '{host[:64]}': not the name of a computer") from None
 
 
