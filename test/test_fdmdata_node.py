@@ -14,9 +14,10 @@
 
 """fdmdata_node between ROS and a Huginn: topics, commands, services, faults of the peer."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import math
 import os
+import queue
 import signal
 import socket
 import struct
@@ -37,7 +38,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix, Temperature
 from std_srvs.srv import SetBool, Trigger
 
-from harness import process
+from harness import DEADLINE, process
 from xplane_bridge.msg import AirData, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.vehicle import LATCHED
@@ -629,6 +630,83 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
             assert not future.done()
         ros.wait_for(future.done, 'the service to give up')
         assert not future.result().success
+
+
+@contextmanager
+def dripping():
+    """Serve XML-RPC a byte at a time, without an end; give the port, and what happens there."""
+    happened, stop = queue.Queue(), threading.Event()
+
+    def drip(connection):
+        asked = b''
+        with connection, suppress(OSError):
+            while b'</methodName>' not in asked:
+                asked += connection.recv(4096)
+            name = asked.partition(b'<methodName>')[2].partition(b'<')[0].decode()
+            happened.put(f'{name} asked')
+            with suppress(OSError):
+                while not stop.wait(0.02):
+                    connection.sendall(b'x')
+            happened.put(f'{name} given up')
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=drip, args=(connection,), daemon=True).start()
+
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        listener.listen()
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1], happened
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_the_end_does_not_wait_for_a_server_that_never_ends_its_answer(ros, scripted, number):
+    """The call under way is given up before the last one, which has a second, is made."""
+    with dripping() as (rpc_port, happened):
+        ports = {**scripted.parameters, 'rpc_port': rpc_port}
+        with process('fdmdata_node', '--ros-args', *(
+                word for name, port in ports.items() for word in ('-p', f'{name}:={port}'))
+                ) as child:
+            client = ros.observer.create_client(SetBool, 'pause')
+            assert client.wait_for_service(DEADLINE)
+            asked = client.call_async(SetBool.Request(data=True))
+            assert happened.get(timeout=DEADLINE) == 'pause asked'
+            child.send_signal(number)
+            assert [happened.get(timeout=DEADLINE) for _ in range(2)] in (
+                ['pause given up', 'resume asked'], ['resume asked', 'pause given up'])
+            assert happened.get(timeout=DEADLINE) == 'resume given up'
+            assert child.wait(DEADLINE) == 0
+            # It may have been paused: nobody knows, and the log says so.
+            assert 'it stays paused' in child.stdout.read()
+        assert not asked.done()
+        ros.observer.destroy_client(client)
+
+
+def test_deactivation_ends_calls_and_says_so(ros, scripted):
+    with dripping() as (rpc_port, happened):
+        node = started(ros, {**scripted.parameters, 'rpc_port': rpc_port}, 'fix')
+        client = ros.observer.create_client(Trigger, 'reset')
+        assert client.wait_for_service(DEADLINE)
+        futures = [client.call_async(Trigger.Request()) for _ in range(6)]
+        for _ in range(4):
+            assert happened.get(timeout=DEADLINE) == 'reset asked'
+        # The others are refused, at once.
+        ros.wait_for(lambda: sum(future.done() for future in futures) == 2, 'the refusals')
+        refused = [future.result().message for future in futures if future.done()]
+        assert all('4 calls' in text and 'under way already' in text for text in refused)
+        ros.run_in(node, node.trigger_deactivate)
+        ros.wait_for(lambda: all(future.done() for future in futures), 'the end of all')
+        ended = [future.result() for future in futures if future.result().message not in refused]
+        assert [answer.success for answer in ended] == 4 * [False]
+        assert all('ended here before it was answered' in answer.message for answer in ended)
+        # Nothing was paused, so nothing is resumed.
+        assert sorted(happened.get(timeout=DEADLINE) for _ in range(4)) == 4 * ['reset given up']
+        assert happened.empty()
 
 
 # The peer comes, stands still, goes.

@@ -15,13 +15,16 @@
 """XML-RPC calls against servers that answer well, badly, or not at all."""
 
 from contextlib import contextmanager, suppress
+import queue
 import socket
 import threading
 
 import pytest
 
-from xplane_bridge.links import xmlrpc
 from xplane_bridge.links.udp import LinkError
+from xplane_bridge.links.xmlrpc import UnansweredError, XmlRpc
+
+DEADLINE = 30.0
 
 # As twisted.web.xmlrpc answers a method that returns True.
 GOOD = (
@@ -64,7 +67,7 @@ def answering(answer):
 
 def test_result_of_a_method():
     with answering(GOOD) as (port, requests):
-        assert xmlrpc.call('127.0.0.1', port, 'resume', 5.0) is True
+        assert XmlRpc('127.0.0.1', port).call('resume', DEADLINE) is True
     assert requests[0].startswith(b'POST / HTTP/1.1\r\n')
     assert b'<methodName>resume</methodName>' in requests[0]
 
@@ -79,7 +82,9 @@ def test_result_of_a_method():
     # Each of these leaves Python's reader as another kind of exception.
     (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'no XML-RPC'),
     (GOOD.replace(b'>1<', b'>7<'), 'no XML-RPC'),
-    (GOOD.replace(b"'1.0'?>", b"'1.0' encoding='none'?>"), 'no XML-RPC'),
+    (GOOD[:GOOD.index(b'<?')] + '<?xml version="1.0"?><!DOCTYPE a>'.encode('utf-16'),
+     'no XML-RPC'),
+    (FAULT.replace(b'8001', b'8' * 5000), 'no XML-RPC'),
     (FAULT.replace(b'faultCode', b'code'), 'no XML-RPC'),
     (GOOD.replace(b'text/xml', b'text/html'), 'content is text/html'),
     (GOOD.replace(b'text/xml', b'text/xml\r\nContent-Encoding: gzip'), 'encoding gzip'),
@@ -89,7 +94,7 @@ def test_result_of_a_method():
 ])
 def test_what_went_wrong_is_said(answer, text):
     with answering(answer) as (port, _), pytest.raises(LinkError, match=text) as error:
-        xmlrpc.call('127.0.0.1', port, 'reset', 5.0)
+        XmlRpc('127.0.0.1', port).call('reset', DEADLINE)
     assert str(error.value).startswith(f'XML-RPC reset at 127.0.0.1:{port}: ')
 
 
@@ -98,33 +103,100 @@ def test_nobody_there():
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
     with pytest.raises(LinkError, match='refused'):
-        xmlrpc.call('127.0.0.1', port, 'pause', 5.0)
+        XmlRpc('127.0.0.1', port).call('pause', DEADLINE)
 
 
 def test_silence_ends_in_time():
     with socket.socket() as deaf:
         deaf.bind(('127.0.0.1', 0))
         deaf.listen()
-        with pytest.raises(LinkError, match='timed out'):
-            xmlrpc.call('127.0.0.1', deaf.getsockname()[1], 'pause', 0.2)
+        with pytest.raises(UnansweredError, match='timed out'):
+            XmlRpc('127.0.0.1', deaf.getsockname()[1]).call('pause', 0.2)
+
+
+@contextmanager
+def dripping(most=100):
+    """Serve connections with a byte now and then, and never an end; give port, and what comes."""
+    came, stop = queue.Queue(), threading.Event()
+
+    def drip(connection):
+        with connection, suppress(OSError):
+            connection.recv(1)
+            came.put('asked')
+            while not stop.wait(0.02):
+                connection.sendall(b'x')
+        came.put('closed')
+
+    def serve():
+        with suppress(OSError):
+            for _ in range(most):
+                connection, _ = listener.accept()
+                threading.Thread(target=drip, args=(connection,), daemon=True).start()
+
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        listener.listen()
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1], came
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def test_a_server_that_drips_ends_in_time():
     """Each byte comes in time, the answer never does."""
-    stop = threading.Event()
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        listener.listen()
+    with dripping() as (port, _), pytest.raises(UnansweredError, match='answer in 0.3 s'):
+        XmlRpc('127.0.0.1', port).call('resume', 0.3)
 
-        def drip():
-            connection, _ = listener.accept()
-            with connection, suppress(OSError):
-                while not stop.wait(0.02):
-                    connection.sendall(b'x')
 
-        thread = threading.Thread(target=drip, daemon=True)
-        thread.start()
-        with pytest.raises(LinkError, match='no complete answer in 0.3 s'):
-            xmlrpc.call('127.0.0.1', listener.getsockname()[1], 'resume', 0.3)
-        stop.set()
-        thread.join(60.0)
+def test_calls_under_way_end_when_nobody_waits_any_more():
+    ended = queue.Queue()
+    with dripping() as (port, came):
+        rpc = XmlRpc('127.0.0.1', port)
+        for _ in range(2):
+            rpc.start('reset', 3600.0, lambda *result: ended.put(result))
+        for _ in range(2):
+            assert came.get(timeout=DEADLINE) == 'asked'
+        assert ended.empty()
+        rpc.end()
+        for _ in range(2):
+            result, error = ended.get(timeout=DEADLINE)
+            assert result is None and isinstance(error, UnansweredError)
+            assert str(error).endswith('ended here before it was answered')
+            assert came.get(timeout=DEADLINE) == 'closed'
+    # New ones may follow.
+    with answering(GOOD) as (port, _):
+        rpc = XmlRpc('127.0.0.1', port)
+        rpc.end()
+        assert rpc.call('resume', DEADLINE) is True
+
+
+def test_more_than_four_calls_at_once_are_refused_and_none_is_lost():
+    ended = queue.Queue()
+    with dripping() as (port, came):
+        rpc = XmlRpc('127.0.0.1', port)
+        for _ in range(4):
+            rpc.start('reset', 3600.0, lambda *result: ended.put(result))
+        for _ in range(4):
+            assert came.get(timeout=DEADLINE) == 'asked'
+        before = threading.active_count()
+        for _ in range(100):
+            with pytest.raises(LinkError, match='4 calls of 127.0.0.1:.* are under way already'):
+                rpc.start('reset', 3600.0, lambda *result: ended.put(result))
+        assert threading.active_count() <= before
+        rpc.end()
+        assert all(isinstance(ended.get(timeout=DEADLINE)[1], UnansweredError) for _ in range(4))
+        assert ended.empty()
+        # Those that have ended leave room.
+        rpc.start('reset', 3600.0, lambda *result: ended.put(result))
+        rpc.end()
+
+
+def test_what_was_not_called_is_told_from_what_was_not_answered():
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    with pytest.raises(LinkError) as error:
+        XmlRpc('127.0.0.1', port).call('pause', DEADLINE)
+    assert not isinstance(error.value, UnansweredError)
+    with answering(b'') as (port, _), pytest.raises(UnansweredError):
+        XmlRpc('127.0.0.1', port).call('pause', DEADLINE)

@@ -396,7 +396,7 @@ def test_the_beacon_of_another_x_plane_on_the_same_computer_is_not_its(ros, x_pl
     x_plane(beacon_interfaces=['127.0.0.1'])
     node = ros.start(XpcNode, port=free_port())
     ros.diagnosed('peer', peer_says('nothing there'), node)
-    ros.wait_for(lambda: node.link.counters().received, 'a beacon')
+    ros.wait_for(lambda: node.link.counters().strangers, 'a beacon')
     assert node.session.beacon is None
     ros.diagnosed('peer', peer_says('nothing there'), node)
 

@@ -12,13 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""XML-RPC calls that end in time, whatever answers."""
+"""XML-RPC calls that end in time, whatever answers, and at once when nobody waits any more."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import errno
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
+import math
+import os
+import select
 import socket
+import threading
 import time
 from typing import Any, cast
 import xmlrpc.client
@@ -29,10 +35,22 @@ from xplane_bridge.links.udp import LinkError
 _LARGEST = 65536
 _CHUNK = 4096
 _OK = 200
+# Calls of one server that may be under way at once.
+_MOST = 4
+# How long end() waits for threads that have been told to end.
+_JOIN_TIMEOUT = 1.0
+
+
+class UnansweredError(LinkError):
+    """The request has left, and its answer has not come: nobody knows whether it was done."""
 
 
 class _NoXmlRpcError(Exception):
     """What answers is something else; the text says why."""
+
+
+class _EndedError(Exception):
+    """Nobody waits for this call any more."""
 
 
 class _Received:
@@ -46,55 +64,167 @@ class _Received:
         return BytesIO(self._data)
 
 
-def call(host: str, port: int, method: str, timeout: float) -> Any:
+class XmlRpc:
     """
-    Call a method without arguments and return its result.
+    Calls of methods without arguments of one server, ``host`` being its IPv4 address.
 
-    Blocks for at most ``timeout`` seconds in all, and reads at most 64 KiB. Raises LinkError with
-    a sentence if there is no answer, or an error instead of one.
+    A call takes at most its ``timeout`` in all, reads at most 64 KiB of an answer that is plain
+    text/xml, and ends at once when end() is called. At most four are under way at once.
     """
-    where = f'XML-RPC {method} at {host}:{port}'
-    try:
-        return _result(_exchange(host, port, method, time.monotonic() + timeout))
-    except xmlrpc.client.Fault as error:
-        raise LinkError(f'{where}: {error.faultString}') from error
-    except TimeoutError as error:
-        raise LinkError(f'{where}: timed out, no complete answer in {timeout:g} s') from error
-    except OSError as error:
-        raise LinkError(f'{where}: {error.strerror or error}') from error
-    except _NoXmlRpcError as error:
-        raise LinkError(f'{where}: {error}') from error
-    except Exception as error:
-        # Python's reader lets out whatever it stumbles over: ValueError, TypeError, EOFError, ...
-        raise LinkError(f'{where}: what answers there is no XML-RPC ({error!r})') from error
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = host, port
+        self._lock = threading.Lock()
+        self._calls: set[_Call] = set()
+        self._threads: set[threading.Thread] = set()
+
+    def call(self, method: str, timeout: float) -> Any:
+        """
+        Call a method and return its result.
+
+        Raises LinkError with a sentence if it cannot be called or the server says that it failed,
+        and UnansweredError if it was called and nothing that makes sense was answered. The
+        sentence may hold what the server wrote, as it wrote it.
+        """
+        call = self._begin(method)
+        try:
+            return call.run(timeout)
+        finally:
+            self._finish(call)
+
+    def start(
+        self, method: str, timeout: float, done: Callable[[Any, LinkError | None], None]
+    ) -> None:
+        """
+        Call a method in a thread of its own, which calls ``done(result, error)`` at the end.
+
+        Raises LinkError if too many calls are under way.
+        """
+        call = self._begin(method)
+
+        def work() -> None:
+            result, failed = None, None
+            try:
+                result = call.run(timeout)
+            except LinkError as error:
+                failed = error
+            finally:
+                self._finish(call)
+            done(result, failed)
+
+        thread = threading.Thread(target=work, name='xmlrpc', daemon=True)
+        with self._lock:
+            self._threads = {other for other in self._threads if other.is_alive()} | {thread}
+            thread.start()
+
+    def end(self) -> None:
+        """End the calls that are under way: they are unanswered. New ones may follow."""
+        with self._lock:
+            for call in self._calls:
+                call.end()
+            threads, self._threads = self._threads, set()
+        deadline = time.monotonic() + _JOIN_TIMEOUT
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _begin(self, method: str) -> _Call:
+        with self._lock:
+            if len(self._calls) >= _MOST:
+                raise LinkError(
+                    f'XML-RPC {method}: {_MOST} calls of {self._address[0]}:{self._address[1]} '
+                    'are under way already and not answered; try again when they have ended')
+            try:
+                call = _Call(self._address, method)
+            except OSError as error:
+                raise LinkError(f'XML-RPC {method}: {error.strerror}') from error
+            self._calls.add(call)
+            return call
+
+    def _finish(self, call: _Call) -> None:
+        with self._lock:
+            self._calls.discard(call)
+            call.close()
 
 
-def _exchange(host: str, port: int, method: str, deadline: float) -> bytes:
-    """Send one request and return all that is answered until the server closes."""
-    body = xmlrpc.client.dumps((), method).encode()
-    head = (f'POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: text/xml\r\n'
-            f'Content-Length: {len(body)}\r\nConnection: close\r\n\r\n')
-    received = b''
-    # A server that drips resets the limit of each wait: what counts is their sum.
-    with socket.create_connection((host, port), _left(deadline)) as connection:
-        connection.settimeout(_left(deadline))
-        connection.sendall(head.encode('ascii') + body)
-        while True:
-            connection.settimeout(_left(deadline))
-            chunk = connection.recv(_CHUNK)
-            if not chunk:
-                return received
-            received += chunk
-            if len(received) > _LARGEST:
-                raise _NoXmlRpcError(
-                    f'the answer is longer than {_LARGEST} bytes')
+class _Call:
+    """One call, which another thread may end."""
 
+    def __init__(self, address: tuple[str, int], method: str) -> None:
+        self._address = address
+        self._method = method
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._sent = False
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0.0:
-        raise TimeoutError
-    return left
+    def end(self) -> None:
+        """End it, from another thread."""
+        os.eventfd_write(self._wake, 1)
+
+    def close(self) -> None:
+        """Free what it holds; it has ended."""
+        os.close(self._wake)
+
+    def run(self, timeout: float) -> Any:
+        """Return the result; raise LinkError or UnansweredError with a sentence."""
+        where = f'XML-RPC {self._method} at {self._address[0]}:{self._address[1]}'
+        try:
+            return _result(self._exchange(time.monotonic() + timeout))
+        except xmlrpc.client.Fault as error:
+            raise LinkError(f'{where}: {error.faultString}') from error
+        except _EndedError as error:
+            reason = 'ended here before it was answered'
+            cause: Exception = error
+        except TimeoutError as error:
+            reason, cause = f'timed out, no complete answer in {timeout:g} s', error
+        except OSError as error:
+            reason, cause = error.strerror or str(error), error
+        except _NoXmlRpcError as error:
+            reason, cause = str(error), error
+        except Exception as error:
+            # Python's reader lets out whatever it stumbles over: ValueError, TypeError, EOFError.
+            reason, cause = f'what answers there is no XML-RPC ({error!r})', error
+        kind = UnansweredError if self._sent else LinkError
+        raise kind(f'{where}: {reason}') from cause
+
+    def _exchange(self, deadline: float) -> bytes:
+        """Send one request and return all that is answered until the server closes."""
+        host, port = self._address
+        body = xmlrpc.client.dumps((), self._method).encode()
+        head = (f'POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: text/xml\r\n'
+                f'Content-Length: {len(body)}\r\nConnection: close\r\n\r\n')
+        received = b''
+        # A server that drips resets the limit of each wait: what counts is their sum.
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+            connection.setblocking(False)
+            refused = connection.connect_ex(self._address)
+            if refused == errno.EINPROGRESS:
+                self._wait(connection, select.POLLOUT, deadline)
+                refused = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if refused:
+                raise OSError(refused, os.strerror(refused))
+            # Some hundred bytes: the buffer of a new connection takes them whole.
+            connection.send(head.encode('ascii') + body)
+            self._sent = True
+            while True:
+                self._wait(connection, select.POLLIN, deadline)
+                chunk = connection.recv(_CHUNK)
+                if not chunk:
+                    return received
+                received += chunk
+                if len(received) > _LARGEST:
+                    raise _NoXmlRpcError(f'the answer is longer than {_LARGEST} bytes')
+
+    def _wait(self, connection: socket.socket, wanted: int, deadline: float) -> None:
+        """Wait until the connection is ready; raise TimeoutError, or _EndedError if ended."""
+        poller = select.poll()
+        poller.register(connection, wanted)
+        poller.register(self._wake, select.POLLIN)
+        left = deadline - time.monotonic()
+        # Rounded up, or the last part of a millisecond is spun away.
+        ready = dict(poller.poll(math.ceil(left * 1000.0))) if left > 0.0 else {}
+        if self._wake in ready:
+            raise _EndedError
+        if not ready:
+            raise TimeoutError
 
 
 def _result(data: bytes) -> Any:
@@ -114,8 +244,10 @@ def _result(data: bytes) -> Any:
         raise _NoXmlRpcError(
             f'what answers there is no XML-RPC: the content is {kind}, encoding '
             f'{response.headers.get("Content-Encoding", "none")}; expected plain text/xml')
-    if b'<!' in body:
+    # As text it is read as this, whatever encoding it declares.
+    text = body.decode('utf-8')
+    if '<!' in text:
         # Entities can grow without limit, and XML-RPC has none.
         raise _NoXmlRpcError('what answers there is no XML-RPC: it declares a document type')
-    (result,), _ = xmlrpc.client.loads(body)
+    (result,), _ = xmlrpc.client.loads(text)
     return result

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 import math
-import threading
 import time
 from typing import Any
 
@@ -32,10 +31,10 @@ from xplane_bridge.conversions import frames, huginn
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.units import DEGREE, kelvin_to_celsius
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.links import xmlrpc
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
+from xplane_bridge.links.xmlrpc import UnansweredError, XmlRpc
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.datagrams import link_status, values_status
@@ -49,6 +48,7 @@ from xplane_bridge.nodes.vehicle import (
 )
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     Event,
@@ -165,6 +165,10 @@ def _plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]
     }
 
 
+class _UnansweredError(ValueError):
+    """A method was called, and nobody knows whether it was done."""
+
+
 class FdmdataNode(BridgeNode[FdmdataParameters]):
     """Bridge one Huginn."""
 
@@ -183,7 +187,8 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
     def open(self) -> None:
         """Make the session, the sockets, and everything that ROS sees."""
         given = self.parameters
-        self._host = host = resolve(given.host)
+        host = resolve(given.host)
+        self._rpc = XmlRpc(host, given.rpc_port)
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
         self.session = FdmdataListener() if given.capture_file else FdmdataSession(
@@ -239,17 +244,18 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         with self.link.lock:
             in_doubt = self.session.in_doubt
         self.link.call(self.session.stop)
+        # Nobody waits for them any more; a pause that is not answered may have been done.
+        self._rpc.end()
         if self._paused_here:
             self._paused_here = False
             if in_doubt:
-                self.warn(
-                    'paused', 'it stays paused: Huginn was silent, and may be another one by now')
+                self.get_logger().warning(
+                    'it stays paused: Huginn was silent, and may be another one by now')
                 return
             try:
-                xmlrpc.call(
-                    self._host, self.parameters.rpc_port, 'resume', _RPC_TIMEOUT_AT_END)
+                self._rpc.call('resume', _RPC_TIMEOUT_AT_END)
             except LinkError as error:
-                self.warn('paused', f'it stays paused: {error}')
+                self.get_logger().warning(f'it stays paused: {printable(str(error))}')
 
     def close(self) -> None:
         """Close the sockets and join the thread."""
@@ -305,7 +311,16 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self.link.call(self.session.give_back)
 
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
-        await self._call('pause' if request.data else 'resume')
+        before = self._paused_here
+        # From now on it may be paused, whether that is answered or not.
+        self._paused_here |= request.data
+        try:
+            await self._call('pause' if request.data else 'resume')
+        except _UnansweredError:
+            raise
+        except ValueError:
+            self._paused_here = before
+            raise
         self._paused_here = bool(request.data)
         response.success = True
         response.message = 'paused' if request.data else 'resumed'
@@ -326,20 +341,17 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         future = Future(executor=self.executor)
         # A future without a callback would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
-        port = self.parameters.rpc_port
-
-        def work() -> None:
-            try:
-                good = xmlrpc.call(self._host, port, method, _RPC_TIMEOUT)
-                future.set_result(
-                    '' if good else f'Huginn says that {method} failed{_WHY.get(method, "")}')
-            except LinkError as error:
-                future.set_result(str(error))
-
-        threading.Thread(target=work, name='fdmdata rpc', daemon=True).start()
-        error = await future
-        if error:
-            raise ValueError(error)
+        try:
+            self._rpc.start(
+                method, _RPC_TIMEOUT, lambda *ended: future.set_result(ended))
+        except LinkError as error:
+            raise ValueError(str(error)) from error
+        good, error = await future
+        if error is not None:
+            kind = _UnansweredError if isinstance(error, UnansweredError) else ValueError
+            raise kind(printable(str(error)))
+        if not good:
+            raise ValueError(f'Huginn says that {method} failed{_WHY.get(method, "")}')
 
     # From the peer: these run in the link's thread.
 
