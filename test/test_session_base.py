@@ -72,11 +72,27 @@ def test_a_full_queue_refuses_with_what_it_waits_for():
         queue.put('b', 'stage', 0.0)
 
 
+def test_tickets_are_never_drawn_twice_and_a_queue_draws_from_them():
+    tickets = Tickets()
+    queue = CommandQueue(tickets)
+    drawn = [tickets.draw(), queue.put('a', 'pause', 0.0), tickets.draw()]
+    assert drawn == [1, 2, 3]
+    assert [waiting.ticket for waiting in queue] == [2]
+
+
+def test_a_queue_holds_64_commands_and_says_what_they_wait_for():
+    queue = make_queue()
+    for number in range(64):
+        queue.put(number, 'pause', 0.0)
+    with pytest.raises(ValueError, match='^pause: 64 commands .*; the budget of datagrams is use'):
+        queue.put(64, 'pause', 0.0)
+
+
 def test_the_newest_value_of_each_control_leaves_and_each_expires_by_itself():
     held = LatestValues(lifetime=0.5)
     assert not held.set({'elevator': 0.1, 'throttle': 0.2}, 0.0)
     assert held.set({'elevator': 0.3}, 0.4)
-    assert held.deadline == 0.5
+    assert held and held.deadline == 0.5
     assert held.expire(0.5) == {'throttle': 0.2}
     assert held.take() == {'elevator': 0.3}
     assert not held and held.deadline is None
@@ -112,6 +128,15 @@ def test_what_came_back_after_long_and_is_lost_again_is_asked_for_soon():
     assert leases.due(now + 1.0) == ['a']
 
 
+def test_what_came_back_only_once_is_asked_for_soon():
+    leases = Leases(2.0, first=1.0, longest=30.0)
+    leases.want(('a',), 0.0)
+    asked = [at for at in range(63) if leases.due(at)]
+    assert asked == [0, 1, 3, 7, 15, 31, 61]
+    leases.heard(('a',), 63.0)
+    assert [at for at in range(63, 80) if leases.due(at)] == [65, 66, 68, 72]
+
+
 def test_unknown_is_a_verdict_that_is_looked_at_again():
     leases = Leases(1.0, first=1.0, longest=8.0)
     leases.want(('a',), 0.0)
@@ -134,6 +159,64 @@ def test_a_value_of_endless_patience_stays_fresh_once_it_has_come_until_it_is_re
     leases.renew(1000.0, ['name'])
     assert 'name' in leases.due(1000.0)
     assert 'name' in leases.missing(1001.0)
+
+
+def test_by_default_the_back_off_goes_from_1_to_30_seconds():
+    leases = Leases(2.0)
+    assert leases.due(0.0) == [] and leases.deadline is None
+    leases.want(('a',), 0.0)
+    asked = [at for at in range(100) if leases.due(at)]
+    assert asked == [0, 1, 3, 7, 15, 31, 61, 91]
+
+
+@pytest.mark.parametrize(('first', 'longest'), [(0.0, 1.0), (-1.0, 1.0), (2.0, 1.0)])
+def test_a_back_off_that_cannot_be_is_refused(first, longest):
+    with pytest.raises(ValueError, match=f'first: got {first:g} s, expected above 0 and up to 1'):
+        Leases(2.0, first=first, longest=longest)
+    Leases(2.0, first=1.0, longest=1.0)
+
+
+def test_what_is_wanted_still_keeps_its_back_off_and_new_ones_are_due_at_once():
+    leases = Leases(2.0)
+    leases.want(('a',), 0.0)
+    assert (leases.due(0.0), leases.due(1.0)) == (['a'], ['a'])
+    leases.want(('a', 'b'), 1.5)
+    assert 'a' in leases and 'c' not in leases
+    assert leases.due(1.5) == ['b']
+    assert leases.due(3.0) == ['a', 'b']
+
+
+def test_only_what_is_named_is_renewed_whether_it_came_or_not():
+    leases = Leases(2.0)
+    leases.want(('a', 'b', 'c'), 0.0)
+    leases.due(0.0)
+    leases.heard(('a', 'b'), 0.1)
+    leases.renew(0.5, ('a', 'c', 'never wanted'))
+    assert [leases.has_come(key) for key in 'abc'] == [False, True, False]
+    assert leases.due(0.5) == ['a', 'c']
+
+
+def test_it_is_looked_again_when_what_came_would_be_missed():
+    leases = Leases(2.0, first=4.0)
+    leases.want(('a', 'b'), 0.0, {'a': 1.0})
+    leases.due(0.0)
+    leases.heard(('b',), 0.5)
+    assert leases.deadline == 2.5
+    leases.heard(('a',), 0.5)
+    assert leases.deadline == 1.5
+    assert leases.due(1.5) == ['a']
+    assert leases.deadline == 2.5
+
+
+def test_when_a_value_came_last_is_known_until_the_peer_does_not_know_it():
+    leases = Leases(2.0)
+    leases.want(('a', 'b'), 0.0)
+    leases.heard(('a',), 1.0)
+    assert leases.has_come_since('a', 1.0) and not leases.has_come_since('a', 1.1)
+    assert not leases.has_come_since('b', 0.0)
+    leases.unknown('a', 1.2)
+    assert not leases.has_come('a') and not leases.has_come_since('a', 0.0)
+    assert not leases.is_fresh('a', 1.3)
 
 
 def test_values_that_nobody_wants_are_not_kept():
@@ -195,6 +278,16 @@ def test_after_any_loss_every_value_is_fresh_again_within_the_longest_pause(
         if now >= quiet + longest + patience:
             assert not leases.missing(now)
         now += 0.1
+
+
+def test_a_ledger_with_entries_is_true_and_forgets_what_it_does_not_have():
+    ledger = Ledger()
+    assert not ledger
+    ledger.take(0, 'elevator')
+    ledger.forget(1, 'elevator')
+    assert ledger and (0, 'elevator') in ledger
+    ledger.forget(0, 'elevator')
+    assert not ledger
 
 
 def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_time():

@@ -307,11 +307,12 @@ class Leases(Generic[_Key]):
         # A peer may name as many others as it likes: they are not kept.
         came = {key: now for key in keys if key in self._leases}
         self._heard.update(came)
-        if not self._asked.isdisjoint(came):
-            self._asked.difference_update(came)
-            self._look_at = min(self._look_at, now + min(
-                (self._leases[key].patience for key in came),
-                default=self.patience))
+        for key in self._asked.intersection(came):
+            # Should it stop again, it is due at once then, however long the last pause was.
+            lease = self._leases[key]
+            lease.since, lease.pause, lease.ask_at = now, self._first, now + lease.patience
+            self._look_at = min(self._look_at, lease.ask_at)
+        self._asked.difference_update(came)
 
     def unknown(self, key: _Key, now: float) -> None:
         """Note that the peer says it does not know this one: ask again after the longest pause."""
