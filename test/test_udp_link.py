@@ -255,3 +255,28 @@ def test_beacon_sent_from_this_machines_network_address_counts_as_the_local_peer
         pytest.skip('multicast is sent here, but not delivered')
     assert received.data == b'beacon'
     assert link.counters.strangers == 0
+
+
+def test_what_the_kernel_drops_is_counted(open_socket, other):
+    """Known with the first datagram that finds room again, and counted once."""
+    link = open_socket(('127.0.0.1', 0), receive_buffer=4096)
+    for _ in range(100):
+        other.sendto(bytes(1000), link.local)
+    while link.receive() is not None:
+        pass
+    kept = link.counters.received
+    assert 0 < kept < 100
+    for _ in range(2):
+        other.sendto(b'room', link.local)
+        assert receive(link).data == b'room'
+        assert link.counters.kernel_drops == 100 - kept
+
+
+def test_what_strangers_make_the_kernel_drop_is_counted(open_socket, other):
+    link = open_socket(('127.0.0.1', 0), sender='192.0.2.1', receive_buffer=4096)
+    for _ in range(2):
+        for _ in range(100):
+            other.sendto(bytes(1000), link.local)
+        assert link.receive() is None
+    assert link.counters.kernel_drops >= 100 - link.counters.strangers // 2
+    assert link.counters.received == 0

@@ -566,3 +566,63 @@ def test_the_program_ends_cleanly_on_a_signal(simulator):
                 break
         node.send_signal(signal.SIGINT)
         assert node.wait(60) == 0
+
+
+# Others on the port
+
+
+def test_topics_go_with_their_names_and_are_limited(ros):
+    setup = Setup(ros, sample_topics=['*'], max_sample_topics=2)
+    node = setup.node
+
+    def there():
+        return sorted(topic for topic, _ in node.get_publisher_names_and_types_by_node(
+            node.get_name(), node.get_namespace()) if topic.startswith('/samples/'))
+
+    def sent(number, *names):
+        data = struct.pack('<If', 1, 1.5) * len(names)
+        return datagram(number, 9 * number, data, len(names), NAMES, '\x1f'.join(names).encode())
+
+    setup.send(sent(1, 'A', 'B', 'C'))
+    ros.wait_for(lambda: there() == ['/samples/A', '/samples/B'], 'the first two')
+    level, message, values = ros.diagnosed('samples', node=node)
+    assert level == DiagnosticStatus.WARN
+    assert message.startswith('3 parameters fit sample_topics, and only the first 2 have a topic')
+    # New topics are made once a second at most: the packet comes again until they are.
+    numbers = iter(range(2, 10**6))
+    ros.wait_for(lambda: setup.send(sent(next(numbers), 'B', 'D')) or there() == [
+        '/samples/B', '/samples/D'], 'those of the new names')
+    ros.diagnosed('samples', lambda level, message, values: (
+        level == DiagnosticStatus.OK and values['topics samples/<name>'] == '2'), node=node)
+    assert not [name for name in node._parameters if 'samples' in name and 'qos' in name]
+
+
+def test_a_flood_of_garbage_is_told_with_the_advice_to_set_sender(ros):
+    """Packets of other types count as useless too: that they are well made is no reason."""
+    setup = Setup(ros)
+    kinds = iter(range(1, 2**32))
+
+    def flood():
+        setup.send(datagram(0, 1), *(datagram(kind=next(kinds)) for _ in range(20)))
+
+    def told(level, message, values):
+        flood()
+        return level == DiagnosticStatus.WARN and 'packets of unknown types' in message
+
+    _, message, values = ros.diagnosed('link', told, node=setup.node)
+    assert message.endswith('set the parameter sender to the address of the publisher')
+    assert int(values['useless in the last second, %']) > 50
+    assert len(values) < 25
+
+
+def test_datagrams_that_the_kernel_drops_are_told(ros):
+    setup = Setup(ros, receive_buffer=4096)
+
+    def told(level, message, values):
+        with setup.node.link.lock:
+            setup.send(*[datagram()] * 50)
+        return level == DiagnosticStatus.WARN and 'the kernel dropped' in message
+
+    _, message, values = ros.diagnosed('link', told, node=setup.node)
+    assert 'net.core.rmem_max' in message
+    assert int(values['dropped by the kernel']) > 0

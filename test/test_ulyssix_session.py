@@ -711,3 +711,46 @@ def test_any_times_are_placed_without_complaint(time, samples, received, base, y
         assert isinstance(placed.first_ns, int)
         if placed.times is not None:
             assert abs(placed.times - placed.first_ns).max() < 370 * DAY
+
+
+def test_20_000_packet_types_are_counted_within_bounds():
+    """Packet types are 32 bits that anybody may choose."""
+    made = session()
+    for kind in range(1, 20_001):
+        made.receive(CHANNEL, datagram(kind=kind), 0.0)
+    skipped = made.statistics.skipped
+    assert len(skipped) <= 20 and skipped.total == sum(skipped.values()) == 20_000
+
+
+def test_names_are_printable_in_events_and_short():
+    """The packet keeps them as they came."""
+    made = session()
+    raw = b'A\nB\x1b[2J\x1f' + b'x' * 1000
+    data = struct.pack('<IfIf', 1, 1.5, 1, 2.5)
+    event, = [event for event in receive(made, datagram(data=data, samples=2, control=NAMES,
+                                                        names=raw))
+              if isinstance(event, PacketReceived)]
+    assert event.names == (r'A\nB\x1b[2J', 'x' * 200 + '... (1000 characters)') == made.names
+    assert event.packet.names == ('A\nB\x1b[2J', 'x' * 1000)
+
+
+def test_changes_of_names_are_counted():
+    made = session()
+    for number in range(6):
+        receive(made, datagram(number, number + 1, control=NAMES, names=b'AB'[number % 2:][:1]))
+    assert made.statistics.renamed == 6
+
+
+def test_packets_of_other_types_leave_nothing_behind():
+    """Also after a silence, when all before the newest is settled."""
+    made = session()
+    for silence in range(20):
+        receive(made, datagram(200 * silence, 1 + silence))
+        made.poll(100.0 + silence)
+        for step in range(-127, 128):
+            receive(made, datagram(200 * silence + step & 0xffffffff, kind=1))
+    assert len(made._counting._others) <= 256
+
+
+def test_thousands_of_names_that_become_one_topic_name_take_no_time():
+    assert len(set(topic_names(['-'] * 20_000))) == 20_000

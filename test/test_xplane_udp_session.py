@@ -808,3 +808,13 @@ def test_malformed_datagrams_are_counted(data):
 def test_bad_rate_is_refused(options):
     with pytest.raises(ValueError, match='rate'):
         XplaneUdpSession(NEEDS, peer=PEER, **options)
+
+
+def test_20_000_labels_are_counted_within_bounds():
+    run = Run(version=12).start()
+    for number in range(20_000):
+        run.session.receive('telemetry', b'%04X\0' % number, run.now)
+        run.session.receive('telemetry', b'RREF,1', run.now)
+    malformed = run.session.statistics.malformed
+    assert len(malformed) <= 20 and malformed.total == 40_000
+    assert malformed['RREF'] == 20_000

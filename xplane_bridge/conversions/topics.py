@@ -31,16 +31,19 @@ def topic_names(names: Sequence[str]) -> list[str]:
     one gets a number.
     """
     taken: set[str] = set()
+    # The number that was last given to each: thousands of names may become the same.
+    numbers: dict[str, int] = {}
     topics = []
     for name in names:
         plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
         base = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:_LONGEST].rstrip('_')
         if not base or base[0].isdigit():
             base = f'p_{base}'.rstrip('_')
-        topic, number = base, 1
+        topic, number = base, numbers.get(base, 1)
         while topic in taken:
             number += 1
             topic = f'{base}_{number}'
+        numbers[base] = number
         taken.add(topic)
         topics.append(topic)
     return topics

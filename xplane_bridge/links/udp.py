@@ -27,10 +27,13 @@ from typing import NamedTuple
 
 from xplane_bridge.links.peer import ANY_PORT, FixedPort, SenderPort
 
-# Linux: deliver the kernel's receive time as a struct timespec. Python has no name for it.
+# Linux: deliver the kernel's receive time as a struct timespec, and how many datagrams the socket
+# has dropped because its receive buffer was full. Python has no names for these.
 _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct('@ll')
-_ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size)
+_SO_RXQ_OVFL = 40
+_DROPS = struct.Struct('@I')
+_ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_DROPS.size)
 # What IP can carry in one datagram is a little less.
 _LARGEST_DATAGRAM = 65536
 # Strangers' datagrams that are read in a row before others get their turn.
@@ -70,6 +73,8 @@ class Counters:
     Of datagrams that were dropped for their sender: ``strangers`` came from other addresses than
     the peer's, ``other_ports`` from other ports of its address. ``dropped_from`` is the last such
     port's address and port, ``dropped_at`` when that came, by time.monotonic().
+    ``kernel_drops`` are those, of the peer and of strangers alike, that the kernel threw away
+    because nobody fetched what came before them; known with the next datagram that it keeps.
     """
 
     received: int = 0
@@ -79,6 +84,7 @@ class Counters:
     other_ports: int = 0
     dropped_from: tuple[str, int] | None = None
     dropped_at: float = -math.inf
+    kernel_drops: int = 0
 
     @property
     def dropped(self) -> int:
@@ -92,6 +98,7 @@ class Counters:
         self.strangers += other.strangers
         self.send_errors += other.send_errors
         self.other_ports += other.other_ports
+        self.kernel_drops += other.kernel_drops
         if other.dropped_at > self.dropped_at:
             self.dropped_from, self.dropped_at = other.dropped_from, other.dropped_at
 
@@ -163,6 +170,8 @@ class UdpSocket:
         self._local = sender is not None and ipaddress.ip_address(sender).is_loopback
         self._known: dict[str, bool] = {}
         self._buffer = bytearray(_LARGEST_DATAGRAM)
+        # The kernel's count, modulo 2^32.
+        self._drops = 0
         where = f'UDP {bind[0] or "any address"}:{bind[1]}'
         try:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -171,6 +180,7 @@ class UdpSocket:
         try:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            self._socket.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             if group is not None:
                 # Several programs of one machine may hear the same group.
@@ -247,14 +257,10 @@ class UdpSocket:
             except OSError:
                 # An ICMP error of an earlier send is reported here; it carries no datagram.
                 continue
+            stamp_ns = self._read(ancillary)
             if self._sender is not None and not self._admits(sender):
                 continue
             self.counters.received += 1
-            stamp_ns = 0
-            for level, kind, value in ancillary:
-                if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
-                    seconds, nanoseconds = _TIMESPEC.unpack_from(value)
-                    stamp_ns = seconds * 1_000_000_000 + nanoseconds
             return Received(bytes(self._buffer[:size]), stamp_ns or time.time_ns(), sender)
         return None
 
@@ -272,6 +278,22 @@ class UdpSocket:
             self.counters.dropped_from = sender
             self.counters.dropped_at = time.monotonic()
         return False
+
+    def _read(self, ancillary: list[tuple[int, int, bytes]]) -> int:
+        """Count what the kernel has dropped; return its receive time in ns, 0 if there is none."""
+        stamp_ns = 0
+        for level, kind, value in ancillary:
+            if level != socket.SOL_SOCKET:
+                continue
+            if kind == _SO_TIMESTAMPNS:
+                seconds, nanoseconds = _TIMESPEC.unpack_from(value)
+                stamp_ns = seconds * 1_000_000_000 + nanoseconds
+            elif kind == _SO_RXQ_OVFL:
+                # Sent along once there is something to tell.
+                drops, = _DROPS.unpack_from(value)
+                self.counters.kernel_drops += (drops - self._drops) % 2**32
+                self._drops = drops
+        return stamp_ns
 
     def _is_peer(self, address: str) -> bool:
         """Tell whether ``address`` is the peer's."""

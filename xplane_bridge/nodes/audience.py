@@ -114,6 +114,14 @@ class Audience:
             self._unmatched.append(item)
             self._changed_at = self._clock()
 
+    def remove(self, publisher: Any) -> None:
+        """Wait for nobody on behalf of this publisher, which goes."""
+        with self._lock:
+            self._publishers = [
+                item for item in self._publishers if item.publisher is not publisher]
+            self._unmatched = [
+                item for item in self._unmatched if item.publisher is not publisher]
+
     def expect(self, expected: bool) -> None:
         """Announce publishers that are to be made, or say that they are made."""
         with self._lock:

@@ -170,15 +170,33 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
     # What a subclass uses.
 
-    def make_publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
-        """Make a lifecycle publisher whose quality of service the user can override."""
+    def make_publisher(
+        self, kind: type, topic: str, qos: QoSProfile | int = 10, passing: bool = False
+    ) -> Any:
+        """
+        Make a lifecycle publisher whose quality of service the user can override.
+
+        A ``passing`` one has a topic that the peer names, and goes by drop_publisher(). rclpy's
+        parameters of its quality of service cannot go, so they are made only if one was given.
+        """
+        options = QoSOverridingOptions.with_default_policies()
+        if passing and not parameters.are_given(
+                self, f'qos_overrides.{self.resolve_topic_name(topic)}.publisher.'):
+            options = None
         publisher = self.create_lifecycle_publisher(
             kind, topic, qos if self.audience is None else self.audience.depth(qos),
-            qos_overriding_options=QoSOverridingOptions.with_default_policies())
+            qos_overriding_options=options)
         if self.audience is not None:
             self.audience.add(publisher)
         self._entities.append((self.destroy_lifecycle_publisher, publisher))
         return publisher
+
+    def drop_publisher(self, publisher: Any) -> None:
+        """Destroy a publisher that nobody publishes with any more."""
+        if self.audience is not None:
+            self.audience.remove(publisher)
+        self._entities.remove((self.destroy_lifecycle_publisher, publisher))
+        self.destroy_lifecycle_publisher(publisher)
 
     def make_command(
         self, kind: type, topic: str, handler: Callable[[Any], None], depth: int = 1
@@ -315,7 +333,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def capture_ended(self, error: str) -> None:
         """Log that a capture has been played, or why it was only in part."""
         if error:
-            self.get_logger().error(error)
+            self.get_logger().error(printable(error, _LONGEST_LINE))
         else:
             self.get_logger().info('the capture is at its end')
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from rclpy.task import Future
 
-from xplane_bridge.links.udp import Counters
+from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
 from xplane_bridge.sessions.base import CommandDone
 
@@ -77,33 +77,60 @@ class Pending:
             self._node.refuse(done.what, ValueError(done.error))
 
 
-def link_status(
-    counters: Counters, malformed: Mapping[str, int], last_error: str,
-    *addresses: tuple[str, str], advice: str = '',
-) -> Status:
-    """
-    Return the line of /diagnostics about a link's datagrams; ``addresses`` come first.
+class LinkReport:
+    """The line of /diagnostics about a link's datagrams, from one second to the next."""
 
-    ``advice`` is what else to do about datagrams that come from another port than the peer's.
-    """
-    bad = sum(malformed.values())
-    level, text = OK, 'open'
-    if time.monotonic() - counters.dropped_at < _RECENT and counters.dropped_from is not None:
-        address, port = counters.dropped_from
-        level = WARN
-        text = (f'another program sends here and is not heard, from {address}:{port}, which is '
-                f"not the simulator's port: end it{advice}")
-    elif bad:
-        level, text = WARN, f'{bad} malformed datagrams: {last_error}'
-    return Status('link', level, text, (
-        *addresses,
-        ('datagrams received', str(counters.received)),
-        ('datagrams sent', str(counters.sent)),
-        ('send errors', str(counters.send_errors)),
-        ('from other addresses, dropped', str(counters.strangers)),
-        ('from other ports of that address, dropped', str(counters.other_ports)),
-        *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
-    ))
+    def __init__(self) -> None:
+        self._before = Counters()
+
+    def status(
+        self, counters: Counters, malformed: Mapping[str, int], last_error: str,
+        *addresses: tuple[str, str], advice: str = '',
+    ) -> Status:
+        """
+        Return the line, with ``addresses`` first; what the kernel drops counts since the last one.
+
+        ``advice`` is what else to do about datagrams that come from another port than the peer's.
+        """
+        before, self._before = self._before, counters
+        bad = sum(malformed.values())
+        level, text = OK, 'open'
+        if time.monotonic() - counters.dropped_at < _RECENT and counters.dropped_from is not None:
+            address, port = counters.dropped_from
+            level = WARN
+            text = (f'another program sends here and is not heard, from {address}:{port}, which '
+                    f"is not the simulator's port: end it{advice}")
+        elif bad:
+            level, text = WARN, f'{bad} malformed datagrams: {last_error}'
+        if too_much := overload(counters, before):
+            text = too_much if level == OK else f'{too_much}; {text}'
+            level = WARN
+        return Status('link', level, text, (
+            *addresses,
+            ('datagrams received', str(counters.received)),
+            ('datagrams sent', str(counters.sent)),
+            ('send errors', str(counters.send_errors)),
+            ('from other addresses, dropped', str(counters.strangers)),
+            ('from other ports of that address, dropped', str(counters.other_ports)),
+            ('dropped by the kernel', str(counters.kernel_drops)),
+            *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
+        ))
+
+
+def overload(now: Counters, before: Counters) -> str:
+    """Return what to say of datagrams that the kernel has dropped in between; '' without any."""
+    count, strangers = now.kernel_drops - before.kernel_drops, now.dropped - before.dropped
+    if count <= 0:
+        return ''
+    if strangers > now.received - before.received:
+        return (
+            f'the kernel dropped {count} datagrams, the receive buffer being full: most of what '
+            f'comes is not from the peer ({strangers} datagrams in a second); end who sends them, '
+            'or keep them off by a firewall')
+    return (
+        f'the kernel dropped {count} datagrams, the receive buffer being full: this computer is '
+        'too busy, or more comes than the node can take; allow a larger buffer: '
+        f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
 def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:

@@ -37,7 +37,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.links.xmlrpc import UnansweredError, XmlRpc
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
-from xplane_bridge.nodes.datagrams import link_status, values_status
+from xplane_bridge.nodes.datagrams import LinkReport, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -205,6 +205,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         self._last_update = 0.0
         self._not_on_the_wire = 0
         self._subscribed: frozenset[str] = frozenset()
+        self._link_report = LinkReport()
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self._subscribers_timer = self.create_timer(
             _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
@@ -249,13 +250,13 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
         if self._paused_here:
             self._paused_here = False
             if in_doubt:
-                self.get_logger().warning(
-                    'it stays paused: Huginn was silent, and may be another one by now')
+                self.warn(
+                    'paused', 'it stays paused: Huginn was silent, and may be another one by now')
                 return
             try:
                 self._rpc.call('resume', _RPC_TIMEOUT_AT_END)
             except LinkError as error:
-                self.get_logger().warning(f'it stays paused: {printable(str(error))}')
+                self.warn('paused', f'it stays paused: {printable(str(error))}')
 
     def close(self) -> None:
         """Close the sockets and join the thread."""
@@ -487,7 +488,7 @@ class FdmdataNode(BridgeNode[FdmdataParameters]):
             level, message = OK, state.value
         stopped = self.gate.watchdog.expired
         return (
-            link_status(
+            self._link_report.status(
                 counters, malformed, statistics.last_error,
                 ('peer address', f'{self.parameters.host}:{self.parameters.data_port}'),
             ),

@@ -132,6 +132,11 @@ def misspelt(node: Node) -> list[str]:
     return complaints
 
 
+def are_given(node: Node, prefix: str) -> bool:
+    """Tell whether a file or the command line gave a parameter whose name begins like this."""
+    return any(name.startswith(prefix) for name in node._parameter_overrides)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence about a name that is not known: the nearest one, if any."""
     found = get_close_matches(name, known, n=1)

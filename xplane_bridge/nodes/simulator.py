@@ -331,6 +331,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                        ('address', face.address),
                        ('datagrams received', str(counters.received)),
                        ('datagrams sent', str(counters.sent)),
+                       ('dropped by the kernel', str(counters.kernel_drops)),
                    )),
             Status('simulation', level, sentence, (
                 ('simulated time, s', f'{simulated:.3f}'),

@@ -16,22 +16,19 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 import ipaddress
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
-from xplane_bridge.links.udp import RECEIVE_BUFFER, resolve, UdpSocket
-from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixSamples
+from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER, resolve, UdpSocket
+from xplane_bridge.msg import UlyssixPacket, UlyssixParameters
 from xplane_bridge.nodes.base import (
     BridgeNode,
     CaptureParameters,
@@ -42,8 +39,16 @@ from xplane_bridge.nodes.base import (
     Status,
     WARN,
 )
+from xplane_bridge.nodes.datagrams import overload
 from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.protocols.ulyssix import DataPacket, WordOrder
+from xplane_bridge.nodes.ulyssix_samples import (
+    DEPTH,
+    fill_values,
+    NO_INTEGERS,
+    SampleTopics,
+    to_array,
+)
+from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
     Event,
@@ -57,14 +62,11 @@ from xplane_bridge.sessions.ulyssix import (
     UlyssixSession,
 )
 
-# Two seconds of Altair's packets, so that a subscriber may stall for a moment.
-_DEPTH = 200
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-_NO_FLOATS = array('f')
-_NO_INTEGERS = array('q')
-
 _FRESH = 1.0
+# Names change when somebody chooses other parameters, not several times a second.
+_RENAMED = 3
 # More than the zones of one country differ: the clock or the reading of it is wrong.
 _LATE = 60.0
 
@@ -114,6 +116,9 @@ class UlyssixNodeParameters(CaptureParameters):
         'a pattern with * and ?; the first that fits counts.')
     sample_topics: tuple[str, ...] = parameter(
         (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> too.')
+    max_sample_topics: int = parameter(
+        200, 'Parameters that get a topic of their own at most; the publisher may name any number '
+        'of them.', minimum=1, maximum=10_000)
     decimation: int = parameter(
         1, 'Publish each n-th sample only on samples/<name>.', minimum=1, maximum=1_000_000,
         live=True)
@@ -153,14 +158,16 @@ def _parse_rate(text: str) -> tuple[str, float]:
     return pattern, rate
 
 
-@dataclass(slots=True)
-class _SampleTopic:
-    """A topic of one parameter; phase samples are to be passed over before the next one."""
+class _Counts(NamedTuple):
+    """The time, and what diagnostics compare from one second to the next."""
 
-    index: int
-    publisher: Any
-    message: UlyssixSamples
-    phase: int = 0
+    time: float
+    packets: int
+    samples: int
+    lost: int
+    malformed: int
+    skipped: int
+    renamed: int
 
 
 class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
@@ -195,15 +202,14 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         self._hint = '' if given.capture_file else _HINT
         self.link = self._open_link(given)
         self._packet = UlyssixPacket()
-        self._packets_publisher = self.make_publisher(UlyssixPacket, 'packets', _DEPTH)
+        self._packets_publisher = self.make_publisher(UlyssixPacket, 'packets', DEPTH)
         self._parameters_publisher = self.make_publisher(
             UlyssixParameters, 'parameters', _LATCHED)
         self._unannounced: tuple[str, ...] = ()
-        self._sample_publishers: dict[str, Any] = {}
-        self._sample_topics: tuple[tuple[str, ...], list[_SampleTopic]] = ((), [])
+        self._samples = SampleTopics(self, given.sample_topics, given.max_sample_topics)
         self._last_packet = 0.0
         self._seen = self._counts()
-        self._open = True
+        self._link_before = Counters()
         self.link.start()
 
     def begin(self) -> None:
@@ -216,9 +222,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
 
     def close(self) -> None:
         """Close the socket and join the thread."""
-        self._open = False
+        self._samples.close()
         self.link.close()
-        self._sample_publishers.clear()
 
     def _open_link(self, given: UlyssixNodeParameters) -> UdpLoop | ReplayLoop:
         sender = resolve(given.sender) if given.sender else None
@@ -251,6 +256,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
 
     def _on_event(self, event: Event, stamp_ns: int) -> None:
         if isinstance(event, PacketReceived):
+            self._samples.follow(event.names)
             # The publisher's clock is compared with the kernel's, whatever ROS time is.
             placed = self.session.timeline.place(event.packet, stamp_ns)
             stamp = self.stamps.received(placed.first_ns)
@@ -259,11 +265,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             self._last_packet = time.monotonic()
         elif isinstance(event, NamesChanged):
             self._unannounced = event.names
-            if self.parameters.sample_topics:
-                # Publishers are made where all others are.
-                if self.audience is not None:
-                    self.audience.expect(True)
-                self.executor.create_task(self._make_sample_topics, event.names)
+            # A replay waits for the topics before it goes on to the packet.
+            self._samples.follow(event.names)
         elif isinstance(event, PublisherRestarted):
             self.warn('restart', 'packets are counted anew: the publisher was restarted, or two '
                       'of them send to this port (then set the parameter sender)')
@@ -288,126 +291,81 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             self._unannounced = ()
         message.counter = packet.counter
         message.total_samples = packet.total_samples
-        message.counts = _array('I', packet.counts.astype(np.uint32))
-        _fill_values(message, packet, packet.values)
-        message.times = _NO_INTEGERS if placed.times is None else _array('q', placed.times)
+        message.counts = to_array('I', packet.counts.astype(np.uint32))
+        fill_values(message, packet, packet.values)
+        message.times = NO_INTEGERS if placed.times is None else to_array('q', placed.times)
         self._packets_publisher.publish(message)
-        names, topics = self._sample_topics
-        if topics and names == event.names:
-            ends = np.cumsum(packet.counts)
-            for topic in topics:
-                end = int(ends[topic.index])
-                self._publish_samples(
-                    topic, end - int(packet.counts[topic.index]), end, event, placed, shift_ns)
-
-    def _publish_samples(
-        self, topic: _SampleTopic, begin: int, end: int, event: PacketReceived, placed: Placed,
-        shift_ns: int,
-    ) -> None:
-        step = self.parameters.decimation
-        # The step may have become smaller than what was left of the last one.
-        phase = topic.phase % step
-        chosen = slice(begin + phase, end, step)
-        topic.phase = (phase - (end - begin)) % step
-        values = event.packet.values[chosen]
-        if not len(values):
-            return
-        message = topic.message
-        first_ns, message.times = placed.first_ns, _NO_INTEGERS
-        if placed.times is not None:
-            times = placed.times[chosen]
-            first_ns, message.times = int(times[0]), _array('q', times)
-        stamp = message.header.stamp
-        # Not 0 or less, where samples are older than the beginning of ROS time.
-        stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
-        _fill_values(message, event.packet, values)
-        topic.publisher.publish(message)
-
-    # In the executor.
-
-    def _make_sample_topics(self, names: tuple[str, ...]) -> None:
-        """Make the publishers of the parameters that are asked for."""
-        try:
-            if self._open and names == self.session.names:
-                self._sample_topics = (names, self._make_samples(names))
-        finally:
-            if self.audience is not None:
-                self.audience.expect(False)
-
-    def _make_samples(self, names: tuple[str, ...]) -> list[_SampleTopic]:
-        topics = []
-        patterns = [pattern for pattern in self.parameters.sample_topics if pattern]
-        for index, (name, topic) in enumerate(zip(names, topic_names(names), strict=True)):
-            if not any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns):
-                continue
-            publisher = self._sample_publishers.get(topic)
-            if publisher is None:
-                publisher = self.make_publisher(UlyssixSamples, f'samples/{topic}', _DEPTH)
-                # Made while the node is active, it missed the activation.
-                publisher.on_activate(None)
-                self._sample_publishers[topic] = publisher
-            topics.append(_SampleTopic(index, publisher, UlyssixSamples(name=name)))
-        if not topics:
-            self.warn(
-                'sample_topics',
-                f'none of sample_topics fits a parameter: there are {", ".join(names)}')
-        return topics
+        self._samples.publish(event, placed, shift_ns, self.parameters.decimation)
 
     # Diagnostics.
 
-    def _counts(self) -> tuple[float, int, int, int, int]:
-        """Return the time, and what diagnostics compare from one second to the next."""
+    def _counts(self) -> _Counts:
         statistics = self.session.statistics
-        return (time.monotonic(), statistics.packets, statistics.samples,
-                statistics.lost, sum(statistics.malformed.values()))
+        return _Counts(
+            time.monotonic(), statistics.packets, statistics.samples, statistics.lost,
+            statistics.malformed.total, statistics.skipped.total, statistics.renamed)
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, publisher and times."""
         with self.link.lock:
             before, self._seen = self._seen, self._counts()
         after = self._seen
-        seconds = max(after[0] - before[0], 1e-6)
-        packets, samples, lost, malformed = (
-            new - old for new, old in zip(after[1:], before[1:], strict=True))
+        new = _Counts(*(now - then for now, then in zip(after, before, strict=True)))
         return (
-            self._diagnose_link(malformed),
-            self._diagnose_publisher(packets / seconds, samples / seconds, lost),
+            self._diagnose_link(new),
+            self._diagnose_publisher(new),
             self._diagnose_time(),
+            *self._samples.diagnose(),
         )
 
-    def _diagnose_link(self, malformed: int) -> Status:
+    def _diagnose_link(self, new: _Counts) -> Status:
         given, statistics = self.parameters, self.session.statistics
-        counters = self.link.counters()
+        before, self._link_before = self._link_before, self.link.counters()
+        counters = self._link_before
         level, text = OK, 'open'
         if isinstance(self.link, ReplayLoop):
             source = given.capture_file
             text = 'the capture is at its end' if self.link.finished else 'playing a capture'
         else:
             source = f'UDP {given.group or given.bind_address or "any address"}:{given.port}'
-        if malformed:
+        useless = new.malformed + new.skipped
+        share = 100 * useless / max(useless + new.packets, 1)
+        if new.malformed:
             level = WARN
-            text = f'{malformed} malformed datagrams in a second: {statistics.last_error}'
+            text = (f'{new.malformed} malformed datagrams in a second, {share:.0f} % of what '
+                    f'comes is useless: {statistics.last_error}')
         elif counters.strangers and not counters.received:
             level = WARN
             text = f'datagrams come, but none from the sender {given.sender}'
         elif statistics.malformed and not statistics.packets:
             level = WARN
             text = f'nothing that comes is a Ulyssix packet: {statistics.last_error}'
+        elif new.skipped > new.packets:
+            level = WARN
+            text = f'{share:.0f} % of what comes are packets of unknown types'
+        if too_much := overload(counters, before):
+            text = f'{too_much}; {text}' if level == WARN else too_much
+            level = WARN
+        if level == WARN and useless and not given.sender and not given.capture_file:
+            text += ('; if others send to this port, set the parameter sender to the address of '
+                     'the publisher')
         return Status('link', level, text, (
             ('source', source),
             ('receive buffer, bytes', 'none' if self._granted is None else str(self._granted)),
             ('datagrams received', str(counters.received)),
             ('from other addresses, dropped', str(counters.strangers)),
-            *((f'malformed: {kind}', str(count))
-              for kind, count in sorted(statistics.malformed.items())),
+            ('dropped by the kernel', str(counters.kernel_drops)),
+            ('useless in the last second, %', f'{share:.0f}'),
+            *((f'malformed: {kind}', str(count)) for kind, count in statistics.malformed.items()),
             *((f'packets of type {kind}, skipped', str(count))
-              for kind, count in sorted(statistics.skipped.items())),
+              for kind, count in statistics.skipped.items()),
             *((f'packets where {flag.value}', str(count))
               for flag, count in statistics.flags.items()),
         ))
 
-    def _diagnose_publisher(self, packets: float, samples: float, lost: int) -> Status:
+    def _diagnose_publisher(self, new: _Counts) -> Status:
         session, statistics = self.session, self.session.statistics
+        seconds = max(new.time, 1e-6)
         age = time.monotonic() - self._last_packet if self._last_packet else None
         if not self.active:
             level, text = STALE, 'not active'
@@ -415,8 +373,12 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             level, text = WARN, f'{session.publisher_state.value}{self._hint}'
         elif age > _FRESH:
             level, text = STALE, f'no packet for {age:.0f} s{self._hint}'
-        elif lost > 0:
-            level, text = WARN, f'{lost} packets lost in a second'
+        elif new.lost > 0:
+            level, text = WARN, f'{new.lost} packets lost in a second'
+        elif new.renamed > _RENAMED:
+            level = WARN
+            text = (f'the names of the parameters changed {new.renamed} times in a second: do two '
+                    'publishers send to this port? Then set the parameter sender')
         elif not session.names:
             level = OK
             text = ('sending, without names: switch them on in the publisher, or set the '
@@ -424,8 +386,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         else:
             level, text = OK, session.publisher_state.value
         return Status('publisher', level, text, (
-            ('packets/s', f'{packets:.1f}'),
-            ('samples/s', f'{samples:.0f}'),
+            ('packets/s', f'{new.packets / seconds:.1f}'),
+            ('samples/s', f'{new.samples / seconds:.0f}'),
             ('packets', str(statistics.packets)),
             ('lost', str(statistics.lost)),
             ('not come yet', str(self.session.awaited)),
@@ -438,6 +400,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             ('parameters', str(session.parameter_count or 'none yet')),
             ('names', str(len(session.names)) if session.names else 'not known'),
             ('packets without names', str(statistics.unnamed)),
+            ('changes of names', str(statistics.renamed)),
             ('integer width, bytes', str(session.integer_width or 'no integers yet')),
             ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
         ))
@@ -469,23 +432,6 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             ('samples disagreeing with packet', str(statistics.times_disagreeing)),
             ('sample times out of range', str(statistics.times_out_of_range)),
         ))
-
-
-def _fill_values(
-    message: UlyssixPacket | UlyssixSamples, packet: DataPacket, values: np.ndarray[Any, Any]
-) -> None:
-    """Put the values into the field of their type."""
-    if packet.integer_width is None:
-        message.values, message.integers = _array('f', values), _NO_INTEGERS
-    else:
-        message.values, message.integers = _NO_FLOATS, _array('q', values)
-
-
-def _array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
-    """Return the values as what a message takes without a look at each of them."""
-    result: array[Any] = array(code)
-    result.frombytes(np.ascontiguousarray(values).view(np.uint8))
-    return result
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -32,7 +32,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import link_status, values_status
+from xplane_bridge.nodes.datagrams import LinkReport, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -190,6 +190,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             self, self.session, self.link, undulation, self.last_state, self.local_origin)
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
         self._last_update = 0.0
+        self._link_report = LinkReport()
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
         self.link.start()
 
@@ -367,7 +368,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             peer = Status('peer', WARN, f'{state.value}; {_HINTS[state]}')
         fresh = age is not None and age < 1.0
         return (
-            link_status(
+            self._link_report.status(
                 counters, malformed, statistics.last_error,
                 ('peer address', f'{self.parameters.host}:{self.parameters.port}'),
             ),

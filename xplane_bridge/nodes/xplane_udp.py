@@ -35,7 +35,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import link_status, values_status
+from xplane_bridge.nodes.datagrams import LinkReport, values_status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -245,6 +245,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._last_state: VehicleState | None = None
         self._last_update = 0.0
         self._last_telemetry: tuple[Any, ...] | None = None
+        self._link_report = LinkReport()
         self._seen = (time.monotonic(), 0)
         self.link.start()
 
@@ -562,7 +563,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             level, sentence = WARN, f'{state.value}; {self._hint(state)}'
         fresh = age is not None and age < _FRESH
         return (
-            link_status(
+            self._link_report.status(
                 counters, malformed, statistics.last_error,
                 ('peer address', self._peer_address()),
                 ('data port', str(self.parameters.data_port)),

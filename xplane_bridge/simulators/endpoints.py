@@ -141,6 +141,8 @@ class UdpEndpoint(Endpoint):
         self._address = (resolve(host) if host else '0.0.0.0', port)
         self._socket: UdpSocket | None = None
         self._latest = -math.inf
+        # Of the counts of this socket, what was taken over.
+        self._drops = 0
 
     @property
     def address(self) -> Address:
@@ -154,6 +156,7 @@ class UdpEndpoint(Endpoint):
 
     def _listen(self) -> None:
         self._socket = UdpSocket(self._address, receive_buffer=_RECEIVE_BUFFER)
+        self._drops = 0
         self._address = self._socket.local
 
     def _stop_listening(self) -> None:
@@ -167,6 +170,8 @@ class UdpEndpoint(Endpoint):
             waited = (time.time_ns() - received.stamp_ns) * 1e-9
             # The kernel keeps their order; the difference of two clocks must not change it.
             self._latest = max(self._latest, now - max(waited, 0.0))
+            self.counters.kernel_drops += self._socket.counters.kernel_drops - self._drops
+            self._drops = self._socket.counters.kernel_drops
             yield self._latest, received.data, received.sender
 
     def _transmit(self, outgoing: _Outgoing) -> None:

@@ -185,10 +185,10 @@ class FdmdataFace:
     @property
     def counters(self) -> Counters:
         """Return what has gone in and out."""
-        data, controls = self.data.counters, self.controls.counters
-        return Counters(
-            data.received + controls.received, data.sent + controls.sent,
-            data.strangers + controls.strangers, data.send_errors + controls.send_errors)
+        total = Counters()
+        total.add(self.data.counters)
+        total.add(self.controls.counters)
+        return total
 
     def open(self, world: World, now: float) -> None:
         """Start Huginn in a world. Raises LinkError if an address cannot be had."""

@@ -34,7 +34,12 @@ class PublisherState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PacketReceived:
-    """One data packet, and the names of its parameters; none if they are not known."""
+    """
+    One data packet, and the names of its parameters; none if they are not known.
+
+    The names are printable, and the longest are cut: they become names of topics, and people
+    read them. The packet's own are as they came.
+    """
 
     packet: DataPacket
     names: tuple[str, ...]
@@ -70,8 +75,9 @@ class Statistics:
     lost counts the packets that did not come within the window, late those that newer ones had
     overtaken and that were delivered, too_late those that came after the window and were dropped.
     missing_samples is what was lost by the publisher's total of samples; total_mismatches counts
-    packets in a row whose totals do not fit their samples. The last four are of sample and packet
-    times, see Timeline.
+    packets in a row whose totals do not fit their samples. renamed counts changes of the
+    parameters' names, malformed and skipped what was no data packet, by kind. The last four are
+    of sample and packet times, see Timeline.
     """
 
     packets: int = 0
@@ -84,6 +90,7 @@ class Statistics:
     missing_samples: int = 0
     total_mismatches: int = 0
     unnamed: int = 0
+    renamed: int = 0
     malformed: Kinds = field(default_factory=Kinds)
     last_error: str = ''
     skipped: Kinds = field(default_factory=Kinds)

@@ -24,6 +24,7 @@ import numpy as np
 
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
 from xplane_bridge.sessions.ulyssix.counting import NEW, PacketCounting, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
@@ -74,6 +75,9 @@ class UlyssixSession:
         self._fixed_width = integer_width
         self._rates = tuple(rates)
         self._given_names = tuple(names)
+        # The names of the last packet that had some, as they came and as they are shown.
+        self._names_on_wire: tuple[str, ...] | None = None
+        self._names_shown: tuple[str, ...] = ()
         self._active = False
         self._deadline: float | None = None
         self._expired: list[Event] = []
@@ -138,6 +142,7 @@ class UlyssixSession:
         names = self._names_of(packet)
         if names and names != self.names:
             self.names = names
+            self.statistics.renamed += 1
             self.timeline.periods_ns = self._periods(names)
             events.append(NamesChanged(names))
         # A publisher never sends one without samples; there is nothing to tell.
@@ -190,7 +195,10 @@ class UlyssixSession:
     def _names_of(self, packet: DataPacket) -> tuple[str, ...]:
         """Return the names of a packet's parameters, from it or from another; none if unknown."""
         if packet.names is not None:
-            return packet.names
+            if packet.names != self._names_on_wire:
+                self._names_on_wire = packet.names
+                self._names_shown = tuple(map(printable, packet.names))
+            return self._names_shown
         for names in (self.names, self._given_names):
             if len(names) == len(packet.counts):
                 return names

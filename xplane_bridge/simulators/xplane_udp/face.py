@@ -70,8 +70,10 @@ class XplaneUdpFace:
         came, went = self.endpoint.counters, self.sender.counters
         if came is went:
             return came
-        return Counters(came.received, came.sent + went.sent, came.strangers,
-                        came.send_errors + went.send_errors)
+        total = Counters()
+        total.add(came)
+        total.add(went)
+        return total
 
     def open(self, world: World, now: float) -> None:
         """Start X-Plane in a world, with nothing known of what was asked before."""
