@@ -28,7 +28,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv l
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
 .PHONY: build test test-here test-sourced test-python demo experiment experiment-table topic-table \
-	bench lint shell clean
+	bench lint mutants shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -108,6 +108,20 @@ lint: $(VENV)
 	@$(RUN) mypy
 	@! git grep -L 'Licensed under the Apache License' -- '*.py' ':!*/__init__.py' || \
 		{ echo 'these files have no licence header' >&2; exit 1; }
+
+# Which small changes of a module does no test notice? CONTRIBUTING.md, "Mutants", says more.
+# make mutants MODULE=xplane_bridge/sessions/xpc/flow.py [TESTS="test/..."] [ONLY='*take_poll*']
+ONLY ?= *
+mutants: $(BUILT) $(ROOT)/mutants/.made
+	@: $(or $(MODULE),$(error say which: make mutants MODULE=xplane_bridge/sessions/xpc/flow.py))
+	@$(RUN) nice python3 -P tools/mutants.py $(ROOT)/mutants $(MODULE) --only '$(ONLY)' \
+		$(if $(TESTS),--tests $(TESTS))
+
+$(ROOT)/mutants/.made: requirements/mutants.txt $(VENV)
+	@mkdir -p $(ROOT)/mutants
+	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(ROOT)/mutants/packages -r requirements/mutants.txt
+	@touch $@
 
 shell: $(BUILT)
 	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; exit leaves.'
