@@ -347,7 +347,7 @@ def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     # Nobody reads the other end: its buffer fills up, and none of these waits for that.
-    for _ in range(64):
+    for _ in range(15):
         loop.call(talk.say, bytes(4096))
     monkeypatch.setattr(link, '_WRITE_TIMEOUT', 0.3)
     # Bytes still come in meanwhile.
@@ -357,6 +357,20 @@ def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch
     assert loop.counters().stuck == 1
     recorder.wait_for_port(True)
     assert talk.calls == ['opened', 'lost', 'opened']
+
+
+def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeypatch):
+    """It is never silent for a second, and what waits would grow for ever."""
+    monkeypatch.setattr(link, 'open_port', lambda name, baud: NarrowPort(1))
+    talk, recorder = Talk(), Recorder()
+    loop = SerialLoop(talk, 'dripping', BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    recorder.wait_for_port(True)
+    for _ in range(33):
+        loop.call(talk.say, bytes(2048))
+    assert 'stuck: more than 65536 bytes wait' in recorder.wait_for_port(False, 'lost')
+    assert loop.counters().stuck == 1 and len(loop._pending) == 0
+    loop.close()
 
 
 def test_large_writes_arrive_whole_when_the_other_end_is_slow(cable, run):
@@ -474,6 +488,104 @@ def test_close_sends_what_is_owed_bit_by_bit_or_drops_it(monkeypatch, most, take
     loop.close()
     assert (port.taken, port.discarded) == (taken, not most)
     assert loop.counters().sent == len(taken)
+
+
+class StuckPort(NarrowPort):
+    """A port without a descriptor that keeps a write waiting until it is closed."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.writing = threading.Event()
+        self._closed = threading.Event()
+
+    def write(self, data):
+        self.writing.set()
+        assert self._closed.wait(DEADLINE), 'the port was not closed'
+        raise OSError(errno.EIO, 'closed')
+
+    def close(self, *, discard):
+        super().close(discard=discard)
+        self._closed.set()
+
+
+@pytest.mark.parametrize('early', [True, False])
+def test_close_does_not_wait_for_a_peer_that_takes_nothing(monkeypatch, early):
+    port = StuckPort()
+    monkeypatch.setattr(link, 'open_port', lambda name, baud: port)
+    talk, recorder = Talk(), Recorder()
+    loop = SerialLoop(talk, 'stuck', BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    recorder.wait_for_port(True)
+    if early:
+        loop.call(talk.say, b'command')
+        assert port.writing.wait(DEADLINE)
+    else:
+        talk.outgoing.append(b'goodbye')
+    # Nothing but this ends the write.
+    loop.close()
+    assert port.discarded and port.writing.is_set()
+    loop._thread.join(DEADLINE)
+    assert not loop._thread.is_alive() and not loop.is_open
+    assert 'closed' in loop.status.text and recorder.failures == []
+    assert recorder.of_kind(PortChanged) == []
+
+
+def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
+    opening, opened = threading.Event(), threading.Event()
+    port = NarrowPort(100)
+
+    def slow(name, baud):
+        opening.set()
+        assert opened.wait(DEADLINE), 'close() has waited for it'
+        return port
+
+    monkeypatch.setattr(link, 'open_port', slow)
+    talk, recorder = Talk(), Recorder()
+    descriptors = len(os.listdir('/proc/self/fd'))
+    loop = SerialLoop(talk, 'slow', BAUD, recorder.on_event, recorder.on_failure)
+    loop.start()
+    assert opening.wait(DEADLINE)
+    loop.close()
+    # Only now the other end answers, and finds nobody.
+    opened.set()
+    loop._thread.join(DEADLINE)
+    assert port.discarded and not loop._thread.is_alive()
+    assert recorder.events == [] and talk.calls == []
+    assert len(os.listdir('/proc/self/fd')) == descriptors
+
+
+class HungDevice:
+    """A device of pyserial that takes no more bytes: the kernel keeps what was written."""
+
+    port = 'hung'
+
+    def __init__(self, takes):
+        self.takes = takes
+        self.done = []
+        self._waiting = 10
+
+    @property
+    def out_waiting(self):
+        self._waiting -= self.takes and self._waiting > 0
+        return self._waiting
+
+    def fileno(self):
+        return 0
+
+    def reset_output_buffer(self):
+        self.done.append('dropped')
+
+    def close(self):
+        self.done.append('closed')
+
+
+@pytest.mark.parametrize(('takes', 'done'), [
+    (True, ['closed']), (False, ['dropped', 'closed'])])
+def test_a_device_that_hangs_is_closed_without_what_it_did_not_take(takes, done):
+    """close() alone would wait half a minute in the kernel."""
+    device = HungDevice(takes)
+    link._DescriptorPort(device).close(discard=False)
+    assert device.done == done
 
 
 def test_calls_after_close_send_nothing(cable):

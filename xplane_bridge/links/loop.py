@@ -82,8 +82,10 @@ class SessionLoop(ABC):
         self._waiting: list[Any] = []
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._running = True
+        # The thread did not end in time: it has nobody to tell anything to.
+        self._abandoned = False
         self._sleeping_until = 0.0
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -97,12 +99,13 @@ class SessionLoop(ABC):
             self._running = False
             os.eventfd_write(self._wake, 1)
         if self._thread.is_alive():
-            self._thread.join(_JOIN_TIMEOUT)
+            self._join()
         with self.lock:
             failures = self._transmit(time.monotonic())
             self._disconnect()
             events = self._take_events()
-            if not self._thread.is_alive():
+            self._abandoned = self._thread.is_alive()
+            if not self._abandoned:
                 os.close(self._wake)
         self._hand_out(events, time.time_ns(), failures)
 
@@ -125,6 +128,18 @@ class SessionLoop(ABC):
                 os.eventfd_write(self._wake, 1)
         self._hand_out((), 0, failures)
         return result
+
+    def _main(self) -> None:
+        try:
+            self._run()
+        finally:
+            with self.lock:
+                if self._abandoned:
+                    os.close(self._wake)
+
+    def _join(self) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(_JOIN_TIMEOUT)
 
     @abstractmethod
     def _run(self) -> None:
@@ -154,6 +169,8 @@ class SessionLoop(ABC):
     def _hand_out(
         self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception] = ()
     ) -> None:
+        if self._abandoned and threading.current_thread() is self._thread:
+            return
         for failure in failures:
             self._on_failure(failure)
         for event in events:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 from dataclasses import dataclass, replace
 import errno
@@ -25,6 +25,7 @@ import math
 import os
 import select
 import termios
+import threading
 import time
 import tty
 from typing import Any, Protocol
@@ -35,19 +36,25 @@ from xplane_bridge.links.loop import Session, SessionLoop
 from xplane_bridge.links.udp import LinkError
 
 _CHANNEL = 'serial'
+# Bytes that are read before the session has its turn.
 _READ_SIZE = 4096
 
 # Seconds between attempts to open a port that is not there.
 _FIRST_RETRY = 0.5
 _LONGEST_RETRY = 5.0
-# A port that has taken nothing for this long is stuck, and is opened anew.
+# A port that has taken nothing for this long is stuck, and is opened anew; so is one for which
+# this many bytes wait, for it takes them more slowly than they come: 6 s of 115,200 baud.
 _WRITE_TIMEOUT = 1.0
-# What close() waits for the last bytes to leave.
+_MOST_PENDING = 65536
+# What close() waits for the last bytes to leave, and for a thread that waits for a peer.
 _LAST_WRITE = 0.2
+_LAST_WAIT = 0.5
 _LONGEST_SLEEP = 60.0
 # Ports without a file descriptor cannot be woken up: they are asked this often.
 _POLL_PERIOD = 0.02
 _PART = 1024
+# Nothing tells when the last byte has left: the kernel is asked this often.
+_DRAIN_STEP = 0.005
 
 _PTY = 'pty:'
 
@@ -75,7 +82,7 @@ class SerialCounters:
     """
     What a link has seen: bytes received and sent, and how often its port was opened and lost.
 
-    stuck counts the times that it was given up because it took no more bytes.
+    stuck counts the times that it was given up because it took no bytes, or too few.
     """
 
     received: int = 0
@@ -139,12 +146,26 @@ class _DescriptorPort(Port):
             return 0
 
     def close(self, *, discard: bool) -> None:
-        """Close the port."""
+        """
+        Close the port.
+
+        The kernel would wait up to 30 s for a device that takes nothing: what has not left
+        after 0.2 s is dropped.
+        """
+        with contextlib.suppress(OSError, AttributeError, termios.error):
+            end = time.monotonic() + (0.0 if discard else _LAST_WRITE)
+            while self._device.out_waiting and time.monotonic() < end:
+                time.sleep(_DRAIN_STEP)
         with contextlib.suppress(OSError, termios.error):
-            if discard:
+            if discard or self._is_full():
                 self._device.reset_output_buffer()
         with contextlib.suppress(OSError):
             self._device.close()
+
+
+    def _is_full(self) -> bool:
+        """Tell whether bytes wait in the kernel; where that is not known, none does."""
+        return bool(getattr(self._device, 'out_waiting', 0))
 
 
 class _PolledPort(Port):
@@ -162,7 +183,8 @@ class _PolledPort(Port):
     def read(self) -> bytes:
         """Return bytes that come within the poll period."""
         data = self._device.read(1)
-        return bytes(data + self._device.read(self._device.in_waiting) if data else data)
+        more = min(self._device.in_waiting, _READ_SIZE) if data else 0
+        return bytes(data + self._device.read(more) if more else data)
 
     def write(self, data: bytes) -> int:
         """Write a part that fits into the 4096 bytes of loop://, which we empty ourselves."""
@@ -328,6 +350,8 @@ class SerialLoop(SessionLoop):
         self._moved_at = 0.0
         self._retry = _FIRST_RETRY
         self._retry_at = 0.0
+        # Whether the thread is in a call that lasts as long as a peer makes it last.
+        self._is_at_peer = False
 
     @property
     def is_open(self) -> bool:
@@ -355,6 +379,10 @@ class SerialLoop(SessionLoop):
         if not self._pending:
             self._moved_at = now
         self._pending += outgoing
+        if len(self._pending) > _MOST_PENDING and self._failed is None:
+            self._counters.stuck += 1
+            self._failed = OSError(
+                errno.ENOBUFS, f'stuck: more than {_MOST_PENDING} bytes wait for it')
         if self._port.descriptor is not None:
             self._flush(self._port, now)
         # What goes wrong with the port ends it, in the loop's thread.
@@ -392,6 +420,15 @@ class SerialLoop(SessionLoop):
         port = self._port
         if port is None or self._thread.is_alive():
             return
+        if port.descriptor is not None:
+            self._write_last(port)
+            return
+        # Such a port may keep a write waiting, until it is closed.
+        writer = threading.Thread(target=self._write_last, args=(port,), daemon=True)
+        writer.start()
+        writer.join(_LAST_WRITE)
+
+    def _write_last(self, port: Port) -> None:
         end = time.monotonic() + _LAST_WRITE
         try:
             while self._pending and self._failed is None and time.monotonic() < end:
@@ -402,6 +439,17 @@ class SerialLoop(SessionLoop):
                 self._count_sent(port.write(bytes(self._pending)), end)
         except OSError as error:
             self._failed = error
+
+    def _join(self) -> None:
+        """
+        Wait until the thread has ended, but not for a peer.
+
+        One that is opening a port closes it when that has come to an end; to one that writes,
+        closing the port is the end.
+        """
+        self._thread.join(_LAST_WAIT)
+        if not self._is_at_peer:
+            super()._join()
 
     # These run in the loop's thread.
 
@@ -428,15 +476,18 @@ class SerialLoop(SessionLoop):
                 failed = self._wait_and_read(port, pending)
             elif port is None:
                 self._sleep(min(self._sleeping_until, self._retry_at))
-            if failed is not None:
+            if failed is not None and self._running:
                 self._lose(failed)
 
     def _open(self) -> None:
         """Try to open the port, and tell the session if that works."""
         try:
-            port = open_port(self._name, self._baud)
+            with self._at_peer():
+                port = open_port(self._name, self._baud)
         except Exception as error:
             # Beside LinkError, pyserial's URL handlers raise one thing and another.
+            if not self._running:
+                return
             self._retry_at = time.monotonic() + self._retry
             self._retry = min(_LONGEST_RETRY, 2.0 * self._retry)
             self._say(False, str(error))
@@ -452,6 +503,15 @@ class SerialLoop(SessionLoop):
             self._counters.opened += 1
             self._session.opened(time.monotonic())
         self._say(True, f'{port.path}: open')
+
+    @contextlib.contextmanager
+    def _at_peer(self) -> Iterator[None]:
+        """Mark what lasts as long as a peer makes it last."""
+        self._is_at_peer = True
+        try:
+            yield
+        finally:
+            self._is_at_peer = False
 
     def _lose(self, error: OSError) -> None:
         """Close a port that has failed, and tell the session."""
@@ -481,7 +541,8 @@ class SerialLoop(SessionLoop):
                 with self.lock:
                     outgoing = bytes(self._pending)
                 if outgoing:
-                    size = port.write(outgoing)
+                    with self._at_peer():
+                        size = port.write(outgoing)
                     with self.lock:
                         self._count_sent(size, time.monotonic())
             else:
