@@ -29,7 +29,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from sensor_msgs.msg import NavSatFix
 
-from xplane_bridge.conversions.vehicle import Air, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.plausibility import plausibility_status
@@ -48,8 +49,10 @@ class Node:
     def __init__(self):
         self.said = defaultdict(list)
         self.warned = []
+        self.kinds = {}
 
     def make_publisher(self, kind, topic, qos=10):
+        self.kinds[topic] = kind
         return SimpleNamespace(
             publish=lambda message: self.said[topic].append(deepcopy(message)),
             get_subscription_count=lambda: 1)
@@ -114,7 +117,7 @@ def test_an_impossible_velocity_is_not_known():
 
 @pytest.mark.parametrize(('given', 'kind', 'diagonal'), [
     ({}, NavSatFix.COVARIANCE_TYPE_UNKNOWN, (0.0, 0.0, 0.0)),
-    ({'position_stddev': 2.0}, NavSatFix.COVARIANCE_TYPE_APPROXIMATED, (4.0, 4.0, 1e6)),
+    ({'position_stddev': 5.0}, NavSatFix.COVARIANCE_TYPE_APPROXIMATED, (25.0, 25.0, 1e6)),
     ({'altitude_stddev': 3.0}, NavSatFix.COVARIANCE_TYPE_APPROXIMATED, (1e6, 1e6, 9.0)),
     ({'position_stddev': 2.0, 'altitude_stddev': 3.0},
      NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, (4.0, 4.0, 9.0)),
@@ -173,6 +176,25 @@ def test_odom_does_not_repeat_a_velocity_that_is_not_known_any_more():
     assert (angular.x, angular.y, angular.z) == (0.0, 0.0, 0.0)
     assert list(unturned.covariance) == list(np.diag([0.5**2] * 3 + [1e6] * 3).flat)
     assert again == known
+
+
+def test_controls_and_air_are_said_as_they_are_and_the_datum_once():
+    node = Node()
+    vehicle = VehiclePublisher(node, VehicleParameters(undulation=47.0))
+    for stamp in (1, 2):
+        vehicle.publish(state(
+            controls=Controls(elevator=0.25, gear=1.0),
+            air=Air(true_airspeed=61.0, temperature=281.5)), stamp)
+    assert (len(node.said['datum']), len(node.said['odom'])) == (1, 2)
+    assert node.said['datum'][0].altitude == 1547.0
+    controls = node.said['controls'][-1]
+    assert (controls.elevator, controls.gear) == (0.25, 1.0)
+    assert controls.fields == FlightControls.ELEVATOR | FlightControls.GEAR
+    air = node.said['air_data'][-1]
+    assert (air.true_airspeed, air.temperature) == (61.0, 281.5)
+    assert math.isnan(air.sideslip) and math.isnan(air.density)
+    assert node.kinds['controls'] is FlightControls and node.kinds['datum'] is NavSatFix
+    assert node.kinds['air_data'] is AirData
 
 
 def test_what_a_simulator_does_not_say_is_no_zero_that_could_be_believed():

@@ -1,0 +1,178 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What becomes of command/controls in any node: checked, counted, watched; without a simulator."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.msg import FlightControls
+from xplane_bridge.nodes.vehicle import checked_controls, CommandGate, fill_controls
+
+
+def command(**given):
+    """Return a command that sets these."""
+    message = FlightControls()
+    fill_controls(message, Controls(**given))
+    return message
+
+
+class Node:
+    """A node whose one command is called, and whose one timer runs out, when a test wants it."""
+
+    steady_clock = 'steady'
+
+    def __init__(self, on_command_timeout='neutral', command_timeout=1.5):
+        self.parameters = SimpleNamespace(
+            on_command_timeout=on_command_timeout, command_timeout=command_timeout)
+        self.warned, self.refused, self.said = [], [], []
+        self.timer = None
+
+    def make_command(self, kind, topic, take):
+        assert kind is FlightControls
+        self.topic, self.take = topic, take
+
+    def create_timer(self, seconds, call, clock):
+        assert clock == self.steady_clock
+        self.timer = SimpleNamespace(seconds=seconds, call=call, runs=True)
+        self.timer.cancel = lambda: setattr(self.timer, 'runs', False)
+        self.timer.reset = lambda: setattr(self.timer, 'runs', True)
+        self.timer.is_canceled = lambda: not self.timer.runs
+        return self.timer
+
+    def warn(self, kind, sentence):
+        self.warned.append((kind, sentence))
+
+    def refuse(self, topic, error):
+        self.refused.append((topic, str(error)))
+
+
+def gate(node, **options):
+    """Return a gate and what it does."""
+    done = []
+    return CommandGate(node, done.append, lambda: done.append('released'), **options), done
+
+
+# What is checked.
+
+
+def test_only_what_is_set_is_commanded():
+    assert checked_controls(command(elevator=0.5, gear=0.0)) == Controls(elevator=0.5, gear=0.0)
+
+
+@pytest.mark.parametrize(('name', 'low', 'high'), [
+    ('elevator', -1.0, 1.0), ('aileron', -1.0, 1.0), ('rudder', -1.0, 1.0),
+    ('throttle', 0.0, 1.0), ('flaps', 0.0, 1.0), ('gear', 0.0, 1.0), ('speedbrake', -0.5, 1.5)])
+def test_the_ends_of_a_range_are_in_it_and_what_is_beyond_is_refused_or_clamped(name, low, high):
+    for value, end in ((low, low), (high, high), (low - 0.25, low), (high + 0.25, high)):
+        assert checked_controls(command(**{name: value}), clamp=True) == Controls(**{name: end})
+        if value == end:
+            assert checked_controls(command(**{name: value})) == Controls(**{name: value})
+            continue
+        with pytest.raises(ValueError, match=f'^{name} {value:g} is not in {low:g} .. {high:g}$'):
+            checked_controls(command(**{name: value}))
+
+
+def test_a_command_goes_on_and_arms_the_watchdog():
+    node = Node()
+    made, done = gate(node, prefix='aircraft_3/')
+    assert node.topic == 'aircraft_3/command/controls'
+    assert (node.timer.seconds, node.timer.runs, made.commands) == (1.5, False, 0)
+    node.take(command(elevator=0.5))
+    assert done == [Controls(elevator=0.5)]
+    assert (node.timer.runs, made.commands) == (True, 1)
+
+
+def test_a_command_out_of_range_does_nothing_unless_it_is_clamped():
+    node = Node()
+    made, done = gate(node)
+    with pytest.raises(ValueError, match='elevator 2 is not'):
+        node.take(command(elevator=2.0))
+    assert (done, made.commands, node.timer.runs) == ([], 0, False)
+    clamping = Node()
+    _, done = gate(clamping, clamp=True)
+    clamping.take(command(elevator=2.0))
+    assert done == [Controls(elevator=1.0)]
+
+
+def test_what_sets_only_controls_that_the_simulator_lacks_is_refused():
+    node = Node()
+    made, done = gate(node, takes=('elevator', 'throttle'))
+    with pytest.raises(ValueError, match='takes elevator, throttle; nothing else is set'):
+        node.take(command(flaps=0.5))
+    assert (done, made.commands) == ([], 0)
+    node.take(command(elevator=0.5, flaps=0.5))
+    assert done == [Controls(elevator=0.5, flaps=0.5)]
+
+
+# When commands stop.
+
+
+def test_the_surfaces_that_were_moved_are_centred_once():
+    node = Node()
+    made, done = gate(node)
+    node.take(command(elevator=0.5, throttle=0.75))
+    node.take(command(rudder=-0.5))
+    node.timer.call()
+    assert done[2:] == [Controls(elevator=0.0, rudder=0.0)]
+    assert made.watchdog.expired and not node.timer.runs
+    assert node.warned == [(
+        'timeout command/controls', 'command/controls: no command for 1.5 s: neutral')]
+    # Who then sets the flaps alone has moved no surface.
+    node.take(command(flaps=0.5))
+    assert not made.watchdog.expired
+    node.timer.call()
+    assert done[3:] == [Controls(flaps=0.5)]
+
+
+@pytest.mark.parametrize(('choice', 'expected'), [('hold', []), ('release', ['released'])])
+def test_controls_are_held_or_released_where_that_was_chosen(choice, expected):
+    node = Node(on_command_timeout=choice)
+    _, done = gate(node)
+    node.take(command(elevator=0.5))
+    node.timer.call()
+    assert done[1:] == expected
+    assert node.warned[0][1].endswith(f': {choice}')
+
+
+def test_a_simulator_may_have_its_own_way_to_neutral():
+    node = Node()
+    _, done = gate(node, neutral=lambda: done.append('centred'))
+    node.take(command(elevator=0.5))
+    node.timer.call()
+    assert done == [Controls(elevator=0.5), 'centred']
+
+
+def test_a_simulator_that_went_with_the_commander_is_no_failure():
+    node = Node()
+
+    def gone():
+        raise ValueError('nothing answers')
+
+    gate(node, neutral=gone)
+    node.take(command(elevator=0.5))
+    node.timer.call()
+    assert node.refused == [('command/controls', 'nothing answers')]
+
+
+def test_without_a_timeout_nothing_is_watched():
+    node = Node(command_timeout=0.0)
+    _, done = gate(node)
+    node.take(command(elevator=0.5))
+    assert node.timer is None and done == [Controls(elevator=0.5)]
