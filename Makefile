@@ -28,7 +28,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv l
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
 .PHONY: build test test-here test-sourced test-python demo experiment experiment-table topic-table \
-	bench lint mutants shell clean
+	bench lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -102,6 +102,12 @@ topic-table: $(BUILT)
 
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)
+
+# Restarts, freezes, floods and drops for so many minutes a protocol: make soak MINUTES=10
+# [PROTOCOL=xpc]
+MINUTES ?= 10
+soak: $(BUILT)
+	@$(RUN) python3 test/soak.py $(MINUTES) $(PROTOCOL)
 
 lint: $(VENV)
 	@$(RUN) ruff check .

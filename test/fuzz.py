@@ -24,12 +24,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 import gc
 import json
+import os
 from pathlib import Path
 import random
 import struct
 import sys
 import types
 
+SEED = int(os.environ.get('FUZZ_SEED', '14'))
 LARGEST_DATAGRAM = 65507
 
 # A value of a field that somebody may have forgotten: floats, integers, lengths and counters.

@@ -28,7 +28,7 @@ from dataclasses import fields
 import os
 import random
 
-from fuzz import held, Meter, Mutator, recorded, texts
+from fuzz import held, Meter, Mutator, recorded, SEED, texts
 from mould import STEP
 from mould_fdmdata import FdmdataAdapter, REPLIES
 from mould_simpit import SimpitAdapter
@@ -50,7 +50,6 @@ from xplane_bridge.sessions.ulyssix import (
 from xplane_bridge.sessions.xplane_udp import BeaconHeard, Needs, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL
 
-SEED = int(os.environ.get('FUZZ_SEED', '14'))
 STEPS = int(os.environ.get('FUZZ_STEPS', '400'))
 
 # So many lines of Python may one datagram of so many bytes cost, whatever is in it.

@@ -1,0 +1,363 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Soak: a node and a simulator for minutes or hours, with restarts, freezes, floods and drops.
+
+``make soak MINUTES=10 [PROTOCOL=xpc]`` runs ``python3 test/soak.py 10 xpc``. For each protocol it
+prints how long the telemetry took to come back, what the node's process holds at start and end,
+and exits with 1 if something grows, does not recover, or is told without bound. The simulator is
+killed and stopped by signals; relay.py, between the two, loses datagrams and adds mutants.
+"""
+
+from collections import Counter
+from contextlib import ExitStack, suppress
+import os
+from pathlib import Path
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from relay import PtyRelay, UdpRelay
+from trends import Figure, grew, percentile, slope_per_hour
+
+from harness import free_port
+from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.msg import SimpitAltitude, UlyssixPacket
+
+PROTOCOLS = ('xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit')
+INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
+# What an incident lasts, and the peace after it, in seconds.
+SHORTEST, LONGEST = 0.5, 5.0
+PEACE = 2.0
+# Telemetry that has not come back after so long does not come back.
+PATIENCE = 45.0
+SAMPLE_PERIOD = 1.0
+# Mutants per second in a flood, of the peer's own port and of strangers.
+MUTANTS, STRANGERS = 1000, 500
+# The bounds of the node's log and diagnostics (nodes/base.py, nodes/throttle.py).
+LINES_PER_SECOND, MOST_VALUES, LONGEST_TEXT = 11.0, 64, 1100
+# What may differ between two quarters of a run without being growth.
+NOISE = {'resident memory, MB': 4.0, 'descriptors': 8.0, 'threads': 1.0}
+_PAGE = os.sysconf('SC_PAGE_SIZE')
+
+
+class Simulator:
+    """A simulator's process, which is killed, started again, stopped and continued."""
+
+    def __init__(self, arguments):
+        self._command = [executable_path('simulator'), *arguments]
+        self._process = None
+
+    def start(self):
+        """Start it, and wait until it flies."""
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit('the simulator did not start')
+        # Its later lines are few, and a pipe has room for them.
+
+    def signal(self, number):
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def kill(self):
+        """End it as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdout.close()
+            self._process = None
+
+
+class Node:
+    """A node's process, and how much it holds and writes."""
+
+    def __init__(self, protocol, parameters):
+        self.lines = 0
+        self.said = Counter()
+        self._process = subprocess.Popen(
+            [executable_path(f'{protocol}_node'), '--ros-args', '-r', '__ns:=/soak', *(
+                argument for name, value in parameters.items()
+                for argument in ('-p', f'{name}:={value}'))],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors='replace')
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            self.lines += 1
+            # Without the time and the figures.
+            said = re.sub(r'[0-9][0-9.e+-]*', '#', line.partition(']: ')[2] or line).strip()
+            if said in self.said or len(self.said) < 100:
+                self.said[said[:150]] += 1
+
+    @property
+    def alive(self):
+        """Tell whether it runs."""
+        return self._process.poll() is None
+
+    def holds(self):
+        """Return what the process holds, by the names of NOISE."""
+        process = Path(f'/proc/{self._process.pid}')
+        resident = int((process / 'statm').read_text().split()[1]) * _PAGE / 1e6
+        return dict(zip(NOISE, (
+            resident, len(list((process / 'fd').iterdir())),
+            len(list((process / 'task').iterdir()))), strict=True))
+
+    def end(self):
+        """End it as Ctrl-C does; return how long that took."""
+        began = time.monotonic()
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+        return time.monotonic() - began
+
+
+class Listener:
+    """Hear the telemetry and the diagnostics of the node."""
+
+    def __init__(self, topic, kind):
+        self.heard = 0
+        self.most_values = self.longest_text = 0
+        self.raw = ''
+        self._condition = threading.Condition()
+        self._node = rclpy.create_node('soak_listener')
+        self._node.create_subscription(kind, f'/soak/{topic}', self._hear, 10)
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._look, 10)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self):
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
+
+    def _hear(self, _):
+        with self._condition:
+            self.heard += 1
+            self._condition.notify_all()
+
+    def _look(self, array):
+        for status in array.status:
+            self.most_values = max(self.most_values, len(status.values))
+            for text in (status.message, *(
+                    text for value in status.values for text in (value.key, value.value))):
+                self.longest_text = max(self.longest_text, len(text))
+                if not text.isprintable():
+                    self.raw = text
+
+    def wait(self, count, patience=PATIENCE):
+        """Wait for so many messages from now on; return how long the first took, or None."""
+        began = time.monotonic()
+        first = None
+        with self._condition:
+            before = self.heard
+            while self.heard < before + count:
+                if not self._condition.wait(began + patience - time.monotonic()):
+                    return None
+                first = first or time.monotonic() - began
+        return first
+
+    def close(self):
+        """End it."""
+        self._executor.shutdown()
+        self._thread.join()
+        self._node.destroy_node()
+
+
+def set_up(protocol, folder, stack):
+    """Return a simulator, a relay, the node's parameters and its topic of telemetry."""
+    port, other, third = free_port(), free_port(), free_port()
+    local = '127.0.0.1'
+    if protocol == 'simpit':
+        far, near = folder / 'far', folder / 'near'
+        return Simulator(['simpit', '--port', f'pty:{far}']), stack.enter_context(
+            PtyRelay('simpit', far, near)), {'port': near}, ('altitude', SimpitAltitude)
+    if protocol == 'ulyssix':
+        relay = stack.enter_context(UdpRelay('ulyssix', (local, port), towards_node=True))
+        return Simulator(['ulyssix', '--port', str(relay.port)]), relay, {
+            'port': port, 'sender': local}, ('packets', UlyssixPacket)
+    relay = stack.enter_context(UdpRelay(protocol, (local, port)))
+    if protocol == 'fdmdata':
+        return Simulator([
+            'fdmdata', '--port', str(port), '--controls-port', str(other), '--rpc-port',
+            str(third)]), relay, {
+                'data_port': relay.port, 'controls_port': other, 'rpc_port': third}, (
+                    'odom', Odometry)
+    arguments = [protocol, '--port', str(port), '--no-beacon']
+    parameters = {'port': relay.port}
+    if protocol == 'xplane_udp':
+        parameters['data_port'] = other
+    return Simulator(arguments), relay, parameters, ('odom', Odometry)
+
+
+class Soak:
+    """One protocol's run."""
+
+    def __init__(self, protocol, minutes, seed, folder, stack):
+        self._random = random.Random(seed)
+        self._protocol = protocol
+        self._seconds = 60.0 * minutes
+        self.simulator, self.relay, parameters, topic = set_up(protocol, folder, stack)
+        stack.callback(self.simulator.kill)
+        self.simulator.start()
+        self.listener = Listener(*topic)
+        stack.callback(self.listener.close)
+        self.node = Node(protocol, parameters)
+        stack.callback(self.node.end)
+        self._next = []
+        self.recoveries = []
+        self.samples = []
+        self.failures = []
+
+    def run(self):
+        """Let incidents happen until the time is up."""
+        if self.listener.wait(5) is None:
+            self.failures.append(f'no telemetry within {PATIENCE:g} s of the start')
+            return
+        self._began = time.monotonic()
+        self._sample()
+        while not self.failures and time.monotonic() - self._began < self._seconds:
+            if not self._next:
+                # Each as often as the others, in any order.
+                self._next = self._random.sample(INCIDENTS, len(INCIDENTS))
+            kind = self._next.pop()
+            self._let_happen(kind, self._random.uniform(SHORTEST, LONGEST))
+            came_back = self.listener.wait(5)
+            if not self.node.alive:
+                self.failures.append(f'the node ended in a {kind}')
+            elif came_back is None:
+                self.failures.append(
+                    f'telemetry did not come back within {PATIENCE:g} s of a {kind}')
+            else:
+                self.recoveries.append((kind, came_back))
+                self._pass(PEACE)
+
+    def _let_happen(self, kind, seconds):
+        if kind == 'restart':
+            self.simulator.kill()
+            self._pass(seconds)
+            self.simulator.start()
+        elif kind == 'freeze':
+            self.simulator.signal(signal.SIGSTOP)
+            self._pass(seconds)
+            self.simulator.signal(signal.SIGCONT)
+        elif kind == 'flood':
+            self.relay.mutants, self.relay.strangers = MUTANTS, STRANGERS
+            self._pass(seconds)
+            self.relay.mutants = self.relay.strangers = 0.0
+        else:
+            self.relay.loss = 1.0 if kind == 'drop' else 0.5
+            self._pass(seconds)
+            self.relay.loss = 0.0
+
+    def _pass(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            time.sleep(min(left, SAMPLE_PERIOD))
+            if self.node.alive:
+                self._sample()
+
+    def _sample(self):
+        self.samples.append((time.monotonic() - self._began, self.node.holds()))
+
+    def report(self):
+        """Print the figures; return what is wrong."""
+        elapsed = self.samples[-1][0] if self.samples else 0.0
+        print(f'\n=== {self._protocol}: {elapsed:.0f} s, {len(self.recoveries)} incidents, '
+              f'{self.relay.added} mutants, {self.listener.heard} messages of telemetry')
+        print(f'{"back after, s":24}{"count":>8}{"50 %":>8}{"95 %":>8}{"most":>8}')
+        for kind in (*INCIDENTS, 'all'):
+            times = [took for each, took in self.recoveries if kind in (each, 'all')]
+            if times:
+                print(f'{kind:24}{len(times):8}' + ''.join(
+                    f'{percentile(times, part):8.2f}' for part in (50, 95, 100)))
+        if self.samples:
+            print(f'{"of the process":24}{"start":>8}{"end":>8}{"per hour":>10}')
+        for name, noise in NOISE.items():
+            figure = Figure([(at, holds[name]) for at, holds in self.samples])
+            if not figure.values:
+                continue
+            print(f'{name:24}{figure.values[0]:8.1f}{figure.values[-1]:8.1f}'
+                  f'{slope_per_hour(figure):+10.1f}')
+            if grew(figure, noise):
+                self.failures.append(f'{name} grew from one quarter of the time to the next')
+        print(f'{self.node.lines} log lines, {self.node.lines / max(elapsed, 1.0):.2f} per second;'
+              f' at most {self.listener.most_values} values in a status, the longest text '
+              f'{self.listener.longest_text} characters')
+        for said, count in self.node.said.most_common(8):
+            print(f'{count:6} x {said}')
+        if self.node.lines > LINES_PER_SECOND * (elapsed + 10.0):
+            self.failures.append('the log has too many lines')
+        if self.listener.most_values > MOST_VALUES or self.listener.longest_text > LONGEST_TEXT:
+            self.failures.append('the diagnostics are too large')
+        if self.listener.raw:
+            self.failures.append(f'the diagnostics have a raw text: {self.listener.raw!r}')
+        return self.failures
+
+
+def soak(protocol, minutes, seed):
+    """Run one protocol; return what is wrong."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        run = Soak(protocol, minutes, seed, folder, stack)
+        run.run()
+        failures = run.report()
+        took = run.node.end() if run.node.alive else 0.0
+        print(f'ended {took:.2f} s after Ctrl-C')
+        for failure in failures:
+            print(f'FAILED: {failure}')
+        return failures
+
+
+def main(arguments):
+    """Run the protocols that are named, by default all of them."""
+    minutes = float(arguments[0]) if arguments else 10.0
+    protocols = arguments[1:] or PROTOCOLS
+    if unknown := set(protocols) - set(PROTOCOLS):
+        print(f'no protocol {", ".join(unknown)}; there are: {", ".join(PROTOCOLS)}',
+              file=sys.stderr)
+        return 2
+    os.environ.setdefault('ROS_DOMAIN_ID', '98')
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    rclpy.init()
+    try:
+        load = ' '.join(f'{average:.2f}' for average in os.getloadavg())
+        print(f'{minutes:g} minutes of each of {", ".join(protocols)}; load before: {load}')
+        failures = [failure for protocol in protocols
+                    for failure in soak(protocol, minutes, int(os.environ.get('SOAK_SEED', '1')))]
+        return 1 if failures else 0
+    finally:
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
