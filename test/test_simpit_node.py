@@ -438,9 +438,11 @@ def test_action_groups_of_each_generation(ros, plugin, profile, verb):
 def test_extended_custom_groups(ros, plugin):
     plugged, node = connect(ros, plugin, 'v2')
     custom = ros.publisher(SimpitActionCommand, 'command/custom_action_groups')
-    command = SimpitActionCommand(verb=SimpitActionCommand.TOGGLE, groups=[200])
-    custom.publish(command)
-    ros.wait_for(lambda: node.refused['command/custom_action_groups'], 'the refusal')
+    for count, groups in enumerate(([200], [1] * 33), 1):
+        custom.publish(SimpitActionCommand(verb=SimpitActionCommand.TOGGLE, groups=groups))
+        ros.wait_for(
+            lambda count=count: node.refused['command/custom_action_groups'] == count,
+            'the refusal')
 
 
 def test_extended_custom_groups_are_sent_where_the_game_has_them(ros, plugin):

@@ -266,8 +266,11 @@ def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
     publisher = ros.publisher(DataRows, '/command/data', 20)
     sent_nothing(ros, node, publisher, [
         DataRows(rows=[17] * 32, values=[0.0] * 256), DataRows(rows=[17], values=[0.0] * 7),
+        DataRows(rows=[4] * 2000, values=[0.0] * 16_000),
         DataRows(rows=[256], values=[0.0] * 8), DataRows(rows=[25], values=[INF] + [0.0] * 7),
     ], 'command/data')
+    _, message, values = ros.diagnosed('refused', node=node)
+    assert (message, values) == ('5 commands refused', {'command/data': '5'})
     # 31 are the most that it bears.
     publisher.publish(DataRows(rows=[25] * 31, values=[0.25] * 248))
     near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.25, 'throttle')
@@ -393,7 +396,8 @@ def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
 
 
 @pytest.mark.parametrize('names, sentence', [
-    ([], 'at least one'), (['x' * 256], 'length'), (['sim/ä'], 'ASCII')])
+    ([], 'at least one'), (['x'] * 2001, '2001 datarefs, at most 2000'),
+    (['x' * 256], 'length'), (['sim/ä'], 'ASCII')])
 def test_reads_that_cannot_be_are_answered_with_the_reason(ros, peer, names, sentence):
     node = bridged(ros, peer)
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))

@@ -501,6 +501,21 @@ def test_too_many_commands_are_refused_with_a_sentence():
         session.send(xpc.Text(1, 2, 'x'), now)
 
 
+def test_commands_of_one_kind_are_sent_all_or_none():
+    session = make()
+    world = started(session)
+    with pytest.raises(ValueError, match='rows: 65 commands at once beside 0 that wait'):
+        session.send_all([xpc.Text(1, 2, 'x')] * 65, world.now, what='rows')
+    for _ in range(40):
+        session.send(xpc.Text(1, 2, 'x'), world.now)
+    with pytest.raises(ValueError, match='rows: 31 commands at once beside 40 that wait'):
+        session.send_all([xpc.Text(1, 2, 'y')] * 31, world.now, what='rows')
+    with pytest.raises(ValueError):
+        session.send_all([xpc.Text(1, 2, 'y'), xpc.Text(1, 2, 'z' * 300)], world.now)
+    world.run(2.0)
+    assert len([data for _, data in world.commands if data[:4] == b'TEXT']) == 40
+
+
 def test_write_goes_before_the_read_that_checks_it():
     session = make()
     world = started(session)

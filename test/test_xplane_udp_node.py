@@ -424,6 +424,8 @@ def test_rows_as_a_command(ros):
 
 @pytest.mark.parametrize(('topic', 'message'), [
     ('command/data', DataRows(rows=[1], values=[1.0])),
+    ('command/data', DataRows(rows=[1] * 2000, values=[1.0] * 16_000)),
+    ('command/datarefs', Datarefs(names=['a'] * 1025, sizes=[1] * 1025, values=[1.0] * 1025)),
     ('command/datarefs', Datarefs(names=['a'], sizes=[2], values=[1.0])),
     ('command/datarefs', Datarefs(names=['a'], sizes=[0])),
     ('command/datarefs', Datarefs(names=['a b'], sizes=[1], values=[1.0])),
@@ -594,6 +596,10 @@ def test_chosen_rows_are_published(ros, version):
         assert response.success, response.message
         ros.next('data_rows', where=lambda m: 1 in m.rows and row not in m.rows)
         assert list(node.get_parameter('data_rows').value) == [1]
+        response = ros.call(SelectRows, 'select_rows', SelectRows.Request(rows=[1] * 30_000))
+        assert not response.success
+        assert response.message == '30000 rows, at most 201 in one message'
+        assert list(node.get_parameter('data_rows').value) == [1]
         response = ros.call(SelectRows, 'select_rows', SelectRows.Request())
         assert not response.success and 'none: true' in response.message
         assert ros.call(SelectRows, 'select_rows', SelectRows.Request(none=True)).success
@@ -693,8 +699,11 @@ def test_port_in_use_stops_configuring(ros):
     ({'version': 13}, "'13' is none of auto, 6,"),
     ({'version': '6', 'discover': True}, 'no beacon'),
     ({'version': '9', 'datarefs': ['a']}, 'sends rows only'),
-    ({'data_rows': [-1]}, 'no row number'),
+    ({'data_rows': [-1]}, 'row -1 is not in 0..200'),
     ({'datarefs': ['a b']}, 'cannot be sent'),
+    ({'datarefs': ['a'] * 1001}, 'parameter datarefs: 1001 datarefs, at most 1000 can be watched'),
+    ({'data_rows': list(range(202))}, 'parameter data_rows: 202 rows, at most 201 can be'),
+    ({'data_rows': [201]}, 'parameter data_rows: row 201 is not in 0..200'),
     ({'rate': 0.0}, 'rate'),
     ({'host': 'no.such.host.invalid'}, 'no IPv4 address'),
 ])

@@ -763,6 +763,30 @@ def test_controls_do_not_wait_behind_other_commands():
     assert drefs(run)
 
 
+def test_rows_and_values_have_a_bound():
+    run = Run(version=12).up()
+    rows = tuple(xp.Segment(row, (0.0,) * 8) for row in range(202))
+    with pytest.raises(ValueError, match='DATA: 202 rows, at most 201 go into a datagram'):
+        run.session.send(xp.Data(rows), run.now)
+    with pytest.raises(ValueError, match='202 rows, at most 201 can be selected'):
+        run.session.choose_rows(range(202), run.now)
+    with pytest.raises(ValueError, match='row 201 is not in'):
+        run.session.choose_rows([201], run.now)
+    with pytest.raises(ValueError, match='DREF: 513 values, at most 512 can be set at once'):
+        run.session.send_all([xp.Dref(1.0, 'a')] * 513, run.now)
+    run.session.send_all([xp.Dref(1.0, 'a')] * 512, run.now)
+    run.run(0.5)
+    assert len(drefs(run)) == 512
+
+
+def test_watching_others_all_the_time_is_refused_with_a_sentence():
+    run = Run(version=12).up()
+    with pytest.raises(ValueError, match='datagrams wait to leave; change it less often'):
+        for _ in range(20):
+            run.session.watch(['other'] * 1000, 10.0, run.now)
+            run.transmit()
+
+
 def test_too_many_waiting_commands_are_refused():
     run = Run(version=12).up()
     with pytest.raises(ValueError, match='64 commands are waiting already'):

@@ -24,13 +24,11 @@ from rclpy.task import Future
 
 from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+from xplane_bridge.nodes.lists import named
 from xplane_bridge.sessions.base import CommandDone
 
 # For how long diagnostics tell of datagrams of another program, in seconds.
 _RECENT = 5.0
-
-# How many names of missing values diagnostics say.
-_NAMED = 5
 
 
 class Pending:
@@ -142,7 +140,5 @@ def values_status(wanted: Collection[str], missing: Mapping[str, float], now: fl
     if not missing:
         return Status('values', OK, f'all {len(wanted)} values come' if wanted else 'none wanted')
     names = [f'{name} (for {now - since:.0f} s)' for name, since in missing.items()]
-    more = f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''
     return Status(
-        'values', WARN,
-        f'{len(names)} of {len(wanted)} values do not come: {", ".join(names[:_NAMED])}{more}')
+        'values', WARN, f'{len(names)} of {len(wanted)} values do not come: {named(names)}')

@@ -38,6 +38,10 @@ from xplane_bridge.nodes import registry
 from xplane_bridge.plain_yaml import shown
 
 _HIGHEST = 1e300
+# A list, and a text or one of a list, may have so many elements and characters: more than there
+# are datarefs that may be watched, and the longest path of a file.
+_MOST_ELEMENTS = 4096
+_LONGEST_TEXT = 4096
 # rclpy declares these when it makes the publisher or subscription that they are for.
 _QOS_OVERRIDES = 'qos_overrides.'
 _TRUE = ('true', '1', 'yes', 'on')
@@ -337,6 +341,9 @@ def _checked(item: Field[Any], value: Any) -> Any:
             value = ()
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             value = [value]
+        if len(value) > _MOST_ELEMENTS:
+            raise BadParameterError(
+                f'parameter {name}: {len(value)} elements, at most {_MOST_ELEMENTS} can be given')
         return tuple(_element(name, element) for element in value)
     if isinstance(default, bool):
         if not isinstance(value, bool):
@@ -355,7 +362,9 @@ def _checked(item: Field[Any], value: Any) -> Any:
                 f'parameter {name}: expected a whole number, got {shown(value)}')
     elif str(value) in meta['choices']:
         value = str(value)
-    elif not isinstance(value, str) and not meta['choices']:
+    elif isinstance(value, str):
+        _check_length(name, value)
+    elif not meta['choices']:
         raise BadParameterError(f'parameter {name}: expected a text, got {shown(value)}')
     if meta['choices'] and value not in meta['choices']:
         raise BadParameterError(
@@ -370,7 +379,15 @@ def _checked(item: Field[Any], value: Any) -> Any:
     return value
 
 
+def _check_length(name: str, value: str) -> None:
+    if len(value) > _LONGEST_TEXT:
+        raise BadParameterError(
+            f'parameter {name}: {len(value)} characters, at most {_LONGEST_TEXT} can be given')
+
+
 def _element(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        _check_length(name, value)
     if isinstance(value, float) and not math.isfinite(value):
         raise BadParameterError(f'parameter {name}: {value} is not a finite number')
     return value

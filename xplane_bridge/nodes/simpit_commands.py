@@ -35,6 +35,7 @@ from xplane_bridge.msg import (
 )
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.lists import check_count
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
@@ -52,6 +53,9 @@ _VERBS: dict[int, Verb] = {
 }
 # Standard groups above these exist in KSP2 only, and have a message of their own there.
 _STANDARD_GROUPS = 7
+
+# In one message; the plugins take a packet of 32 bytes at most.
+_MOST_GROUPS = 32
 
 # What to warp to; the session knows how the plugin calls it.
 _INSTANTS = {
@@ -206,6 +210,7 @@ def _verb(message: SimpitActionCommand) -> Verb:
         raise ValueError(f'verb {message.verb} is none of ACTIVATE, DEACTIVATE, TOGGLE')
     if not message.groups:
         raise ValueError('no action group is named')
+    check_count('action groups', len(message.groups), _MOST_GROUPS)
     return _VERBS[message.verb]
 
 

@@ -33,6 +33,7 @@ from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import LinkReport, values_status
+from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -48,6 +49,7 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xpc import (
     BEACON_CHANNEL,
+    check_watched,
     Event,
     Generation,
     PeerChanged,
@@ -122,8 +124,7 @@ class XpcParameters(VehicleParameters):
         if len(set(self.aircraft)) != len(self.aircraft):
             raise ValueError(f'parameter aircraft: {list(self.aircraft)} names one twice')
         try:
-            for name in filter(None, self.datarefs):
-                xpc.encode(xpc.GetDatarefs((name,)))
+            check_watched(watched(self.datarefs))
         except (ValueError, TypeError) as error:
             raise ValueError(f'parameter datarefs: {error}') from error
 
@@ -233,8 +234,7 @@ class XpcNode(BridgeNode[XpcParameters]):
             return {}
 
     def _watch(self, given: XpcParameters) -> None:
-        names = [name for name in given.datarefs if name]
-        self.link.call(self.session.watch, names, given.datarefs_rate)
+        self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
 
     def _make_gate(self, number: int, prefix: str) -> CommandGate:
         def send(controls: Controls) -> None:

@@ -40,6 +40,7 @@ from xplane_bridge.msg import (
 )
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.vehicle import POSE_MASK
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone
@@ -118,7 +119,7 @@ class XpcCommands:
         topic = f'{prefix if number else ""}command/pose'
 
         def place(message: AircraftPose) -> None:
-            self._send(self._position(xpc.Position, number, message), topic)
+            self._send(topic, self._position(xpc.Position, number, message))
 
         async def pause(request: SetBool.Request, response: SetBool.Response) -> None:
             base = (
@@ -134,8 +135,9 @@ class XpcCommands:
         """End the read or command whose end this is; for the link's thread."""
         self._pending.end(event)
 
-    def _send(self, message: xpc.Request, what: str) -> None:
-        self._link.call(partial(self._session.send, what=what), message)
+    def _send(self, what: str, *messages: xpc.Request) -> None:
+        """Send commands of the topic ``what``, all or none. Raises ValueError with a sentence."""
+        self._link.call(partial(self._session.send_all, what=what), messages)
 
     async def _do(self, message: xpc.Request, response: Any) -> None:
         """Send a command for a service, and wait until the plugin has read it."""
@@ -152,31 +154,25 @@ class XpcCommands:
     # Topics.
 
     def _datarefs(self, message: Datarefs) -> None:
-        self._send(
-            xpc.SetDatarefs(_items(message.names, message.sizes, message.values)),
-            'command/datarefs')
+        self._send('command/datarefs', xpc.SetDatarefs(tuple(
+            dataref_values(message.names, message.sizes, message.values))))
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
         if not count:
             raise ValueError('no row is named')
+        check_count('rows', count, xpc.MAX_DATA_ROWS)
         if len(message.values) != 8 * count:
             raise ValueError(
                 f'{count} rows need {8 * count} values, got {len(message.values)}')
-        requests = to_requests(
+        self._send('command/data', *to_requests(
             (row, message.values[8 * place:8 * place + 8])
-            for place, row in enumerate(message.rows))
-        for request in requests:
-            # None is sent if one must not be.
-            xpc.encode(request)
-        for request in requests:
-            self._send(request, 'command/data')
+            for place, row in enumerate(message.rows)))
 
     def _text(self, message: ScreenText) -> None:
         given = _TEXT.given(message)
-        self._send(xpc.Text(
-            given.get('x', _DEFAULT_PLACE), given.get('y', _DEFAULT_PLACE), given['text']),
-            'command/text')
+        self._send('command/text', xpc.Text(
+            given.get('x', _DEFAULT_PLACE), given.get('y', _DEFAULT_PLACE), given['text']))
 
     def _view(self, message: CameraView) -> None:
         given = _VIEW.given(message)
@@ -186,7 +182,7 @@ class XpcCommands:
             raise ValueError(
                 f'view {view} is not in {xpc.View.FORWARD} .. {xpc.View.FULL_SCREEN}')
         self._send(
-            xpc.SetView(view, _camera(view, **given) if given else None), 'command/view')
+            'command/view', xpc.SetView(view, _camera(view, **given) if given else None))
 
     def _waypoints(self, message: Waypoints) -> None:
         if message.operation not in _OPERATIONS:
@@ -196,10 +192,11 @@ class XpcCommands:
             raise ValueError(
                 'latitude, longitude and altitude must have one value a point, got '
                 + ', '.join(str(len(column)) for column in columns))
+        check_count('points', len(message.latitude), xpc.MAX_WAYPOINTS)
         points = tuple(zip(*columns, strict=True))
         if not points and message.operation != Waypoints.CLEAR:
             raise ValueError('no point is given')
-        self._send(xpc.Waypoints(message.operation, points), 'command/waypoints')
+        self._send('command/waypoints', xpc.Waypoints(message.operation, points))
 
     # Services.
 
@@ -211,13 +208,13 @@ class XpcCommands:
         response.values = array('f', [value for row in rows for value in row])
         unknown = [name for name, row in zip(request.names, rows, strict=True) if not row]
         response.success = True
-        response.message = f'not known here: {", ".join(unknown)}' if unknown else ''
+        response.message = f'not known here: {named(unknown)}' if unknown else ''
 
     async def _set_datarefs(
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
-        items = _items(request.names, request.sizes, request.values)
-        await self._do(xpc.SetDatarefs(items), response)
+        items = dataref_values(request.names, request.sizes, request.values)
+        await self._do(xpc.SetDatarefs(tuple(items)), response)
         rows = await self._read_datarefs(request.names)
         wrong = []
         for (name, wanted), row in zip(items, rows, strict=True):
@@ -231,7 +228,7 @@ class XpcCommands:
             ):
                 wrong.append(f'{name} reads back as {[round(value, 6) for value in row]}')
         response.success = not wrong
-        response.message = '; '.join(wrong)
+        response.message = named(wrong, '; ')
 
     async def _read_datarefs(self, names: Sequence[str]) -> list[tuple[float, ...]]:
         replies = await self._read(self._session.read_datarefs, names)
@@ -369,21 +366,3 @@ def _camera(
         return xpc.Camera((x, y, z), (None, None, None), zoom)
     roll, pitch, heading = (angle / DEGREE for angle in map(float, direction))
     return xpc.Camera((x, y, z), (roll, pitch, heading), zoom)
-
-
-def _items(
-    names: Sequence[str], sizes: Sequence[int], values: Sequence[float]
-) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Return names with their values; ValueError for none, or if the numbers do not add up."""
-    if not names:
-        raise ValueError('no dataref is named')
-    if len(names) != len(sizes) or sum(sizes) != len(values):
-        raise ValueError(
-            f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
-            f'{len(values)} values do not belong together')
-    items = []
-    start = 0
-    for name, size in zip(names, sizes, strict=True):
-        items.append((name, tuple(values[start:start + size])))
-        start += size
-    return tuple(items)

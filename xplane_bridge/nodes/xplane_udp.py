@@ -36,6 +36,7 @@ from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import LinkReport, values_status
+from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import (
@@ -52,6 +53,8 @@ from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
     BeaconHeard,
+    check_rows,
+    check_watched,
     DATA_CHANNEL,
     DataArrived,
     Event,
@@ -151,11 +154,15 @@ class XplaneUdpParameters(VehicleParameters):
         """Check what single values cannot say."""
         VehicleParameters.__post_init__(self)
         for row in self.data_rows:
-            if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < 2**31:
+            if isinstance(row, bool) or not isinstance(row, int):
                 raise ValueError(f'parameter data_rows: {row!r} is no row number')
-        for name in self.datarefs:
-            if name:
-                xplane_udp.encode(xplane_udp.RrefRequest(1, 0, name))
+        for what, check, given in (
+                ('data_rows', check_rows, set(self.data_rows)),
+                ('datarefs', check_watched, watched(self.datarefs))):
+            try:
+                check(given)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f'parameter {what}: {error}') from error
         if self.discover and self.capture_file:
             raise ValueError('parameter discover: a capture does not beacon; give host')
         if self.number is not None and self.number < FIRST_WITH_DATAREFS:
@@ -255,7 +262,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
 
         def start(now: float) -> None:
             # In one call: the first one sets a capture going.
-            self.session.watch(_names(given), given.datarefs_rate, now)
+            self.session.watch(watched(given.datarefs), given.datarefs_rate, now)
             self.session.choose_rows(given.data_rows, now)
             self.session.start(now)
 
@@ -282,7 +289,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         if given.command_timeout != old.command_timeout:
             self.gate.watchdog.set_timeout(given.command_timeout)
         if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
-            self.link.call(self.session.watch, _names(given), given.datarefs_rate)
+            self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
 
@@ -616,11 +623,6 @@ def _byte_order(layout: Layout | None) -> str:
         return layout.byte_order
     platform = '0, a PC' if layout.byte_order == 'little' else '1, a Mac'
     return f'{layout.byte_order}: platform {platform}'
-
-
-def _names(given: XplaneUdpParameters) -> list[str]:
-    """Return the datarefs to watch; an empty name stands for none."""
-    return [name for name in given.datarefs if name]
 
 
 def _asked(name: str) -> str:

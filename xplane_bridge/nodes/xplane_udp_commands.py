@@ -32,9 +32,15 @@ from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.protocols.xplane_udp import FIRST_WITH_VEHS, INTEGER_INPUTS, VALUES_PER_ROW
+from xplane_bridge.protocols.xplane_udp import (
+    FIRST_WITH_VEHS,
+    INTEGER_INPUTS,
+    MOST_ROWS,
+    VALUES_PER_ROW,
+)
 from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
@@ -109,12 +115,13 @@ class XplaneUdpCommands:
 
     def _datarefs(self, message: Datarefs) -> None:
         self._send('command/datarefs', *_writes(
-            _items(message.names, message.sizes, message.values)))
+            dataref_values(message.names, message.sizes, message.values)))
 
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
         if not count:
             raise ValueError('no row is named')
+        check_count('rows', count, MOST_ROWS)
         if len(message.values) != VALUES_PER_ROW * count:
             raise ValueError(
                 f'{count} rows need {VALUES_PER_ROW * count} values, got {len(message.values)}')
@@ -171,12 +178,12 @@ class XplaneUdpCommands:
         unknown = [name for name, value in zip(request.names, values, strict=True)
                    if value is None]
         response.success = True
-        response.message = f'no answer: {", ".join(unknown)}' if unknown else ''
+        response.message = f'no answer: {named(unknown)}' if unknown else ''
 
     async def _set_datarefs(
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
-        items = _items(request.names, request.sizes, request.values)
+        items = dataref_values(request.names, request.sizes, request.values)
         await self._send_and_wait('set_datarefs', *_writes(items))
         elements = [element for item in items for element in _elements(*item)]
         values = await self._read([name for name, _ in elements])
@@ -187,7 +194,7 @@ class XplaneUdpCommands:
             elif not math.isclose(wanted, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6):
                 wrong.append(f'{name} reads back as {got:.6g}')
         response.success = not wrong
-        response.message = '; '.join(wrong)
+        response.message = named(wrong, '; ')
 
     async def _run_command(
         self, request: RunCommand.Request, response: RunCommand.Response
@@ -205,6 +212,7 @@ class XplaneUdpCommands:
             raise ValueError(
                 'rows are named, and none of them' if request.none else
                 'no row is named; none: true selects no row any more')
+        check_count('rows', len(request.rows), MOST_ROWS)
         self._link.call(self._session.check_peer, 'select_rows')
         # The parameter is the one place that says which rows are chosen.
         result, = self._node.set_parameters([Parameter(
@@ -261,9 +269,7 @@ def _complete(
 
 
 def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:
-    """Return what writes these datarefs; ValueError if there are none."""
-    if not items:
-        raise ValueError('no dataref is named')
+    """Return what writes these datarefs; ValueError for one without a value."""
     return [xplane_udp.Dref(value, name) for item in items for name, value in _elements(*item)]
 
 
@@ -274,19 +280,3 @@ def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:
     if len(values) == 1:
         return [(name, values[0])]
     return [(f'{name}[{number}]', value) for number, value in enumerate(values)]
-
-
-def _items(
-    names: Sequence[str], sizes: Sequence[int], values: Sequence[float]
-) -> list[tuple[str, Sequence[float]]]:
-    """Return names with their values; ValueError if the numbers do not add up."""
-    if len(names) != len(sizes) or sum(sizes) != len(values):
-        raise ValueError(
-            f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
-            f'{len(values)} values do not belong together')
-    items = []
-    start = 0
-    for name, size in zip(names, sizes, strict=True):
-        items.append((name, values[start:start + size]))
-        start += size
-    return items

@@ -114,12 +114,18 @@ class CommandQueue(Generic[_T]):
         ``awaited``: somebody waits for its CommandDone, and gets one also when it was sent.
         Raises ValueError if too many wait already.
         """
-        if len(self._queue) >= self.limit:
-            raise ValueError(
-                f'{what}: {self.limit} commands are waiting already; {self._why}')
+        self.check_room(what, 1)
         ticket = self._tickets.draw()
         self._queue.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
         return ticket
+
+    def check_room(self, what: str, count: int) -> None:
+        """Raise ValueError if too many wait already to put in so many of a command ``what``."""
+        waiting = len(self._queue)
+        if waiting + count > self.limit:
+            which = f'{waiting} commands are waiting already' if count == 1 else (
+                f'{count} commands at once beside {waiting} that wait, at most {self.limit} may')
+            raise ValueError(f'{what}: {which}; {self._why}')
 
     def take(self) -> _T:
         """Remove the first command, which is sent now, and return it."""

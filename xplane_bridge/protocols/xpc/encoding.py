@@ -157,9 +157,9 @@ def _count(where: str, count: int, low: int, high: int) -> None:
 def _string(where: str, value: object) -> bytes:
     if not isinstance(value, str):
         raise TypeError(f'{where}: got {value!r}, expected a string')
+    _count(f'{where} length', len(value), 1, 255)
     if not value.isascii() or '\0' in value:
         raise ValueError(f'{where}: got {value!r}, expected ASCII without NUL')
-    _count(f'{where} length', len(value), 1, 255)
     return bytes((len(value),)) + value.encode('ascii')
 
 

@@ -67,13 +67,13 @@ def checked_text(what: str, value: object, longest: int, empty: bool, spaces: bo
         raise TypeError(f'{what}: expected a str, got {value!r}')
     if not value and not empty:
         raise ValueError(f'{what} is empty')
+    if len(value) > longest:
+        raise ValueError(f'{what}: {len(value)} characters, at most {longest} fit')
     lowest = ' ' if spaces else '!'
     for character in value:
         if not lowest <= character <= '~':
             raise ValueError(f'{what}: {character!r} cannot be sent, only printable ASCII'
                              + ('' if spaces else ' without spaces'))
-    if len(value) > longest:
-        raise ValueError(f'{what}: {len(value)} characters, at most {longest} fit')
     return value.encode('ascii')
 
 

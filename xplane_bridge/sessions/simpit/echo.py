@@ -24,6 +24,7 @@ from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
 _TIMEOUT = 1.0
+_LARGEST_QUEUE = 64
 # Plugins before 2.0 cut an answer to this (docs/wire/simpit.md, section 2.2).
 SHORT_ANSWER = 28
 LONG_ANSWER = 32
@@ -68,7 +69,9 @@ class Echoes:
         self._beat_at = now
 
     def add(self, payload: bytes, now: float) -> int:
-        """Queue an echo of the user's; return its ticket."""
+        """Queue an echo of the user's; return its ticket. ValueError if too many wait."""
+        if len(self._queue) >= _LARGEST_QUEUE:
+            raise ValueError(f'{_LARGEST_QUEUE} echoes wait already; ask less often')
         ticket = self._tickets.draw()
         self._queue.append(_Echo(ticket, payload))
         if self._outstanding is None:

@@ -97,9 +97,7 @@ class Outbox:
         ValueError if too many wait already.
         """
         queued = [part for part in parts if not isinstance(part, Axes)]
-        if len(self._queue) + len(queued) > _LARGEST_OUTBOX:
-            raise ValueError(
-                f'{what}: {len(self._queue)} commands are waiting already; {_WHY}')
+        self._queue.check_room(what, len(queued))
         ticket = 0
         for part in queued:
             data = simpit.encode(profile, 'device', part, agx=agx)

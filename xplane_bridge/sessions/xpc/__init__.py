@@ -28,8 +28,9 @@ from xplane_bridge.sessions.xpc.events import (
 )
 from xplane_bridge.sessions.xpc.rows import to_requests
 from xplane_bridge.sessions.xpc.session import XpcSession
+from xplane_bridge.sessions.xpc.watch import check_watched
 
 __all__ = [
     'BEACON_CHANNEL', 'COMMAND_CHANNEL', 'Event', 'Generation', 'PeerChanged', 'PeerReplaced',
     'PeerState', 'ReadDone', 'Statistics', 'Telemetry', 'WatchedDatarefs', 'XpcSession',
-    'to_requests']
+    'check_watched', 'to_requests']

@@ -83,6 +83,10 @@ class Outbox:
         self._put += 1
         return ticket
 
+    def check_room(self, what: str, count: int) -> None:
+        """Raise ValueError if too many single commands wait to let so many more wait."""
+        self._queue.check_room(what, count)
+
     def holds(self, message: xpc.Request) -> bool:
         """Tell whether this very command waits."""
         return any(waiting.command == message for waiting in self._queue)

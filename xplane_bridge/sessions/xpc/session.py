@@ -26,7 +26,7 @@ from xplane_bridge.sessions.xpc.conversation import Conversation, period_of
 from xplane_bridge.sessions.xpc.events import Generation, PeerState
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, SURFACES
-from xplane_bridge.sessions.xpc.watch import MOST_WATCHED
+from xplane_bridge.sessions.xpc.watch import check_watched
 
 
 class XpcSession(Conversation):
@@ -113,10 +113,23 @@ class XpcSession(Conversation):
         ``what`` names it for a person. With ``awaited`` a CommandDone says that the plugin has
         read it; without, one comes only if it was not sent.
         """
+        return self.send_all([message], now, what=what, awaited=awaited)
+
+    def send_all(
+        self, messages: Sequence[xpc.Request], now: float, *, what: str = '',
+        awaited: bool = False,
+    ) -> int:
+        """Send commands as send() does, all or none; return the ticket of the last."""
         self._refuse_absence()
-        adapted = adapt(message, self.generation)
-        xpc.encode(adapted)
-        return self._outbox.put(adapted, what or message.tag, now, awaited)
+        what = what or messages[0].tag
+        adapted = [adapt(message, self.generation) for message in messages]
+        for message in adapted:
+            xpc.encode(message)
+        self._outbox.check_room(what, len(adapted))
+        ticket = 0
+        for place, message in enumerate(adapted, 1):
+            ticket = self._outbox.put(message, what, now, awaited and place == len(adapted))
+        return ticket
 
     def set_controls(self, controls: xpc.Controls, now: float) -> None:
         """
@@ -188,10 +201,7 @@ class XpcSession(Conversation):
 
         At most MOST_WATCHED; no names ends it.
         """
-        if len(names) > MOST_WATCHED:
-            raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
-        for request in _gets(names):
-            xpc.encode(request)
+        check_watched(names)
         self._start_watch(tuple(names), period_of(rate), now)
 
     def _read(

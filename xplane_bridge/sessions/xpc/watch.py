@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import Leases
@@ -35,6 +35,14 @@ _TURN = 0.05
 
 # A group that was not answered for so long was asked for about ten times.
 _HOPELESS = 5.0
+
+
+def check_watched(names: Sequence[str]) -> None:
+    """Raise ValueError for datarefs that are too many to be watched, or that cannot be asked."""
+    if len(names) > MOST_WATCHED:
+        raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
+    for name in names:
+        xpc.encode(xpc.GetDatarefs((name,)))
 
 
 class Watch:

@@ -15,7 +15,7 @@
 """Conversations with X-Plane over its own UDP, versions 6 to 12."""
 
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import RowKind
+from xplane_bridge.sessions.xplane_udp.commands import check_rows, RowKind
 from xplane_bridge.sessions.xplane_udp.events import (
     BeaconHeard,
     DataArrived,
@@ -29,10 +29,10 @@ from xplane_bridge.sessions.xplane_udp.events import (
     VersionFound,
     WatchedDatarefs,
 )
-from xplane_bridge.sessions.xplane_udp.feeds import Needs, Wire
+from xplane_bridge.sessions.xplane_udp.feeds import check_watched, Needs, Wire
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
 
 __all__ = [
     'BEACON_CHANNEL', 'BeaconHeard', 'DATA_CHANNEL', 'DataArrived', 'Event', 'Needs',
     'PeerChanged', 'PeerState', 'ReadDone', 'RowKind', 'RowTelemetry', 'Statistics', 'Telemetry',
-    'VersionFound', 'WatchedDatarefs', 'Wire', 'XplaneUdpSession']
+    'VersionFound', 'WatchedDatarefs', 'Wire', 'XplaneUdpSession', 'check_rows', 'check_watched']

@@ -95,10 +95,7 @@ class Commander:
                 f'{what}: {len(messages)} values, at most {MOST_MESSAGES} can be set at once')
         commands = [self._command(messages[start:start + _BURST])
                     for start in range(0, len(messages), _BURST)]
-        if len(self._outbox.commands) + len(commands) > self._outbox.commands.limit:
-            raise ValueError(
-                f'{what}: {len(self._outbox.commands)} commands are waiting already, which leave '
-                f'{self._outbox.pacing:g} s apart; send less often')
+        self._outbox.commands.check_room(what, len(commands))
         ticket = 0
         for place, command in enumerate(commands, 1):
             ticket = self._outbox.commands.put(

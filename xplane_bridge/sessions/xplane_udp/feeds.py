@@ -61,6 +61,16 @@ _WATCH_INDEX = 1000
 MOST_WATCHED = 1000
 """Datarefs that may be watched at once."""
 _WATCH_BLOCKS = 90
+# To watch others cancels what was watched before: so many datagrams may wait for that.
+_MOST_WAITING = 4 * MOST_WATCHED
+
+
+def check_watched(names: Sequence[str]) -> None:
+    """Raise ValueError for datarefs that are too many to be watched, or that cannot be asked."""
+    if len(names) > MOST_WATCHED:
+        raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
+    for name in names:
+        wire.encode(wire.RrefRequest(1, 0, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +168,10 @@ class Feeds:
         """Subscribe to these datarefs from now on; raise ValueError for what cannot be."""
         if not 1.0 <= rate <= 1000.0:
             raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
-        if len(names) > MOST_WATCHED:
-            raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
-        Subscription(names, round(rate), _WATCH_INDEX, self._outbox.pacing, self._statistics)
+        check_watched(names)
+        if len(self._outbox) > _MOST_WAITING:
+            raise ValueError(
+                f'datarefs: {len(self._outbox)} datagrams wait to leave; change it less often')
         self._watched = (tuple(names), round(rate))
         if self._version is not None:
             self._end_watch()
