@@ -213,6 +213,13 @@ def test_each_answer_goes_to_its_sender(bench):
         (b'POSI', a), (b'CTRL', b), (b'CTRL', a)]
 
 
+def test_the_plugin_remembers_a_bounded_number_of_clients(bench):
+    for port in range(1, 3000):
+        replies = bench.frame((GETC, ('192.0.2.7', port)))
+        assert [to for _, to in replies] == [('192.0.2.7', port)]
+    assert len(bench.plugin._connections) == 1000
+
+
 @pytest.mark.parametrize('byte', [0, 5, 255])
 def test_byte_4_is_ignored(bench, byte):
     assert bench.ask(b'GETP' + bytes((byte, 0)))[:5] == b'POSI\0'

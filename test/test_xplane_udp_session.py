@@ -370,6 +370,16 @@ def test_beacon_bytes_become_an_event():
     assert event == BeaconHeard(xp.Becn(1, 1, 1, 113201, 1, 49000, 'simpc'))
 
 
+def test_the_name_in_a_beacon_is_printable():
+    """Diagnostics and people see it."""
+    run = Run(version=12, peer=XPlane())
+    data = bytes.fromhex('4245434e0001010100000031ba010001000000') + struct.pack(
+        '<H', 49000) + b'a\n\x1b[2J' + b'x' * 400 + b'\0'
+    event, = run.session.receive('beacon', data, run.now)
+    name = event.beacon.name
+    assert name.startswith(r'a\n\x1b[2Jx') and name.isprintable() and len(name) < 230
+
+
 class Discovering(Run):
 
     def __init__(self, **session):

@@ -485,3 +485,21 @@ def test_rows_to_6_and_7_are_read_with_and_without_a_trailer(world, version, ord
     xplane.handle(b'DATA\0' + mark + struct.pack(
         code + 'i8f', row, 0.25, *[-999.0] * 7) + end, CLIENT)
     assert (xplane.counters.handled, xplane.counters.malformed) == (3, 0)
+
+
+def test_what_clients_ask_for_has_bounds(world):
+    """Any number of ports may ask for any rates; the first of them are served."""
+    xplane = XPlane(world, 12)
+    for port in range(2000):
+        client = '10.0.0.1', 40_000 + port
+        xplane.handle(b'RPOS\0%d\0' % (port + 1), client)
+        for index in range(3):
+            xplane.handle(rref(port + 1, index, 'sim/time/paused'), client)
+        xplane.handle(b'RPOS\0%d\0' % (port + 10_000), CLIENT)
+        if port % 500 == 0:
+            list(xplane.frame(port / 60))
+    sent = list(xplane.frame(100.0))
+    list(xplane.frame(101.0))
+    assert ('10.0.0.1', 40_000) in {to for _, to in sent}
+    assert len(sent) <= 200
+    assert len(xplane._ticks) <= 400

@@ -32,9 +32,12 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xplane_bridge.conversions import frames
 from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
+from xplane_bridge.protocols.foreign import printable
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _DEPTH = 50
+_MOST_DIAGNOSTICS = 500
+_LONGEST_SENTENCE = 1000
 # Stamps further than this from the time here are a simulator's own time.
 _SAME_CLOCK = 3600.0
 
@@ -124,4 +127,7 @@ class Monitor:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         with self.arrived:
             for status in message.status:
-                self.diagnostics[status.name] = status.message
+                name = printable(status.name)
+                # Anybody in the ROS domain may publish there, under any names.
+                if name in self.diagnostics or len(self.diagnostics) < _MOST_DIAGNOSTICS:
+                    self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)

@@ -63,7 +63,8 @@ class View:
     def say(self, text: str) -> None:
         """Print a line that stays on the screen."""
         if self._live is not None:
-            self._live.console.print(text, highlight=False)
+            # What a file or a peer says is no markup.
+            self._live.console.print(text, highlight=False, markup=False)
         else:
             print(text, flush=True)
 
@@ -94,6 +95,7 @@ class View:
 
     def _panel(self, phase: str, progress: float, last: dict[str, float]) -> Any:
         from rich.console import Group
+        from rich.markup import escape
         from rich.panel import Panel
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -126,7 +128,7 @@ class View:
             'latency   ' + (
                 'unknown: stamps are simulated time' if math.isnan(last['latency'])
                 else f'{last["latency"] * 1e3:.2f} ms from the datagram to this subscriber'),
-        ), title=phase)
+        ), title=escape(phase))
 
 
 def _bar(value: float) -> str:

@@ -97,7 +97,11 @@ class VersionFound:
 
 @dataclass(frozen=True, slots=True)
 class BeaconHeard:
-    """A beacon came; who knows the address it came from tells the session by hear()."""
+    """
+    A beacon came; who knows the address it came from tells the session by hear().
+
+    The computer's name in it is printable.
+    """
 
     beacon: Becn
 

@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import (
     Becn,
     Data,
@@ -306,7 +308,8 @@ class XplaneUdpSession:
             self.statistics.last_error = str(error)
             return []
         if channel == BEACON_CHANNEL:
-            return [BeaconHeard(message)] if isinstance(message, Becn) else []
+            return [BeaconHeard(replace(message, name=printable(message.name)))] if isinstance(
+                message, Becn) else []
         if not self._active:
             return []
         self._presence.hear(now)

@@ -34,6 +34,7 @@ from xplane_bridge.simulators.world import World
 # A plugin looks whether a value has changed about as often as it sends the others.
 _CHANGE_PERIOD = 0.125
 _OPEN_TIMEOUT = 5.0
+_MOST_COMMANDS = 4096
 # How plugins call a channel that is sent when its value has changed.
 _ON_CHANGE = ('change', 'subscription')
 
@@ -43,7 +44,8 @@ class _Line:
 
     def __init__(self, profile: str, port: str, baud: int, faults: Faults) -> None:
         self.session = PluginSession(profile)
-        self.commands: deque[Message] = deque()
+        # They wait for a frame, the newest of them if none is drawn for long.
+        self.commands: deque[Message] = deque(maxlen=_MOST_COMMANDS)
         self.failure: Exception | None = None
         self._tried = threading.Event()
         self.loop = SerialLoop(

@@ -44,6 +44,8 @@ DATAGRAMS_PER_FRAME = 20
 BEACON_PERIOD = 1.0
 
 _SHORTEST = 4
+# Addresses and ports that the plugin answers to.
+_MOST_CLIENTS = 1000
 _INT_ARRAY_LIMIT = 200
 _PAUSE_KEY = 0
 _TEXT_X, _TEXT_Y = 10, 600
@@ -187,7 +189,7 @@ class XpcPlugin:
         connection = self._connections.get(sender)
         if connection is None:
             connection = _Connection(len(self._connections) % 256)
-            self._connections[sender] = connection
+            self._remember(sender, connection)
         if self._buffer.tag == b'CONN':
             return self._connect(connection, sender)
         handler = self._handlers.get(self._buffer.tag)
@@ -208,8 +210,14 @@ class XpcPlugin:
         """Answer to the port that CONN names, from which the peer is known from now on."""
         address = (sender[0], self._buffer.unpack(_PORT, 5)[0])
         del self._connections[sender]
-        self._connections[address] = connection
+        self._remember(address, connection)
         return xpc.encode(xpc.Connected(connection.id)), address
+
+    def _remember(self, address: Address, connection: _Connection) -> None:
+        """Know a client by its address; of too many the one that came first is forgotten."""
+        if len(self._connections) >= _MOST_CLIENTS and address not in self._connections:
+            del self._connections[next(iter(self._connections))]
+        self._connections[address] = connection
 
     # Datarefs and commands
 

@@ -44,6 +44,10 @@ _INTERNAL_VERSIONS = {10: 105110, 11: 115502, 12: 121001}
 _FIFTH_BYTES = {9: ord('@'), 10: ord('@'), 11: ord('*'), 12: ord('*')}
 _BY_POSITION = 6
 _RAKNET_PORT = 49010
+# Who gets poses or values, and how many values they all may ask for: far more than any program
+# does. The real limits are not known.
+_MOST_CLIENTS = 100
+_MOST_SUBSCRIPTIONS = 20_000
 
 # Of datagrams sent back to back X-Plane 6.51 lost about half, at 10 ms apart none
 # (docs/wire/xplane_udp.md, section 3): so it reads two in a frame of a sixtieth second, and loses
@@ -172,10 +176,9 @@ class XPlane:
         if isinstance(message, wire.RrefRequest):
             self._subscribe(store, message, sender)
         elif isinstance(message, wire.RposRequest):
-            if message.rate > 0:
+            self._positions.pop(sender, None)
+            if message.rate > 0 and len(self._positions) < _MOST_CLIENTS:
                 self._positions[sender] = message.rate, self._next_stream()
-            else:
-                self._positions.pop(sender, None)
         elif isinstance(message, wire.Dref):
             name, element = _element(message.dataref)
             store.write(name, [message.value], element)
@@ -197,11 +200,17 @@ class XPlane:
         mine = self._subscriptions.setdefault(sender, {})
         mine.pop(message.index, None)
         name, element = _element(message.dataref)
-        if message.freq > 0 and store.read_element(name, element) is not None:
+        if message.freq > 0 and self._has_room() and (
+                store.read_element(name, element) is not None):
             mine[message.index] = _Subscription(
                 name, element, message.freq, self._next_stream())
         if not mine:
             del self._subscriptions[sender]
+
+    def _has_room(self) -> bool:
+        """Tell whether there is room for a subscription; one beyond that is met with silence."""
+        return len(self._subscriptions) <= _MOST_CLIENTS and (
+            sum(map(len, self._subscriptions.values())) < _MOST_SUBSCRIPTIONS)
 
     def _place(self, message: wire.Vehx | wire.Vehs) -> bool:
         figures = (message.lat, message.lon, message.ele_m, message.theta, message.phi,
@@ -227,6 +236,9 @@ class XPlane:
 
     def frame(self, now: float) -> Iterator[tuple[bytes, Address]]:
         """Return what is due in this frame, and where it goes."""
+        if len(self._ticks) > len(self._due):
+            # Rates that nobody asks for any more; there may be as many as there are integers.
+            self._ticks = {key: tick for key, tick in self._ticks.items() if key in self._due}
         self._due.clear()
         for client, pose in self._positions.items():
             if self._is_due(*pose, now):
