@@ -32,18 +32,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-import yaml
 
-from xplane_bridge import optional
+from xplane_bridge import optional, plain_yaml
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.experiments import rosbag2
+from xplane_bridge.experiments import mcap_file, rosbag2
+from xplane_bridge.experiments.mcap_file import RecordingError
 from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
+from xplane_bridge.plain_yaml import shown
+from xplane_bridge.protocols.foreign import printable
 
 Array = NDArray[np.float64]
 
 # Stamps further than this from the time of recording are a simulator's own time.
 _SAME_CLOCK = 3600.0
 _IMU = 'imu/data'
+# A day of one vehicle, ten topics at 100 Hz, is less; in memory they are some gigabytes.
+_MAX_MESSAGES = 10_000_000
+# Beside a recording, and in it: the figures of an experiment, rosbag2's metadata (bytes).
+_MAX_FIGURES = 1024 * 1024
+_MAX_METADATA = 1024 * 1024
+# The seconds of a stamp end there.
+_LATEST = 2.0**31
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
@@ -97,25 +106,60 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     ``namespace`` is needed if there are several vehicles in it; ``begin`` is the stamp (s) that
     times count from: by default the scenario's beginning, if an experiment's .json of the same
     name lies beside the recording, else the first of imu/data. Raises ImportError with a
-    sentence if the reader is missing, OSError if there is no such file, and ValueError if no
-    vehicle is in it.
+    sentence if the reader is missing, OSError if there is no such file, and RecordingError with
+    one if it is damaged or no vehicle is in it.
     """
     try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.highlevel import AnyReader
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
         raise optional.missing('reading a recording', 'rosbags') from error
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
-    beside = path.with_suffix('.json')
-    if begin is None and beside.exists():
-        begin = json.loads(beside.read_text(encoding='utf-8')).get('begin')
+    if begin is None:
+        begin = _beginning(path.with_suffix('.json'))
+    _check(path)
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
             return replace(_read(reader, namespace, begin), log_time=_log_time(path))
-    except AnyReaderError as error:
-        raise ValueError(f'{path} is not read as a recording: {error}') from error
+    except RecordingError:
+        raise
+    except Exception as error:
+        # A damaged file makes the reader, and what it builds on, raise whatever comes.
+        raise RecordingError(
+            f'{path} is not read as a recording: {type(error).__name__}: '
+            f'{printable(str(error))}') from error
+
+
+def _check(path: Path) -> None:
+    """Raise RecordingError for what is known to be damaged before a library reads it."""
+    if not path.is_dir():
+        mcap_file.check(path)
+        return
+    for part in path.glob('*.mcap'):
+        mcap_file.check(part)
+    metadata = path / 'metadata.yaml'
+    if metadata.exists() and metadata.stat().st_size > _MAX_METADATA:
+        raise RecordingError(
+            f'{path} is not read as a recording: {metadata.name} has more than '
+            f'{_MAX_METADATA} bytes')
+
+
+def _beginning(path: Path) -> float | None:
+    """Return when the scenario began by an experiment's figures; None if there are none."""
+    try:
+        with path.open('rb') as stream:
+            begin = json.loads(stream.read(_MAX_FIGURES)).get('begin')
+    except FileNotFoundError:
+        return None
+    except (ValueError, AttributeError, RecursionError):
+        raise RecordingError(f'{path}: expected the figures of an experiment, as JSON') from None
+    if begin is None:
+        return None
+    if type(begin) in (int, float) and 0 <= begin < _LATEST:
+        return float(begin)
+    raise RecordingError(f'{path}: expected the time of "begin", got {shown(begin)}')
 
 
 def _log_time(path: Path) -> str:
@@ -131,8 +175,9 @@ def _log_time(path: Path) -> str:
     with open(path, 'rb') as stream:
         for record in make_reader(stream).iter_metadata():
             if record.name == rosbag2.METADATA_RECORD:
-                metadata = yaml.safe_load(record.metadata.get('serialized_metadata', '')) or {}
-                found = (metadata.get('custom_data') or {}).get(rosbag2.LOG_TIME, '')
+                metadata = plain_yaml.load(
+                    record.metadata.get('serialized_metadata', ''), _MAX_METADATA) or {}
+                found = str((metadata.get('custom_data') or {}).get(rosbag2.LOG_TIME, ''))
     return found
 
 
@@ -145,8 +190,13 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
         connection for connection in reader.connections
         if connection.topic.removeprefix(prefix) in EXTRACT
         or connection.topic == '/diagnostics']
+    messages = 0
     for connection, recorded, data in reader.messages(connections=wanted):
         message = reader.deserialize(data, connection.msgtype)
+        messages += 1
+        if messages > _MAX_MESSAGES:
+            raise RecordingError(
+                f'the recording has more than {_MAX_MESSAGES} messages of one vehicle')
         if connection.topic == '/diagnostics':
             for status in message.status:
                 diagnostics[status.name] = status.message
@@ -166,7 +216,7 @@ def _prefix(topics: Sequence[str], namespace: str | None) -> str:
     found = sorted({
         topic.removesuffix(_IMU) for topic in topics if topic.endswith(f'/{_IMU}')})
     if len(found) != 1:
-        raise ValueError(
+        raise RecordingError(
             f'expected one topic {_IMU} in the recording, found '
             + (', '.join(prefix + _IMU for prefix in found) or 'none')
             + ('; choose a namespace' if found else ''))
@@ -182,7 +232,7 @@ def _flight(
         for topic, found in rows.items() if found}
     imu = topics.get(_IMU)
     if imu is None:
-        raise ValueError(f'the recording has no message on {_IMU} below {namespace}')
+        raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
     for topic in UNSTAMPED:
         if topic in topics:
             # What has no stamp is of the state that was the newest when it was recorded.

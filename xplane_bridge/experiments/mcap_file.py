@@ -1,0 +1,164 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The records of an MCAP file, checked before a library reads them all into memory. Pure.
+
+Readers trust the sizes that a file claims, and decompress a chunk to whatever comes out of it.
+After the specification of MCAP, https://mcap.dev/spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import struct
+import sys
+from typing import BinaryIO
+
+_MAGIC = b'\x89MCAP0\r\n'
+
+_HEADER = 0x01
+_FOOTER = 0x02
+_CHUNK = 0x06
+_CHUNK_INDEX = 0x08
+_ATTACHMENT = 0x09
+
+# rosbag2 writes chunks of 768 KiB, other tools up to some MiB.
+_MAX_CHUNK = 256 * 1024 * 1024
+_MAX_RECORD = 64 * 1024 * 1024
+
+
+class RecordingError(ValueError):
+    """A recording cannot be used; the text says why."""
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """
+    Raise RecordingError, with the offset, unless the file is whole and its sizes are true.
+
+    Each chunk is decompressed, one at a time, and none may hold more than it says or than
+    256 MiB; other records that readers take as a whole are bounded to 64 MiB.
+    """
+    with open(path, 'rb') as stream:
+        try:
+            _check(stream)
+        except ValueError as error:
+            raise RecordingError(
+                f'{os.fspath(path)} is not read as a recording: {error}') from None
+
+
+def _check(stream: BinaryIO) -> None:
+    size = os.fstat(stream.fileno()).st_size
+    if stream.read(len(_MAGIC)) != _MAGIC:
+        raise ValueError('it does not begin as an MCAP file')
+    chunks: dict[int, tuple[int, int]] = {}
+    kind, first = -1, True
+    while kind != _FOOTER:
+        offset = stream.tell()
+        head = stream.read(9)
+        if len(head) < 9:
+            raise ValueError(
+                f'it is cut short at offset {offset + len(head)}: expected a record or the end, '
+                'which its recorder writes last')
+        kind, length = struct.unpack('<BQ', head)
+        what = f'record of type {kind} at offset {offset}'
+        if first and kind != _HEADER:
+            raise ValueError(f'{what}: expected a header, type {_HEADER}')
+        first = False
+        if length > size - stream.tell():
+            raise ValueError(
+                f'{what}: says {length} bytes, {size - stream.tell()} are left of the file')
+        if kind == _CHUNK:
+            _bound(length, _MAX_CHUNK, what)
+            chunks[offset] = _check_chunk(stream.read(length), what)
+        elif kind == _CHUNK_INDEX:
+            _bound(length, _MAX_RECORD, what)
+            _check_index(stream.read(length), chunks, what)
+        else:
+            if kind != _ATTACHMENT:
+                _bound(length, _MAX_RECORD, what)
+            stream.seek(length, os.SEEK_CUR)
+    if stream.read() != _MAGIC:
+        raise ValueError('it does not end as an MCAP file')
+
+
+def _check_chunk(body: bytes, what: str) -> tuple[int, int]:
+    """Return the sizes of a chunk's records, compressed and not."""
+    try:
+        _, _, size, _, name_length = struct.unpack_from('<QQQII', body)
+        compression = body[32:32 + name_length].decode('ascii')
+        compressed, = struct.unpack_from('<Q', body, 32 + name_length)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise ValueError(f'{what}: the beginning of a chunk is damaged ({error})') from None
+    records = body[40 + name_length:]
+    if len(records) != compressed:
+        raise ValueError(f'{what}: says {compressed} bytes of records, has {len(records)}')
+    _bound(size, _MAX_CHUNK, what)
+    if compression not in _DECOMPRESSORS:
+        raise ValueError(
+            f'{what}: its compression is {compression[:20]!r}, expected one of '
+            f'{", ".join(filter(None, _DECOMPRESSORS))} or none')
+    try:
+        # One byte more than it says tells whether there is more.
+        found = len(_DECOMPRESSORS[compression](records, size + 1))
+    except Exception as error:
+        # Each library has errors of its own.
+        raise ValueError(f'{what}: {compression}: {error}') from None
+    if found != size:
+        raise ValueError(
+            f'{what}: says {size} bytes of records, decompressed they are '
+            f'{"more" if found > size else found}')
+    return compressed, size
+
+
+def _check_index(body: bytes, chunks: dict[int, tuple[int, int]], what: str) -> None:
+    """Compare an entry of the summary with the chunk that it is of."""
+    try:
+        offset, map_length = struct.unpack_from('<16xQ8xI', body)
+        name_at = 36 + map_length + 8
+        name_length, = struct.unpack_from('<I', body, name_at)
+        sizes = struct.unpack_from('<QQ', body, name_at + 4 + name_length)
+    except struct.error as error:
+        raise ValueError(f'{what}: an entry of the index is damaged ({error})') from None
+    if chunks.get(offset) != sizes:
+        raise ValueError(
+            f'{what}: says that a chunk of {sizes[0]} bytes begins at offset {offset}')
+
+
+def _bound(length: int, most: int, what: str) -> None:
+    if length > most:
+        raise ValueError(f'{what}: says {length} bytes, expected at most {most}')
+
+
+def _plain(data: bytes, _: int) -> bytes:
+    return data
+
+
+def _zstd(data: bytes, most: int) -> bytes:
+    # What rosbags decompresses with.
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdDecompressor
+    else:
+        from backports.zstd import ZstdDecompressor
+    return bytes(ZstdDecompressor().decompress(data, max_length=most))
+
+
+def _lz4(data: bytes, most: int) -> bytes:
+    from lz4.frame import LZ4FrameDecompressor
+    return bytes(LZ4FrameDecompressor().decompress(data, max_length=most))
+
+
+_DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
+    '': _plain, 'zstd': _zstd, 'lz4': _lz4}
