@@ -75,6 +75,17 @@ def test_a_row_of_nan_alone_changes_nothing():
         to_requests([(25, row()), (26, row())])
 
 
+@pytest.mark.parametrize(('number', 'values'), [
+    (0, row(1.0)), (133, row(1.0)),
+    *[(17, row(*values)) for values in ((90.0, 180.0, 360.0), (-90.0, -180.0, -360.0))],
+    (20, row(90.0, 180.0)), (20, row(-90.0, -180.0)),
+    (25, (1.0,) * 8), (25, (-1.0,) * 8),
+])
+def test_the_ends_of_each_range_are_in_it(number, values):
+    (((sent_number, *_),),) = sent((number, values))
+    assert sent_number == number
+
+
 @pytest.mark.parametrize(('number', 'values', 'sentence'), [
     (3, row(100.0), 'row 3: X-Plane Connect makes velocities'),
     (18, row(1.0), 'row 18: X-Plane Connect makes no use of it'),
@@ -86,10 +97,14 @@ def test_a_row_of_nan_alone_changes_nothing():
     (25, row(NAN, 0.5), 'row 25: NaN before a number'),
     (25, row(1.5), r'row 25 throttle: got 1.5, expected -1..1'),
     (17, row(91.0), r'row 17 pitch: got 91, expected -90..90'),
+    (17, row(NAN, -180.5), r'row 17 roll: got -180.5, expected -180..180'),
+    (17, row(NAN, NAN, 360.5), r'row 17 heading: got 360.5, expected -360..360'),
+    (-1, row(1.0), 'row -1 is not in 0..133'),
     (17, row(1.0, 2.0, 3.0, 4.0), 'row 17: X-Plane Connect takes the first 3 values only'),
     # What somebody would send who knows of the shift.
     (20, row(0.0, 47.0, 8.0, 500.0), 'row 20: X-Plane Connect takes the first 3 values only'),
     (20, row(91.0), 'row 20 latitude: got 91'),
+    (20, row(NAN, 180.5), 'row 20 longitude: got 180.5, expected -180..180'),
     (20, row(NAN, NAN, 1e38), 'row 20 altitude in ft: got 1e.38'),
 ])
 def test_what_the_plugin_would_set_otherwise_is_refused(number, values, sentence):
