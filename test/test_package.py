@@ -18,8 +18,11 @@
 from configparser import ConfigParser
 from pathlib import Path
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,3 +97,20 @@ def test_rosdoc2_finds_its_configuration_and_the_pages():
     assert attic == {'type': 'rosdoc2 config', 'version': 1}
     (sphinx,) = [builder['sphinx'] for builder in settings['builders'] if 'sphinx' in builder]
     assert (ROOT / sphinx['user_doc_dir'] / 'index.md').exists()
+
+
+def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
+    """Python looks in the current folder first, where no messages are built."""
+    messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+    program = ('import xplane_bridge.dissect as source, xplane_bridge.msg as built, '
+               'xplane_bridge as both\n'
+               'from xplane_bridge.srv import GetDatarefs\n'
+               'print(source.__file__, built.__file__, len(both.__path__), sep="\\n")')
+    for folder, parts in ((ROOT, 2), (tmp_path, 1)):
+        source, built, found = subprocess.run(
+            [sys.executable, '-c', program], cwd=folder, capture_output=True, text=True,
+            check=True, timeout=60).stdout.splitlines()
+        # Elsewhere an installed version is used alone, whatever others there are.
+        assert (Path(source).parent == ROOT / 'xplane_bridge') == (folder == ROOT)
+        assert built == messages.__file__
+        assert int(found) == parts
