@@ -336,6 +336,27 @@ def test_a_flood_of_strangers_takes_no_more_than_its_turn():
     assert max(turns) < 64 + 15
 
 
+def test_after_a_flood_strangers_are_let_in_again_without_anybody_asking():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        forger.bind(('127.0.0.1', 0))
+        link = UdpSocket(('127.0.0.1', 0), sender='127.0.0.1', sender_port=9)
+        reopened = queue.Queue()
+        reopen = link.reopen
+        link.reopen = lambda now: reopen(now) or reopened.put(link.shut_until)
+        loop = UdpLoop(Session(), lambda channel: link, None, None, channels={'data': link})
+        for _ in range(64):
+            forger.sendto(b'forged', link.local)
+        assert link.receive() is None
+        if link.shut_until is None:
+            pytest.skip('this kernel has no filters')
+        loop.start()
+        # The session has no deadline, and nothing else comes that would wake the thread.
+        while reopened.get(timeout=DEADLINE) is not None:
+            pass
+        assert loop.counters().other_ports == 64
+        loop.close()
+
+
 def test_descriptors_above_1023_are_fine(rig):
     resource = pytest.importorskip('resource')
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

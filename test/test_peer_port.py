@@ -48,15 +48,15 @@ def test_a_fixed_port_admits_itself_alone_and_0_admits_all():
 def test_the_port_that_answers_is_locked_until_silence():
     session = Session()
     port = LearntPort(session)
-    assert port.port == 0
+    assert port.only == 0
     # Nonsense proves nothing, whoever sends it.
-    assert heard(port, session, FORGED, meets=False) and port.port == 0
-    assert heard(port, session, TRUE) and port.port == TRUE
+    assert heard(port, session, FORGED, meets=False) and port.only == 0
+    assert heard(port, session, TRUE) and port.only == TRUE
     assert not heard(port, session, FORGED)
     assert heard(port, session, TRUE)
     session.has_peer = False
-    assert port.port == 0
-    assert heard(port, session, AFTER_RESTART) and port.port == AFTER_RESTART
+    assert port.only == 0
+    assert heard(port, session, AFTER_RESTART) and port.only == AFTER_RESTART
     assert not heard(port, session, TRUE)
 
 
@@ -67,7 +67,7 @@ def test_silence_between_two_datagrams_of_other_sockets_unlocks():
     session.has_peer = False
     # A beacon's socket asks nobody for leave, and what it brings is settled all the same.
     port.settle(FORGED)
-    assert heard(port, session, AFTER_RESTART) and port.port == AFTER_RESTART
+    assert heard(port, session, AFTER_RESTART) and port.only == AFTER_RESTART
 
 
 def test_what_is_unasked_is_no_way_in_while_a_peer_that_answers_is_silent():
@@ -132,7 +132,7 @@ def test_a_restart_on_another_port_is_taken_within_the_silence():
     run.run(1.2)
     assert run.session.has_peer
     port.settle(AFTER_RESTART)
-    assert port.port == AFTER_RESTART and not port.admits(FORGED)
+    assert port.only == AFTER_RESTART and not port.admits(FORGED)
 
 
 def beacon():

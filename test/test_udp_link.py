@@ -14,14 +14,17 @@
 
 """UDP sockets: time stamps, senders, buffers, errors. Through the kernel's loopback."""
 
+from contextlib import ExitStack
 import select
 import socket
 import time
 
 import pytest
 
+from xplane_bridge.links.gate import Gate
 from xplane_bridge.links.udp import Counters, is_own_address, LinkError, resolve, UdpSocket
 
+DEADLINE = 60.0
 GROUP = '239.255.1.1'
 
 
@@ -128,6 +131,101 @@ def test_another_port_of_the_peers_address_is_dropped_counted_and_named(open_soc
     assert (link.counters.strangers, link.counters.other_ports) == (0, 3)
     assert link.counters.dropped == 3
     assert 0.0 <= time.monotonic() - link.counters.dropped_at < 60.0
+
+
+@pytest.fixture
+def flooded(open_socket, other):
+    """Return a link to ``other``, a flood of which was read, and a function that floods it."""
+    link = open_socket(
+        ('127.0.0.1', 0), sender='127.0.0.1', sender_port=other.getsockname()[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        forger.bind(('127.0.0.1', 0))
+
+        def flood(count):
+            for _ in range(count):
+                forger.sendto(b'no', link.local)
+
+        flood(64)
+        assert link.receive() is None
+        if link.shut_until is None:
+            pytest.skip('this kernel has no filters')
+        yield link, flood
+
+
+def test_a_flood_is_turned_away_by_the_kernel_and_counted(flooded, other):
+    link, flood = flooded
+    assert link.counters.other_ports == 64
+    flood(500)
+    # Nothing waits to be read, and the peer is heard.
+    assert not select.select([link], [], [], 0.0)[0]
+    other.sendto(b'yes', link.local)
+    assert receive(link).data == b'yes'
+    assert link.counters.other_ports == 564
+    flood(36)
+    link.reopen(link.shut_until - 0.001)
+    assert link.shut_until is not None
+    link.reopen(link.shut_until)
+    assert link.shut_until is None
+    assert (link.counters.other_ports, link.counters.kernel_drops) == (600, 0)
+    flood(1)
+    other.sendto(b'still', link.local)
+    assert receive(link).data == b'still' and link.counters.other_ports == 601
+
+
+def test_what_a_closed_socket_turned_away_is_counted(flooded):
+    link, flood = flooded
+    flood(10)
+    link.close()
+    assert link.counters.other_ports == 74
+    link.close()
+
+
+class Choice:
+    """Decides which port is the peer's as the test says."""
+
+    only = 0
+
+    def admits(self, port):
+        return self.only in (0, port)
+
+
+def test_the_kernel_lets_another_port_in_as_soon_as_it_is_the_peers(open_socket, other):
+    choice = Choice()
+    choice.only = other.getsockname()[1]
+    link = open_socket(('127.0.0.1', 0), sender='127.0.0.1', sender_port=choice)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as restarted:
+        for _ in range(64):
+            restarted.sendto(b'no', link.local)
+        assert link.receive() is None
+        choice.only = 0
+        link.reopen(time.monotonic())
+        assert link.shut_until is None
+        restarted.sendto(b'now', link.local)
+        assert receive(link).data == b'now'
+
+
+@pytest.mark.parametrize(('address', 'port', 'heard'), [
+    (True, True, [b'0']), (True, False, [b'0', b'1']), (False, True, [b'0'])])
+def test_gate(address, port, heard):
+    """By address, by port, by both: of the peer, its computer's other port, another address."""
+    with ExitStack() as stack:
+        link, *senders = (
+            stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            for _ in range(4))
+        link.bind(('127.0.0.1', 0))
+        link.settimeout(DEADLINE)
+        for sender, host in zip(senders, ('127.0.0.1', '127.0.0.1', '127.0.0.2'), strict=True):
+            sender.bind((host, 0))
+        gate = Gate(link)
+        gate.shut('127.0.0.1' if address else '', senders[0].getsockname()[1] if port else 0)
+        if gate.lets_in is None:
+            pytest.skip('this kernel has no filters')
+        for number, sender in enumerate(senders):
+            sender.sendto(b'%d' % number, link.getsockname())
+        gate.open()
+        senders[2].sendto(b'end', link.getsockname())
+        assert [link.recv(100) for _ in range(len(heard) + 1)] == [*heard, b'end']
+        assert gate.drops() == 3 - len(heard)
 
 
 def test_counters_of_sockets_add_up_and_name_the_last_who_was_dropped():

@@ -271,6 +271,15 @@ class UdpLoop(SessionLoop):
         link.close()
         self._past.add(link.counters)
 
+    def _reopen(self) -> float:
+        """Let strangers in again where it is time; return when the next is to be looked at."""
+        until = math.inf
+        for link in self._links.values():
+            if link.shut_until is not None:
+                link.reopen(time.monotonic())
+                until = min(until, link.shut_until or math.inf)
+        return until
+
     # These run in the loop's thread.
 
     def _run(self) -> None:
@@ -281,7 +290,8 @@ class UdpLoop(SessionLoop):
                 failures = self._transmit(time.monotonic())
                 events = self._take_events()
                 deadline = self._session.next_deadline()
-                self._sleeping_until = math.inf if deadline is None else deadline
+                self._sleeping_until = min(
+                    math.inf if deadline is None else deadline, self._reopen())
             self._hand_out(events, time.time_ns(), failures)
             timeout = self._sleeping_until - time.monotonic()
             for descriptor, _ in self._epoll.poll(min(max(timeout, 0.0), _LONGEST_SLEEP)):

@@ -27,6 +27,10 @@ class SenderPort(Protocol):
     def admits(self, port: int) -> bool:
         """Tell whether a datagram that came from this port is to be taken."""
 
+    @property
+    def only(self) -> int:
+        """Return the port that alone is the peer's now, ANY_PORT if there is no such."""
+
 
 class FixedPort:
     """One port, of a peer that answers from where it listens; ANY_PORT admits all."""
@@ -37,6 +41,11 @@ class FixedPort:
     def admits(self, port: int) -> bool:
         """Tell whether it is the port."""
         return self._port in (ANY_PORT, port)
+
+    @property
+    def only(self) -> int:
+        """Return the port."""
+        return self._port
 
 
 class Conversation(Protocol):
@@ -69,9 +78,9 @@ class LearntPort:
         self._locked = False
 
     @property
-    def port(self) -> int:
+    def only(self) -> int:
         """Return the port that is the peer's, ANY_PORT while none is locked."""
-        return self._port if self._session.has_peer else ANY_PORT
+        return ANY_PORT if self._is_open() else self._port
 
     def admits(self, port: int) -> bool:
         """Tell whether an answer from this port is to be taken."""
@@ -101,3 +110,8 @@ class _Unasked:
     def admits(self, port: int) -> bool:
         """Tell whether a datagram from this port is to be taken."""
         return self._learnt.admits_unasked(port)
+
+    @property
+    def only(self) -> int:
+        """Return the port that is the peer's, ANY_PORT while none is locked."""
+        return self._learnt.only

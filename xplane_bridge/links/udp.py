@@ -25,6 +25,7 @@ import struct
 import time
 from typing import NamedTuple
 
+from xplane_bridge.links.gate import Gate
 from xplane_bridge.links.peer import ANY_PORT, FixedPort, SenderPort
 
 # Linux: deliver the kernel's receive time as a struct timespec, and how many datagrams the socket
@@ -38,6 +39,8 @@ _ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_DROPS.
 _LARGEST_DATAGRAM = 65536
 # Strangers' datagrams that are read in a row before others get their turn.
 _BURST = 64
+# So long the kernel turns strangers away after such a burst, in seconds.
+_SHUT = 1.0
 # Addresses of which it is remembered whether they are this machine's own.
 _MOST_KNOWN = 256
 
@@ -147,7 +150,9 @@ class UdpSocket:
     Raises LinkError if the socket cannot be opened.
 
     What waits to be read is bounded by the kernel: ``receive_buffer`` bytes are asked for, one
-    datagram has at most 65,507. One receive() reads at most 64 datagrams.
+    datagram has at most 65,507. One receive() reads at most 64 datagrams. When all of them are
+    strangers', the kernel lets only the peer in for a second: ``shut_until`` says till when, by
+    time.monotonic(), and reopen() is to be called then.
     """
 
     def __init__(
@@ -172,11 +177,13 @@ class UdpSocket:
         self._buffer = bytearray(_LARGEST_DATAGRAM)
         # The kernel's count, modulo 2^32.
         self._drops = 0
+        self.shut_until: float | None = None
         where = f'UDP {bind[0] or "any address"}:{bind[1]}'
         try:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         except OSError as error:
             raise LinkError(_sentence(where, error)) from error
+        self._gate = Gate(self._socket)
         try:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -262,7 +269,53 @@ class UdpSocket:
                 continue
             self.counters.received += 1
             return Received(bytes(self._buffer[:size]), stamp_ns or time.time_ns(), sender)
+        self._shut()
         return None
+
+    def reopen(self, now: float) -> None:
+        """Let strangers in again, to be counted, when it is time or the peer may be another."""
+        if self.shut_until is None:
+            return
+        if now >= self.shut_until or self._gate.lets_in != self._peer_alone():
+            self._count_drops()
+            self.shut_until = None
+            self._gate.open()
+
+    def _shut(self) -> None:
+        """Let only the peer in for a while, if it is known who that is."""
+        address, port = self._peer_alone()
+        if self.shut_until is None and (address or port):
+            self._count_drops()
+            self._gate.shut(address, port)
+            if self._gate.lets_in is not None:
+                self.shut_until = time.monotonic() + _SHUT
+
+    def _peer_alone(self) -> tuple[str, int]:
+        """Return the address and port that alone are the peer's, '' and 0 for any."""
+        if self._sender is None:
+            return '', ANY_PORT
+        # A peer on this machine may send from any of its addresses.
+        return '' if self._local else self._sender, self._sender_port.only
+
+    def _count_drops(self) -> None:
+        """Count what the kernel has dropped until now."""
+        drops = self._gate.drops()
+        if drops is not None:
+            self._count(drops)
+
+    def _count(self, drops: int) -> None:
+        # Datagrams carry the count of when they came, so one may be older than what is known.
+        news = (drops - self._drops + 2**31) % 2**32 - 2**31
+        if news <= 0:
+            return
+        self._drops = drops
+        if self.shut_until is None:
+            self.counters.kernel_drops += news
+        elif self._is_group or not self._sender_port.only:
+            self.counters.strangers += news
+        else:
+            self.counters.other_ports += news
+            self.counters.dropped_at = time.monotonic()
 
     def _admits(self, sender: tuple[str, int]) -> bool:
         """Tell whether a datagram is the peer's; count it if not."""
@@ -291,8 +344,7 @@ class UdpSocket:
             elif kind == _SO_RXQ_OVFL:
                 # Sent along once there is something to tell.
                 drops, = _DROPS.unpack_from(value)
-                self.counters.kernel_drops += (drops - self._drops) % 2**32
-                self._drops = drops
+                self._count(drops)
         return stamp_ns
 
     def _is_peer(self, address: str) -> bool:
@@ -309,4 +361,6 @@ class UdpSocket:
 
     def close(self) -> None:
         """Close the socket; closing twice is fine."""
+        if self.fileno() >= 0:
+            self._count_drops()
         self._socket.close()

@@ -556,7 +556,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
             layout = session.layout
             every_frame = session.every_frame
             by_datarefs = session.uses_datarefs
-            sends_from = self._peer_port.port
+            sends_from = self._peer_port.only
         counters = self.link.counters()
         before, seen = self._seen
         self._seen = (now, updates)
