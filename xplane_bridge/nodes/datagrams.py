@@ -131,6 +131,20 @@ def overload(now: Counters, before: Counters) -> str:
         f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
+class Rate:
+    """How often per second something has happened since it was asked last."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._count = 0
+
+    def per_second(self, count: int, now: float) -> float:
+        """Return the rate, of what has happened ``count`` times so far."""
+        rate = (count - self._count) / max(now - self._at, 1e-6)
+        self._at, self._count = now, count
+        return rate
+
+
 def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:
     """
     Return the line of /diagnostics about values asked for.

@@ -32,7 +32,7 @@ from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import LinkReport, values_status
+from xplane_bridge.nodes.datagrams import LinkReport, Rate, values_status
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
@@ -108,7 +108,7 @@ class XpcParameters(VehicleParameters):
         False, "Keep the joystick of the simulator's user from overwriting commands, from the "
         'first command to deactivation.')
     datarefs: tuple[str, ...] = parameter(
-        (), 'Names of further datarefs to publish on datarefs.', live=True)
+        (), 'Names of further datarefs to publish on datarefs, at most 3000.', live=True)
     datarefs_rate: float = parameter(
         10.0, 'Updates of datarefs a second.', minimum=0.01, maximum=1000.0, live=True)
 
@@ -193,6 +193,7 @@ class XpcNode(BridgeNode[XpcParameters]):
         self._last_update = 0.0
         self._link_report = LinkReport()
         self._seen = (time.monotonic(), dict(self.session.statistics.updates))
+        self._datarefs_rate = Rate()
         self.link.start()
 
     def begin(self) -> None:
@@ -391,6 +392,8 @@ class XpcNode(BridgeNode[XpcParameters]):
                 (
                     *((f'aircraft {number}: updates/s', f'{rate:.1f}')
                       for number, rate in rates.items()),
+                    ('datarefs: updates/s',
+                     f'{self._datarefs_rate.per_second(statistics.watched, now):.1f}'),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('g loads against acceleration, m/s^2',
                      self._force_difference()),

@@ -35,7 +35,7 @@ from xplane_bridge.links.udp import LinkError, Received, resolve, UdpSocket
 from xplane_bridge.msg import Datarefs, DataRows
 from xplane_bridge.nodes.base import BridgeNode, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.datagrams import LinkReport, values_status
+from xplane_bridge.nodes.datagrams import LinkReport, Rate, values_status
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import plausibility_status
@@ -117,7 +117,7 @@ class XplaneUdpParameters(VehicleParameters):
     set_data_target: bool = parameter(
         True, 'Tell X-Plane 9 and later to send rows here; false leaves that to its settings.')
     data_rows: tuple[int, ...] = parameter(
-        (), 'Numbers of further rows to select and publish on data_rows.', live=True)
+        (), 'Numbers of further rows, 0..200, to select and publish on data_rows.', live=True)
     byte_order: str = parameter(
         'auto', "Byte order of rows: that of X-Plane's computer, big for an old Mac. auto learns "
         'it from what comes, and begins with little.', choices=('auto', 'little', 'big'))
@@ -145,8 +145,8 @@ class XplaneUdpParameters(VehicleParameters):
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
     datarefs: tuple[str, ...] = parameter(
-        (), 'Names of further datarefs to publish on datarefs; name[3] is an element of an array.',
-        live=True)
+        (), 'Names of further datarefs to publish on datarefs, at most 1000; name[3] is an '
+        'element of an array.', live=True)
     datarefs_rate: float = parameter(
         10.0, 'Updates of datarefs a second.', minimum=1.0, maximum=1000.0, live=True)
 
@@ -254,6 +254,7 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
         self._last_telemetry: tuple[Any, ...] | None = None
         self._link_report = LinkReport()
         self._seen = (time.monotonic(), 0)
+        self._datarefs_rate = Rate()
         self.link.start()
 
     def begin(self) -> None:
@@ -593,6 +594,8 @@ class XplaneUdpNode(BridgeNode[XplaneUdpParameters]):
                     ('source', ('datarefs, every frame' if every_frame else 'datarefs')
                      if by_datarefs else 'rows'),
                     ('updates/s', f'{rate:.1f}'),
+                    ('datarefs: updates/s',
+                     f'{self._datarefs_rate.per_second(statistics.watched, now):.1f}'),
                     ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
                     ('rows received', str(statistics.rows)),
                     ('byte order of rows', _byte_order(layout)),

@@ -110,6 +110,7 @@ class Statistics:
     repeated: int = 0
     unexpected: int = 0
     held_back: int = 0
+    watched: int = 0
     malformed: Kinds = field(default_factory=lambda: Kinds(REPLY_CLASSES))
     last_error: str = ''
     updates: Counter[int] = field(default_factory=Counter)

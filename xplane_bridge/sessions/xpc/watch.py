@@ -164,6 +164,7 @@ class Watch:
 
     def _watched(self) -> WatchedDatarefs:
         """Return all values, an empty row for those that have not come."""
+        self._statistics.watched += 1
         return WatchedDatarefs(self.names, tuple(
             row for channel, group in self._groups.items()
             for row in self._rows.get(channel, ((),) * len(group))))

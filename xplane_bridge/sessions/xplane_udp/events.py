@@ -116,6 +116,7 @@ class Statistics:
     """What happened so far; only ever grows."""
 
     updates: int = 0
+    watched: int = 0
     rows: int = 0
     asked: int = 0
     asked_again: int = 0

@@ -324,6 +324,7 @@ class Feeds:
             return [telemetry] if telemetry else []
         if channel == self._watch_channel and self._watch is not None:
             if self._watch.receive(reply, now):
+                self._statistics.watched += 1
                 return [WatchedDatarefs(self._watch.names, self._watch.take())]
             return []
         return None
