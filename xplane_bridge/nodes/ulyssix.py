@@ -369,6 +369,9 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         age = time.monotonic() - self._last_packet if self._last_packet else None
         if not self.active:
             level, text = STALE, 'not active'
+        elif age is None and session.publisher_state is PublisherState.SENDING:
+            level = WARN
+            text = 'no data packet yet: only packets without samples, or of other types'
         elif age is None:
             level, text = WARN, f'{session.publisher_state.value}{self._hint}'
         elif age > _FRESH:
