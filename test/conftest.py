@@ -65,6 +65,14 @@ def ros():
         yield harness
 
 
+def pytest_collection_finish(session):
+    """Refuse a pytest-xdist that does not keep groups together: each test of one would set up."""
+    if getattr(session.config.option, 'loadgroup', False):
+        for item in session.items:
+            if item.get_closest_marker('xdist_group') and '@' not in item.nodeid:
+                pytest.exit('this pytest-xdist and this pytest do not group tests', 2)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """
