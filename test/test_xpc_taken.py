@@ -50,6 +50,15 @@ def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, 
     assert not book and book.give_back() == []
 
 
+@pytest.mark.parametrize(('before', 'names'), [((-2.0,), ('throttle',)), ((0.5,), ())])
+def test_the_throttles_own_dataref_takes_it_unless_somebody_else_has_it_so(before, names):
+    write = xpc.SetDatarefs(((THROTTLE, (0.5,)),))
+    book = taken(write, reported={THROTTLE: before})
+    assert book.names == names
+    book.note(xpc.SetDatarefs(((THROTTLE, (-2.0,)),)), 0.0)
+    assert book.names == ()
+
+
 def test_a_pause_of_all_is_over_when_the_last_aircraft_goes_on():
     book = taken(xpc.Simulation(SimulationOp.PAUSE), reported={HELD: NOBODY})
     book.report({HELD: (1.0,) * 20})
