@@ -500,6 +500,53 @@ def test_lost_port_is_a_state_and_commands_say_so():
     assert cable.device.next_deadline() is None
 
 
+def test_stop_ends_what_waits_and_leaves_a_peer_that_is_not_known():
+    cable = connect('v1')
+    cable.call(cable.device.ping, b'x')
+    cable.events['device'].clear()
+    cable.call(cable.device.stop)
+    assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the node was deactivated'
+    assert of_kind(cable.events['device'], PeerChanged) == [PeerChanged(PeerState.UNKNOWN)]
+    cable.run(5.0)
+    assert cable.device.peer_state is PeerState.UNKNOWN
+
+
+def test_an_echo_that_waits_ends_when_the_port_is_opened_anew():
+    cable = connect('v1')
+    cable.call(cable.device.ping, b'x')
+    cable.events['device'].clear()
+    cable.call(cable.device.opened)
+    assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the conversation began anew'
+
+
+def test_a_session_that_starts_without_a_port_says_so():
+    session = SimpitSession(profile='v1')
+    session.start(0.0)
+    assert session.peer_state is PeerState.CLOSED
+    session.opened(1.0)
+    assert session.peer_state is PeerState.UNKNOWN
+
+
+def test_other_channels_get_the_same_time_to_come():
+    """They are registered now, so the silence of before says nothing of them."""
+    cable = connect('v1', flight=False, run=0.0)
+    cable.run(1.5)
+    registered = cable.device.statistics.handshakes
+    cable.sent['device'].clear()
+    cable.call(cable.device.set_channels, ['velocities'])
+    syn = bytes.fromhex('aa500f0000')
+    cable.run(1.9)
+    assert registered == 1 and syn not in bytes(cable.sent['device'])
+    cable.run(0.2)
+    assert syn in bytes(cable.sent['device'])
+
+
+def test_outside_the_flight_scene_no_channel_is_missing():
+    cable = connect('v1', flight=False, run=10.0)
+    assert cable.device.peer_state is PeerState.ANSWERING
+    assert cable.device.missing(cable.now) == {}
+
+
 @pytest.mark.parametrize('profile', ALL)
 def test_handshake_storm_ends_in_one_registration(profile):
     """Late answers to several SYNs, as after the game was busy loading."""
