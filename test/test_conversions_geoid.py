@@ -141,8 +141,24 @@ def test_grid_of_nonsense_is_refused(tmp_path):
     pytest.importorskip('pyproj')
     path = tmp_path / 'nonsense.gtx'
     path.write_bytes(b'not a grid at all')
+    with pytest.raises(ValueError, match='which does not fit its 17 bytes'):
+        geoid.undulation_source(grid=str(path))
+    path = path.rename(tmp_path / 'nonsense.tif')
     with pytest.raises(ValueError, match='cannot find or read'):
         geoid.undulation_source(grid=str(path))
+
+
+def test_a_grid_is_as_large_as_it_says(grid):
+    """PROJ takes memory for what a damaged one says: 5 GB were seen."""
+    pytest.importorskip('pyproj')
+    assert geoid.read_gtx(grid)[2, 3] == -63.0
+    path = Path(grid)
+    data = path.read_bytes()
+    for damaged in (data[:-1], data + b'x', data[:20], data[:32] + b'\x7f' * 8 + data[40:]):
+        path.write_bytes(damaged)
+        for use in (geoid.read_gtx, lambda grid: geoid.undulation_source(grid=grid)):
+            with pytest.raises(ValueError, match='geoid grid .* rows and .* columns, which does'):
+                use(grid)
 
 
 def test_grid_is_asked_again_only_after_moving():

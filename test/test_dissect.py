@@ -223,6 +223,17 @@ def test_a_packet_that_was_captured_in_part_is_said_and_the_next_one_shown(run):
     assert lines[1:] == ['{"message": "GETC", "aircraft": 0}']
 
 
+def test_a_line_without_end_is_passed_over_in_pieces(run, monkeypatch):
+    monkeypatch.setattr(dissect, '_MAX_LINE', 64)
+    lines = run([], '474554430003\n' + '00' * 1000 + '\n474554430004\n')
+    assert [strict(line) for line in (lines[0], lines[2])] == [
+        {'message': 'GETC', 'aircraft': 3}, {'message': 'GETC', 'aircraft': 4}]
+    assert errors(lines[1:2]) == ['the line has 1048576 bytes or more']
+    lines = run(['--encode'], '[' * 1000 + '\n{"message": "GETC", "aircraft": 3}')
+    assert errors(lines[:1]) == ['the line has 1048576 bytes or more']
+    assert lines[1:] == ['474554430003']
+
+
 # As a program.
 
 COMMAND = [sys.executable, '-m', 'xplane_bridge.dissect', 'xpc']

@@ -99,6 +99,22 @@ def test_rosdoc2_finds_its_configuration_and_the_pages():
     assert (ROOT / sphinx['user_doc_dir'] / 'index.md').exists()
 
 
+def test_what_tests_skip_without_is_installed_for_make_test():
+    """Else nothing would run them anywhere, as it was with those that want pyproj."""
+    wanted = {
+        name.partition('.')[0] for path in (ROOT / 'test').glob('test_*.py')
+        for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
+    installed = {
+        line.partition('==')[0].lower()
+        for line in (ROOT / 'requirements' / 'extras.txt').read_text().splitlines()}
+    assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
+    # Of the standard library, of ROS, which is there or not, of this package; and under the name
+    # of a distribution.
+    others = {'resource', 'xplane_bridge'}
+    names = {'serial': 'pyserial'}
+    assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
+
+
 def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
     """Python looks in the current folder first, where no messages are built."""
     messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')

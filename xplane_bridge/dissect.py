@@ -35,7 +35,17 @@ import math
 import os
 import sys
 from types import NoneType, UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, TypeAlias, Union
+from typing import (
+    Any,
+    BinaryIO,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    Literal,
+    TypeAlias,
+    Union,
+)
 
 from xplane_bridge.links.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
@@ -380,6 +390,22 @@ def _refuse_constant(name: str) -> float:
 
 # Lines in, lines out.
 
+# The longest message of any protocol, as digits or as JSON, is shorter.
+_MAX_LINE = 1024 * 1024
+_TOO_LONG = f'the line has {_MAX_LINE} bytes or more'
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines of a stream; None for one that is too long, which is passed over."""
+    while line := stream.readline(_MAX_LINE):
+        if len(line) < _MAX_LINE or line.endswith(b'\n'):
+            yield line
+            continue
+        while line and not line.endswith(b'\n'):
+            line = stream.readline(_MAX_LINE)
+        yield None
+
+
 def _decoded(decode: Callable[[], Iterable[object]]) -> Iterator[str]:
     try:
         messages = iter(decode())
@@ -399,8 +425,11 @@ def _decoded(decode: Callable[[], Iterable[object]]) -> Iterator[str]:
 
 
 def _decoded_lines(
-        dialect: Dialect, lines: Iterable[bytes], sender: Sender) -> Iterator[str]:
-    for line in lines:
+        dialect: Dialect, stream: BinaryIO, sender: Sender) -> Iterator[str]:
+    for line in _lines(stream):
+        if line is None:
+            yield _error(_TOO_LONG)
+            continue
         digits = b''.join(line.partition(b'#')[0].split())
         if not digits:
             continue
@@ -433,8 +462,11 @@ def _decoded_capture(
 
 
 def _encoded_lines(
-        dialect: Dialect, lines: Iterable[bytes], sender: Sender) -> Iterator[str]:
-    for line in lines:
+        dialect: Dialect, stream: BinaryIO, sender: Sender) -> Iterator[str]:
+    for line in _lines(stream):
+        if line is None:
+            yield _error(_TOO_LONG)
+            continue
         if not line.strip() or line.lstrip().startswith(b'#'):
             continue
         try:

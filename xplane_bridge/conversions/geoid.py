@@ -157,6 +157,8 @@ def _open_grid(grid: str) -> HeightFunction:
     pyproj = import_module('pyproj')
     network = import_module('pyproj.network')
 
+    if grid.lower().endswith('.gtx') and Path(grid).is_file():
+        check_gtx(grid)
     # A look-up happens between a datagram and its message: it must not wait for a download.
     network.set_network_enabled(active=False)
     try:
@@ -242,11 +244,27 @@ def _weights(part: float) -> tuple[float, float, float, float]:
     return basis(part + 1.0), basis(part), basis(1.0 - part), basis(2.0 - part)
 
 
+def check_gtx(path: str | Path) -> tuple[int, int]:
+    """
+    Return the rows and columns of a GTX grid.
+
+    Raises ValueError with a sentence for a file that is not as large as these make it: PROJ
+    would take memory for what it says, gigabytes.
+    """
+    with Path(path).open('rb') as stream:
+        header = stream.read(40)
+    rows, columns = struct.unpack_from('>ii', header, 32) if len(header) == 40 else (0, 0)
+    found = Path(path).stat().st_size
+    if rows < 1 or columns < 1 or 40 + 4 * rows * columns != found:
+        raise ValueError(f'geoid grid {path}: it says {rows} rows and {columns} columns, '
+                         f'which does not fit its {found} bytes')
+    return rows, columns
+
+
 def read_gtx(path: str | Path) -> NDArray[Any]:
     """Return the heights of a global GTX grid, rows from south to north, columns from 180 W."""
-    data = Path(path).read_bytes()
-    rows, columns = struct.unpack_from('>ii', data, 32)
-    return np.frombuffer(data, '>f4', offset=40).reshape(rows, columns).astype(np.float64)
+    shape = check_gtx(path)
+    return np.fromfile(path, '>f4', offset=40).reshape(shape).astype(np.float64)
 
 
 def errors(packaged: PackagedGrid, full: NDArray[Any]) -> tuple[float, float]:
