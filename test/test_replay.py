@@ -134,6 +134,14 @@ def test_only_the_sender_is_heard(play):
     assert loop.counters().strangers == 1
 
 
+def test_only_the_port_of_the_sender_is_heard_if_one_is_given(play):
+    forger = (BEGIN + 1, (PUBLISHER[0], PUBLISHER[1] + 1), RECEIVER, b'forged')
+    events, _, loop = play(
+        [*packets(1), forger], Listener(), sender=PUBLISHER[0], sender_port=PUBLISHER[1])
+    assert [event for event, _ in events] == [b'\0']
+    assert (loop.counters().strangers, loop.counters().other_ports) == (0, 1)
+
+
 def test_at_full_speed_the_session_lives_in_the_captures_time(play):
     # A day between two datagrams, polled every hour.
     session = Listener(period=3600.0)

@@ -22,7 +22,14 @@ import time
 import pytest
 
 from xplane_bridge.links.gate import Gate
-from xplane_bridge.links.udp import Counters, is_own_address, LinkError, resolve, UdpSocket
+from xplane_bridge.links.udp import (
+    Counters,
+    is_own_address,
+    LinkError,
+    resolve,
+    resolve_sender,
+    UdpSocket,
+)
 
 DEADLINE = 60.0
 GROUP = '239.255.1.1'
@@ -296,6 +303,17 @@ def test_foreign_bind_address_is_a_sentence(open_socket):
 def test_name_of_a_host_is_resolved():
     assert resolve('localhost') == '127.0.0.1'
     assert resolve('192.0.2.7') == '192.0.2.7'
+
+
+def test_sender_may_have_a_port():
+    assert resolve_sender('localhost') == ('127.0.0.1', 0)
+    assert resolve_sender('192.0.2.7:65535') == ('192.0.2.7', 65535)
+
+
+@pytest.mark.parametrize('sender', ['localhost:', 'localhost:0', 'localhost:65536', '::1', 'a:b'])
+def test_sender_with_a_port_that_is_none_is_a_sentence(sender):
+    with pytest.raises(LinkError, match=f"sender '{sender}': expected host or host:port"):
+        resolve_sender(sender)
 
 
 def test_unknown_host_is_a_sentence():

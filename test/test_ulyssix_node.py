@@ -270,6 +270,20 @@ def test_only_the_sender_is_heard_if_one_is_given(ros):
     assert len(ros.messages['packets']) == 1
 
 
+def test_only_the_port_of_the_sender_is_heard_if_one_is_given(ros):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as publisher:
+        publisher.bind(('127.0.0.1', 0))
+        setup = Setup(ros, sender=f'localhost:{publisher.getsockname()[1]}')
+        setup.send(datagram(5))
+        level, text, _ = ros.diagnosed(
+            'link', lambda _, text, values:
+            values['from other ports of that address, dropped'] == '1', node=setup.node)
+        assert level == DiagnosticStatus.WARN and text.startswith('datagrams come, but none from')
+        publisher.sendto(datagram(), ('127.0.0.1', setup.port))
+        setup.got()
+    assert len(ros.messages['packets']) == 1
+
+
 def test_a_buffer_that_the_kernel_does_not_grant_is_told(ros, capfd):
     setup = Setup(ros, receive_buffer=2**30)
     _, _, values = ros.diagnosed('link', node=setup.node)

@@ -37,7 +37,7 @@ from xplane_bridge.links.udp import Counters, LinkError
 
 _LONGEST_SLEEP = 60.0
 
-# In a map of channels: every destination port.
+# In a map of channels: every destination port; of a sender: every port.
 ANY_PORT = 0
 
 # Requests of the session, the newest ones, that recorded ones are compared with.
@@ -94,8 +94,8 @@ class ReplayLoop(SessionLoop):
     session's channel, and the datagrams that were recorded to that port are handed to it. So a
     conversation is followed if the session asks what was asked, as often. ``source_port`` is for
     a session that only listens: all datagrams from this port are handed to it, by channels named
-    by where they went. ``sender`` is the only address whose datagrams are taken; others are
-    counted as strangers.
+    by where they went. ``sender`` is the only address whose datagrams are taken, and
+    ``sender_port`` the only port of that; others are counted.
 
     While ``holds()`` is true the replay waits, and its time stands still: it is asked, in the
     loop's thread, before the first datagram and after each event. Raises LinkError if the file
@@ -114,6 +114,7 @@ class ReplayLoop(SessionLoop):
         peer_port: int | None = None,
         source_port: int | None = None,
         sender: str | None = None,
+        sender_port: int = ANY_PORT,
         on_end: Callable[[str], None] = lambda _: None,
         holds: Callable[[], bool] = lambda: False,
         name: str = 'replay',
@@ -135,6 +136,7 @@ class ReplayLoop(SessionLoop):
         self._peer_port = peer_port
         self._source_port = source_port
         self._sender = sender
+        self._sender_port = sender_port
         self._speed = speed
         self._counters = Counters()
         self._asked: dict[bytes, str] = {}
@@ -316,6 +318,9 @@ class ReplayLoop(SessionLoop):
                 return
             if self._sender is not None and datagram.source[0] != self._sender:
                 self._counters.strangers += 1
+                return
+            if self._sender_port not in (ANY_PORT, datagram.source[1]):
+                self._counters.other_ports += 1
                 return
             if datagram.missing:
                 self._progress.incomplete += 1

@@ -122,6 +122,19 @@ def resolve(host: str) -> str:
         raise LinkError(f"host '{host[:64]}': not the name of a computer") from None
 
 
+def resolve_sender(sender: str) -> tuple[str, int]:
+    """
+    Return address and port of ``host:port``, or of ``host``, whose port is ANY_PORT.
+
+    Raises LinkError with a sentence if the name is not known or the port is none.
+    """
+    host, colon, port = sender.partition(':')
+    if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
+        raise LinkError(
+            f"sender '{sender[:64]}': expected host or host:port, a port from 1 to 65535")
+    return resolve(host), int(port) if colon else ANY_PORT
+
+
 def _sentence(where: str, error: OSError) -> str:
     return f'{where}: {error.strerror}{_ADVICE.get(error.errno or 0, "")}'
 

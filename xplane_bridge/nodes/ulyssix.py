@@ -26,8 +26,9 @@ import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from xplane_bridge.links.loop import UdpLoop
+from xplane_bridge.links.peer import ANY_PORT
 from xplane_bridge.links.replay import ReplayLoop
-from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER, resolve, UdpSocket
+from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER, resolve_sender, UdpSocket
 from xplane_bridge.msg import UlyssixPacket, UlyssixParameters
 from xplane_bridge.nodes.base import (
     BridgeNode,
@@ -91,7 +92,8 @@ class UlyssixNodeParameters(CaptureParameters):
         'group: address of the network interface to join on; empty for the default route.')
     group: str = parameter('', 'Multicast group to join, if the publisher sends to one.')
     sender: str = parameter(
-        '', 'Address or name of the only computer to listen to; empty for any.')
+        '', 'Address or name of the only computer to listen to, or of that and the port that the '
+        'publisher sends from, as host:port; empty for any.')
     receive_buffer: int = parameter(
         RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to keep for the node.',
         minimum=4096, maximum=2**30)
@@ -226,16 +228,17 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         self.link.close()
 
     def _open_link(self, given: UlyssixNodeParameters) -> UdpLoop | ReplayLoop:
-        sender = resolve(given.sender) if given.sender else None
+        sender, sender_port = resolve_sender(given.sender) if given.sender else (None, ANY_PORT)
         if given.capture_file:
             return ReplayLoop(
                 given.capture_file, self.session, self._on_event, self._on_failure,
                 speed=given.capture_speed, channels={given.port: CHANNEL}, sender=sender,
-                on_end=self.capture_ended, holds=self.audience.holds, name='ulyssix replay')
+                sender_port=sender_port, on_end=self.capture_ended, holds=self.audience.holds,
+                name='ulyssix replay')
         # Bound to the group, the socket hears nothing else.
         link = UdpSocket(
             (given.group or given.bind_address, given.port), sender=sender,
-            group=given.group or None, interface=given.bind_address,
+            sender_port=sender_port, group=given.group or None, interface=given.bind_address,
             receive_buffer=given.receive_buffer)
         # Linux doubles what it is asked for, and says what it has.
         self._granted = link.receive_buffer // 2
@@ -334,7 +337,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             level = WARN
             text = (f'{new.malformed} malformed datagrams in a second, {share:.0f} % of what '
                     f'comes is useless: {statistics.last_error}')
-        elif counters.strangers and not counters.received:
+        elif counters.dropped and not counters.received:
             level = WARN
             text = f'datagrams come, but none from the sender {given.sender}'
         elif statistics.malformed and not statistics.packets:
@@ -354,6 +357,7 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
             ('receive buffer, bytes', 'none' if self._granted is None else str(self._granted)),
             ('datagrams received', str(counters.received)),
             ('from other addresses, dropped', str(counters.strangers)),
+            ('from other ports of that address, dropped', str(counters.other_ports)),
             ('dropped by the kernel', str(counters.kernel_drops)),
             ('useless in the last second, %', f'{share:.0f}'),
             *((f'malformed: {kind}', str(count)) for kind, count in statistics.malformed.items()),
