@@ -745,10 +745,10 @@ def test_packets_of_other_types_leave_nothing_behind():
     """Also after a silence, when all before the newest is settled."""
     made = session()
     for silence in range(20):
-        receive(made, datagram(200 * silence, 1 + silence))
+        receive(made, datagram(100 * silence, 1 + silence))
         made.poll(100.0 + silence)
         for step in range(-127, 128):
-            receive(made, datagram(200 * silence + step & 0xffffffff, kind=1))
+            receive(made, datagram(100 * silence + step & 0xffffffff, kind=1))
     assert len(made._counting._others) <= 256
 
 

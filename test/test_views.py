@@ -14,9 +14,12 @@
 
 """The Foxglove layout and the RViz config, as far as can be seen without a screen."""
 
+from collections import defaultdict
+from io import StringIO
 import json
 from pathlib import Path
 import re
+import threading
 
 import pytest
 import yaml
@@ -25,8 +28,12 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+
 from harness import process
 from xplane_bridge.experiments.definitions import message_class
+from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.view import View
 
 RESOURCE = Path(__file__).parent.parent / 'resource'
 NAMESPACE = '/experiment'
@@ -105,3 +112,26 @@ def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
                 assert isinstance(message, float)
     assert known[f'{NAMESPACE}/fix'] == ['sensor_msgs/msg/NavSatFix']
     assert known[f'{NAMESPACE}/odom'] == ['nav_msgs/msg/Odometry']
+
+
+# What an experiment shows of what others say
+
+
+def test_the_name_of_a_phase_is_no_markup():
+    """A scenario file says it, and rich would fail on a closing tag without its opening."""
+    console = pytest.importorskip('rich.console').Console(width=100, file=StringIO())
+    view = View(None)
+    last = defaultdict(float)
+    console.print(view._panel('climb [/red] [bold]', 0.5, last))
+    assert 'climb [/red] [bold]' in console.file.getvalue()
+
+
+def test_diagnostics_of_others_are_printable_and_bounded():
+    monitor = Monitor.__new__(Monitor)
+    monitor.arrived, monitor.diagnostics = threading.Condition(), {}
+    for number in range(1000):
+        monitor._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(
+            name=f'/node {number}\n: peer', message='\x1b[2J' + 'x' * 5000)]))
+    assert len(monitor.diagnostics) <= 500
+    name, text = monitor.diagnostics.popitem()
+    assert name.isprintable() and text.isprintable() and len(text) < 1100
