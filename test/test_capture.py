@@ -150,7 +150,7 @@ def test_a_packet_captured_in_part_ends_nothing_and_tells_whose_it_was():
 @pytest.mark.parametrize('damaged', [
     packet(b'data')[:-1], b'\x44' + packet(b'data')[1:], packet(b'data', 90),
     packet(b'data')[:24] + b'\0\x07' + packet(b'data')[26:],
-    packet(b'data')[:24] + b'\0\x0d' + packet(b'data')[26:]])
+    packet(b'data')[:24] + b'\0\x0d' + packet(b'data')[26:]], ids=range(5))
 def test_sizes_that_cannot_be_are_counted_and_end_nothing(damaged):
     tally = Tally()
     assert [datagram.data for datagram in read(raw_pcap(damaged, packet(b'next')), tally)] == [
@@ -198,7 +198,7 @@ def test_sizes_that_cannot_be_are_counted_and_end_nothing(damaged):
      'block of type 1 at offset 28: option 2 has 0 bytes, expected 9'),
     (pcapng(*[INTERFACE] * 4097), 'block of type 1 at offset 81948: expected at most 4096 '
      'interfaces in a section'),
-])
+], ids=lambda value: repr(value)[:40])
 def test_capture_that_cannot_be_read_says_why(data, text):
     with pytest.raises(CaptureError) as caught:
         read(data)

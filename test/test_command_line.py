@@ -132,7 +132,7 @@ def test_parameters_may_be_written_as_text(texts, values):
     ('aircraft', '[0x' + 'f' * 30 + ']', "expected whole numbers, got '1329"),
     ('aircraft', '[' * 10_000 + ']' * 10_000, 'expected a list such as'),
     ('aircraft', '[&a [*a]]', 'expected a list such as'),
-])
+], ids=lambda value: value[:20])
 def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, expected):
     with pytest.raises(BadParameterError) as raised:
         parse(parameter_table('xpc_node'), {name: text})

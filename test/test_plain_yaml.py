@@ -59,7 +59,7 @@ def test_what_people_write_is_read():
     (b'a: \xff', 'invalid start byte at position 3'),
     ('a: \x01', 'special characters are not allowed at position 3'),
     ('x' * 65_537, 'it has more than 65536 bytes'),
-])
+], ids=lambda value: repr(value)[:40])
 def test_what_cannot_be_used_is_said_in_a_sentence(text, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)) as caught:
         plain_yaml.load(text)

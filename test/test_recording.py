@@ -165,7 +165,8 @@ def test_an_index_of_other_sizes_than_the_chunk_has_is_refused(recording):
 
 
 @pytest.mark.parametrize('text', [
-    '[', '[]', '{"begin": "now"}', '{"begin": 1e300}', '[' * 100_000, '{"begin": ' + '9' * 5000])
+    '[', '[]', '{"begin": "now"}', '{"begin": 1e300}', '[' * 100_000, '{"begin": ' + '9' * 5000],
+    ids=lambda text: text[:20])
 def test_figures_beside_it_that_cannot_be_are_said(recording, text):
     path, data = recording
     path.write_bytes(data)

@@ -83,7 +83,7 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('statistic: max_abs', 'statistic: biggest', "got 'biggest'"),
     (', at_most: 30', '', 'expected at_least, at_most or both'),
     ('quantity: roll_deg', 'figure: roll', '"statistic" belongs to a quantity'),
-])
+], ids=lambda value: value[:40])
 def test_a_mistake_is_said_with_its_place(old, new, sentence):
     text = GOOD.replace(old, new)
     assert text != GOOD
