@@ -340,4 +340,4 @@ def test_a_fragment_captured_in_part_gives_no_datagram():
     assert len(read(raw_pcap(*parts))) == 1
     tally = Tally()
     assert read(raw_pcap((parts[0][:60], len(parts[0])), parts[1]), tally) == []
-    assert (tally.cut, tally.fragments) == (1, 2)
+    assert (tally.cut, tally.fragments, tally.abandoned) == (1, 2, 1)

@@ -16,6 +16,7 @@
 
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from pathlib import Path
 import signal
 import socket
 import struct
@@ -314,6 +315,22 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
     _, text, _ = ros.diagnosed(
         'publisher', lambda _, text, __: text.startswith('no packet for'), node=setup.node)
     assert 'firewall' not in text
+
+
+def test_a_capture_that_is_cut_short_is_played_so_far_and_said(ros, tmp_path, capfd):
+    path = Path(write_capture(tmp_path, 5, 0.01))
+    data = path.read_bytes()
+    path.write_bytes(data[:-3])
+    setup = Setup(ros, capture_file=str(path), capture_speed=0.0, port=5000)
+    assert len(setup.got(4)) == 4
+    said = f'the file is cut short at offset {len(data) - 3}, expected 3 more bytes'
+    _, text, values = ros.diagnosed(
+        'capture', lambda level, *_: level == DiagnosticStatus.ERROR,
+        node=setup.node)
+    assert text.startswith(f'ended early: capture {path}: packet 5 at offset ')
+    assert text.endswith(said)
+    assert (values['packets'], values['UDP datagrams']) == ('4', '4')
+    assert said in ''.join(capfd.readouterr())
 
 
 @pytest.mark.parametrize('speed', [0.0, 1.0])

@@ -125,6 +125,7 @@ def read_datagrams(
         if datagram is not None:
             tally.datagrams += 1
             yield datagram
+    tally.abandoned += fragments.incomplete
     if packet is not None and tally.unknown_links == tally.packets:
         raise _unknown_link(packet.link_type)
 

@@ -81,6 +81,11 @@ class Fragments:
         self._cost = 0
         self.abandoned = 0
 
+    @property
+    def incomplete(self) -> int:
+        """Return how many datagrams still lack a part."""
+        return len(self._incomplete)
+
     def add(self, header: bytes, payload: bytes, seconds: int) -> bytes:
         """
         Return the payload of the datagram that a fragment completes, else nothing.

@@ -40,7 +40,8 @@ _LONGEST_SLEEP = 60.0
 # In a map of channels: every destination port; of a sender: every port.
 ANY_PORT = 0
 
-# Requests of the session, the newest ones, that recorded ones are compared with.
+# Requests of the session, the newest ones, that recorded ones are compared with; and ports that
+# these came from.
 _REMEMBERED = 256
 
 # How often a replay that is held looks whether it is still to wait.
@@ -306,7 +307,10 @@ class ReplayLoop(SessionLoop):
         with self.lock:
             if self._peer_port is not None and datagram.destination[1] == self._peer_port:
                 if datagram.data in self._asked:
+                    self._ports.pop(datagram.source, None)
                     self._ports[datagram.source] = self._asked[datagram.data]
+                    if len(self._ports) > _REMEMBERED:
+                        del self._ports[next(iter(self._ports))]
                 return
             channel = (
                 self._channels.get(datagram.destination[1])
