@@ -16,8 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 import math
 
 from xplane_bridge.protocols import xpc
@@ -37,6 +36,7 @@ from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.reads import batches, Reads
 from xplane_bridge.sessions.xpc.taken import REPORTED, Taken
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.turns import Turns
 from xplane_bridge.sessions.xpc.watch import Watch
 
 # Channels that this session sends commands on, and hears beacons on.
@@ -54,25 +54,12 @@ _PROBE_CHANNEL = 'probe'
 _BEFORE_CHANNEL = 'before '
 _LARGEST_BEFORE = 8
 
-# Telemetry comes first; but after so many polls reads and watched datarefs have a turn.
-_PASSED_OVER = 4
-
 _SMALLEST_BUDGET = 10.0
 # How often a simulator in lockstep is asked while no commands come.
 _LOCKSTEP_RATE = 10.0
 # What a peer that has fallen silent has to answer before commands go on: these tell whether it is
 # the same.
 _IDENTITY = frozenset({'position', 'state'})
-
-
-@dataclass(slots=True)
-class _Beside:
-    """What is asked for after telemetry: reads, watched datarefs."""
-
-    is_due: Callable[[float], bool]
-    start: Callable[[float, bool], tuple[str, bytes] | None]
-    # How many polls of telemetry have left while it was due.
-    passed_over: int = 0
 
 
 class Conversation:
@@ -121,7 +108,7 @@ class Conversation:
         self._tickets = Tickets()
         self._outbox = Outbox(self._tickets, lifetime)
         self._reads = Reads(self.statistics)
-        self._watch: Watch | None = None
+        self._turns = Turns(self._polls, self._reads, self._flow)
         self._watch_serial = 0
         self._closing: list[str] = []
         self._urgent: list[bytes] = []
@@ -135,10 +122,6 @@ class Conversation:
         self._waiting_since: float | None = None
         self._asked_at = 0.0
         self._unseen: frozenset[str] = frozenset()
-        # What is asked for after telemetry, the next one first.
-        self._beside = [
-            _Beside(self._read_is_due, self._send_read),
-            _Beside(self._watch_is_due, self._send_watched)]
         self._probe_at = 0.0
         self._deadline: float | None = None
         self._expired: list[Event] = []
@@ -187,8 +170,8 @@ class Conversation:
                 self.statistics.updates[poll.aircraft] += 1
         elif channel.startswith('read '):
             done = self._reads.receive(channel, reply, now)
-        elif self._watch is not None and channel in self._watch.channels:
-            done = self._watch.receive(channel, reply, now)
+        elif self._turns.watch is not None and channel in self._turns.watch.channels:
+            done = self._turns.watch.receive(channel, reply, now)
         elif channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
         elif channel in self._asked_before:
@@ -231,18 +214,18 @@ class Conversation:
 
     def _start_watch(self, names: tuple[str, ...], period: float, now: float) -> None:
         """Poll these datarefs on new channels: late replies on the old ones are nobody's."""
-        if self._watch is not None:
-            self._closing.extend(self._watch.channels)
-            self._watch_serial = self._watch.serial
-        self._watch = None
+        if self._turns.watch is not None:
+            self._closing.extend(self._turns.watch.channels)
+            self._watch_serial = self._turns.watch.serial
+        self._turns.watch = None
         if names:
-            self._watch = Watch(names, period, self._watch_serial, self.statistics, now)
+            self._turns.watch = Watch(names, period, self._watch_serial, self.statistics, now)
 
     # How the peer seems.
 
     @property
     def _leases(self) -> list[Leases[str]]:
-        watched = [self._watch.leases] if self._watch is not None else []
+        watched = [self._turns.watch.leases] if self._turns.watch is not None else []
         return [*(poll.leases for poll in self._polls), *watched]
 
     def _receive_beacon(self, reply: xpc.Reply, now: float) -> list[Event]:
@@ -361,8 +344,8 @@ class Conversation:
         self._asked_before.clear()
         for poll in self._polls:
             poll.suspend(until)
-        if self._watch is not None:
-            self._start_watch(self._watch.names, self._watch.period, until)
+        if self._turns.watch is not None:
+            self._start_watch(self._turns.watch.names, self._turns.watch.period, until)
 
     # What is sent.
 
@@ -373,7 +356,7 @@ class Conversation:
         self._outbox.expire(now)
         while self._outbox:
             # A read that waits has its part too.
-            leave = 1 if self._read_is_due(now, held=False) else 0
+            leave = 1 if self._reads.is_due(now, self._outbox.left_count, held=False) else 0
             if self._holds(now):
                 return self._outbox.deadline
             if not self._flow.take_command(now, leave=leave):
@@ -423,115 +406,41 @@ class Conversation:
         return self._probe_at
 
     def _poll_peer(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float | None:
-        """Poll aircraft; then read and poll watched datarefs with what that leaves."""
+        """Ask for telemetry, reads and watched datarefs; return when to look again."""
         self._give_up(now)
-        while self._ask_beside(now, outgoing, owed=True):
-            pass
-        deadlines = self._poll_aircraft(now, outgoing)
-        while self._ask_beside(now, outgoing):
-            pass
-        deadlines += self._deadlines_beside(now, outgoing)
+        for request in self._turns.ask(now, self._outbox.left_count, self._holds(now)):
+            outgoing.append(request)
+            self._await(now)
+        deadlines = self._turns.deadlines(now)
         # Whoever polls seldom wants to know all the same whether it is there.
         idle = self._asked_at + _PROBE_PERIOD
-        deadlines.append(self._probe(now, outgoing) if now >= idle else idle)
-        return min(deadlines, default=None)
+        if None in deadlines or now >= idle:
+            deadlines.append(self._probe(now, outgoing))
+        else:
+            deadlines.append(idle)
+        return min((at for at in deadlines if at is not None), default=None)
 
     def _give_up(self, now: float) -> None:
         """End the waiting for what has not come for long."""
         for poll in self._polls:
             if poll.waiting and now >= poll.deadline:
                 poll.give_up(now)
-        if self._watch is not None:
-            if self._watch.waiting and now >= self._watch.deadline:
-                lacking = self._watch.give_up(now)
+        if self._turns.watch is not None:
+            if self._turns.watch.waiting and now >= self._turns.watch.deadline:
+                lacking = self._turns.watch.give_up(now)
                 if lacking is not None:
                     self._expired.append(lacking)
-            self._closing.extend(self._watch.regroup())
+            self._closing.extend(self._turns.watch.regroup())
         self._expired += self._reads.expire(now, expired(
             self._lifetime, 'other reads and the budget of datagrams went first'))
         self._expired += self._reads.give_up(now)
 
-    def _poll_aircraft(
-        self, now: float, outgoing: list[tuple[str, bytes | None]]
-    ) -> list[float]:
-        """Poll aircraft; who waits longest goes first, none overtakes."""
-        deadlines: list[float] = []
-        waiting = [beside for beside in self._beside if beside.is_due(now)]
-        while ready := [poll for poll in self._polls if not poll.waiting and now >= poll.due]:
-            poll = min(ready, key=_due)
-            if not self._flow.take_poll(poll.cost, now):
-                at = self._flow.when_poll(poll.cost, now)
-                deadlines.append(self._probe(now, outgoing) if at is None else at)
-                break
-            for beside in waiting:
-                beside.passed_over += 1
-            for request in poll.start(now):
-                outgoing.append(request)
-                self._expect(request[0], now)
-        return deadlines + [poll.deadline for poll in self._polls if poll.deadline > now]
-
-    def _ask_beside(
-        self, now: float, outgoing: list[tuple[str, bytes | None]], *, owed: bool = False
-    ) -> bool:
-        """
-        Send one request of a read or of watched datarefs, by turns; tell whether one left.
-
-        With ``owed`` only of one that telemetry has passed over too often.
-        """
-        for beside in self._beside:
-            if owed and beside.passed_over < _PASSED_OVER:
-                continue
-            request = beside.start(now, owed)
-            if request is not None:
-                beside.passed_over = 0
-                self._beside.remove(beside)
-                self._beside.append(beside)
-                outgoing.append(request)
-                self._expect(request[0], now)
-                return True
-        return False
-
-    def _send_read(self, now: float, owed: bool) -> tuple[str, bytes] | None:
-        if not self._read_is_due(now) or not self._flow.take_read(now, owed=owed):
-            return None
-        return self._reads.start(now, self._outbox.left_count, held=self._holds(now))
-
-    def _send_watched(self, now: float, owed: bool) -> tuple[str, bytes] | None:
-        if self._watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
-                now, room=self._room_for_telemetry, owed=owed):
-            return None
-        return self._watch.start(now)
-
-    def _deadlines_beside(
-        self, now: float, outgoing: list[tuple[str, bytes | None]]
-    ) -> list[float]:
-        """Return when to look at reads and watched datarefs again."""
-        deadlines = [self._reads.deadline(now)]
-        if self._read_is_due(now):
-            deadlines.append(self._flow.when_read(now))
-        if self._watch is not None:
-            deadlines.append(self._watch.deadline if self._watch.deadline > now else None)
-            if self._watch_is_due(now):
-                at = self._flow.when_watch(now, room=self._room_for_telemetry)
-                deadlines.append(self._probe(now, outgoing) if at is None else at)
-        return [at for at in deadlines if at is not None]
-
-    def _read_is_due(self, now: float, *, held: bool | None = None) -> bool:
-        return self._reads.is_due(
-            now, self._outbox.left_count, held=self._holds(now) if held is None else held)
-
-    def _watch_is_due(self, now: float) -> bool:
-        return (
-            self._watch is not None and not self._watch.waiting and now >= self._watch.due)
-
-    @property
-    def _room_for_telemetry(self) -> int:
-        """Return how many datagrams telemetry may still send before the next frame."""
-        return sum(poll.cost for poll in self._polls if not poll.waiting)
-
     def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""
         self._flow.ask(channel)
+        self._await(now)
+
+    def _await(self, now: float) -> None:
         self._asked_at = now
         if self._waiting_since is None:
             self._wait_from(now)
@@ -539,10 +448,6 @@ class Conversation:
     def _wait_from(self, now: float) -> None:
         self._waiting_since = now
         self._probe_at = now + _STALL
-
-
-def _due(poll: AircraftPoll) -> float:
-    return poll.due
 
 
 def period_of(rate: float) -> float:

@@ -1,0 +1,161 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Who asks the plugin next: telemetry first, then reads and watched datarefs by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.reads import Reads
+from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.watch import Watch
+
+# Telemetry comes first; but after so many polls reads and watched datarefs have a turn.
+_PASSED_OVER = 4
+
+_Request = tuple[str, bytes]
+
+
+@dataclass(slots=True)
+class _Beside:
+    """What is asked for after telemetry: reads, watched datarefs."""
+
+    is_due: Callable[[float], bool]
+    start: Callable[[float, bool], _Request | None]
+    # How many polls of telemetry have left while it was due.
+    passed_over: int = 0
+
+
+class Turns:
+    """
+    Share what may be asked, by budget and frame, between telemetry, reads and watched datarefs.
+
+    Telemetry is asked as it is due. Reads and the watch have what it leaves, by turns; when there
+    is too little for that, each has a turn after some polls of telemetry all the same.
+    """
+
+    def __init__(self, polls: Sequence[AircraftPoll], reads: Reads, flow: Flow) -> None:
+        self.watch: Watch | None = None
+        self._polls = polls
+        self._reads = reads
+        self._flow = flow
+        # What is asked for after telemetry, the next one first.
+        self._beside = [
+            _Beside(self._read_is_due, self._start_read),
+            _Beside(self._watch_is_due, self._start_watch)]
+        # How many commands have left, and whether others wait for the peer.
+        self._commands = 0
+        self._held = False
+
+    def ask(self, now: float, commands: int, held: bool) -> list[_Request]:
+        """
+        Return the requests to send now, with their channels.
+
+        So many ``commands`` have left, on which reads may wait; when others are ``held``, no read
+        is sent that changes something.
+        """
+        self._commands, self._held = commands, held
+        requests: list[_Request] = []
+        while self._ask_beside(now, requests, owed=True):
+            pass
+        self._ask_aircraft(now, requests)
+        while self._ask_beside(now, requests):
+            pass
+        return requests
+
+    def deadlines(self, now: float) -> list[float | None]:
+        """
+        Return when to ask or to give up next; known after ask().
+
+        None is among them if a reply decides when telemetry or the watch may ask.
+        """
+        deadlines: list[float | None] = [
+            poll.deadline for poll in self._polls if poll.deadline > now]
+        ready = self._ready_polls(now)
+        if ready:
+            deadlines.append(self._flow.when_poll(ready[0].cost, now))
+        if (at := self._reads.deadline(now)) is not None:
+            deadlines.append(at)
+        if self._read_is_due(now) and (at := self._flow.when_read(now)) is not None:
+            deadlines.append(at)
+        if self._watch_is_due(now):
+            deadlines.append(self._flow.when_watch(now, room=self._room_for_telemetry))
+        elif self.watch is not None:
+            deadlines.append(self.watch.deadline)
+        return deadlines
+
+    def _ready_polls(self, now: float) -> list[AircraftPoll]:
+        """Return the polls of telemetry that are due: who waits longest goes first."""
+        ready = [poll for poll in self._polls if not poll.waiting and now >= poll.due]
+        return sorted(ready, key=_due)
+
+    def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
+        """Poll aircraft; none overtakes another."""
+        waiting = [beside for beside in self._beside if beside.is_due(now)]
+        while (ready := self._ready_polls(now)) and self._flow.take_poll(ready[0].cost, now):
+            for beside in waiting:
+                beside.passed_over += 1
+            for request in ready[0].start(now):
+                self._flow.ask(request[0])
+                requests.append(request)
+
+    def _ask_beside(
+        self, now: float, requests: list[_Request], *, owed: bool = False
+    ) -> bool:
+        """
+        Ask for one part of a read or of the watch, by turns; tell whether one is asked for.
+
+        With ``owed`` only of one that telemetry has passed over too often.
+        """
+        for beside in self._beside:
+            if owed and beside.passed_over < _PASSED_OVER:
+                continue
+            request = beside.start(now, owed)
+            if request is not None:
+                beside.passed_over = 0
+                self._beside.remove(beside)
+                self._beside.append(beside)
+                self._flow.ask(request[0])
+                requests.append(request)
+                return True
+        return False
+
+    def _read_is_due(self, now: float) -> bool:
+        return self._reads.is_due(now, self._commands, held=self._held)
+
+    def _start_read(self, now: float, owed: bool) -> _Request | None:
+        if not self._read_is_due(now) or not self._flow.take_read(now, owed=owed):
+            return None
+        return self._reads.start(now, self._commands, held=self._held)
+
+    def _watch_is_due(self, now: float) -> bool:
+        return self.watch is not None and not self.watch.waiting and now >= self.watch.due
+
+    def _start_watch(self, now: float, owed: bool) -> _Request | None:
+        if self.watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
+                now, room=self._room_for_telemetry, owed=owed):
+            return None
+        return self.watch.start(now)
+
+    @property
+    def _room_for_telemetry(self) -> int:
+        """Return how many datagrams telemetry may still send before the next frame."""
+        return sum(poll.cost for poll in self._polls if not poll.waiting)
+
+
+def _due(poll: AircraftPoll) -> float:
+    return poll.due
