@@ -43,7 +43,7 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
-from xplane_bridge.experiments import rosbag2  # noqa: E402
+from xplane_bridge.experiments import record, rosbag2  # noqa: E402
 from xplane_bridge.experiments.definitions import definition  # noqa: E402
 from xplane_bridge.experiments.record import Recorder  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
@@ -426,3 +426,16 @@ def test_definitions_hold_all_that_a_type_contains():
                   'geometry_msgs/TwistWithCovariance', 'builtin_interfaces/Time'):
         assert text.count(f'MSG: {inner}\n') == 1
     assert 'float64[36] covariance' in text
+
+
+def test_the_number_of_topics_has_a_limit(ros, tmp_path, monkeypatch):
+    monkeypatch.setattr(record, '_MOST_TOPICS', 2)
+    publishers = [
+        ros.observer.create_publisher(FlightControls, f'/uav/controls{number}', 10)
+        for number in range(4)]
+    node = Node('record', context=ros.context)
+    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav') as recorder:
+        ros.wait_for(lambda: recorder.discover() or 'topics beyond 2' in recorder.summary(),
+                     'all topics')
+        assert sum(publisher.get_subscription_count() for publisher in publishers) <= 2
+    node.destroy_node()

@@ -46,6 +46,8 @@ _CHUNK_AGE = 1.0
 _DISCOVERY_PERIOD = 0.1
 _DEPTH = 200
 _DRAIN_TIME = 0.3
+# Anybody in the ROS domain may make topics, under any names.
+_MOST_TOPICS = 1000
 # Topics of the machinery, not of the vehicle.
 _LEFT_OUT = ('/rosout', '/parameter_events')
 
@@ -101,6 +103,7 @@ class Recorder:
         }
         self._topics: dict[str, _Topic] = {}
         self._refused: set[str] = set()
+        self._is_full = False
         self._schemas: dict[str, int] = {}
         self._first: int | None = None
         self._last: int | None = None
@@ -142,6 +145,8 @@ class Recorder:
         for name, types in self._node.get_topic_names_and_types():
             if name in self._refused or not self._wants(name):
                 continue
+            if name not in self._topics and self._has_no_room():
+                continue
             if len(types) != 1 or '/msg/' not in types[0]:
                 self._refuse(name, f'it has the types {types}')
                 continue
@@ -160,7 +165,18 @@ class Recorder:
             f'{sum(topic.lost for topic in topics)} lost, '
             f'{sum(topic.numbers.before for topic in topics)} published before discovery')
         unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
-        return text + (f' (not known for {", ".join(unknown)})' if unknown else '')
+        text += f' (not known for {", ".join(unknown)})' if unknown else ''
+        return text + (f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
+
+    def _has_no_room(self) -> bool:
+        """Tell whether there are so many topics that no more are taken, and say so once."""
+        if len(self._topics) + len(self._refused) < _MOST_TOPICS:
+            return False
+        if not self._is_full:
+            self._is_full = True
+            self._node.get_logger().warning(
+                f'there are more than {_MOST_TOPICS} topics; those that come now are not recorded')
+        return True
 
     def _wants(self, topic: str) -> bool:
         if self._wanted:
