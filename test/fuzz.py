@@ -30,6 +30,7 @@ import random
 import struct
 import sys
 import types
+import unicodedata
 
 SEED = int(os.environ.get('FUZZ_SEED', '14'))
 LARGEST_DATAGRAM = 65507
@@ -207,3 +208,9 @@ def texts(value):
     elif isinstance(value, (list, tuple, set, frozenset)):
         for item in value:
             yield from texts(item)
+
+
+def is_fit_for_people(text, longest):
+    """Tell whether a text is short, and moves neither a cursor nor a line nor its direction."""
+    return len(text) <= longest and not any(
+        unicodedata.category(char) in ('Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp') for char in text)

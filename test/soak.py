@@ -35,6 +35,7 @@ import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
+from fuzz import is_fit_for_people
 from nav_msgs.msg import Odometry
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -171,7 +172,7 @@ class Listener:
             for text in (status.message, *(
                     text for value in status.values for text in (value.key, value.value))):
                 self.longest_text = max(self.longest_text, len(text))
-                if not text.isprintable():
+                if not is_fit_for_people(text, LONGEST_TEXT):
                     self.raw = text
 
     def wait(self, count, patience=PATIENCE):
