@@ -183,19 +183,26 @@ class FuzzedFdmdata(Fuzzed):
         return fdmdata.encode(kind(*[random.random() for _ in kind.__slots__]))
 
 
+# Channel of the sphere of influence, the only text that a plugin sends.
+SPHERE = simpit.PROFILES['v2'].named('plugin', 'sphere_of_influence').id
+
+
 class FuzzedSimpit(Fuzzed):
     """A Simpit plugin on a serial line, whose bytes come in pieces."""
 
     protocol, adapter = 'simpit', SimpitAdapter
     calls = (
         lambda s, n, now: s.ping(b'ping %d' % (n % 100), now),
-        lambda s, n, now: s.set_channels(('altitude', *range(3 + n % 20, 60, 9)), now),
+        lambda s, n, now: s.set_channels(('altitude', SPHERE, *range(3 + n % 20, 60, 9)), now),
         lambda s, n, now: s.release(now))
 
     def invent(self, random):
-        """Return a packet on any channel."""
-        return simpit.encode_frame(random.choice(('aa50', 'cobs')), simpit.Packet(
-            random.randrange(255), random.randbytes(random.randrange(1, 33))))
+        """Return a packet on any channel, or a text that is more than that."""
+        channel, payload = random.choice((
+            (random.randrange(255), random.randbytes(random.randrange(1, 33))),
+            (SPHERE, b'\x1b[2JMun\n[ERROR] forged'[:random.randrange(1, 33)])))
+        return simpit.encode_frame(
+            random.choice(('aa50', 'cobs')), simpit.Packet(channel, payload))
 
 
 class Publisher:

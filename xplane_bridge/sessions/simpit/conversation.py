@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
     Counters,
@@ -411,6 +413,8 @@ class Conversation:
         """Take a packet on a registered channel; it is a sign of life, and of the flight scene."""
         row = self._registration.rows[packet.channel]
         name = row.name if row else ''
+        if isinstance(message, simpit.SphereOfInfluence | simpit.VesselName):
+            message = replace(message, text=printable(message.text))
         self._flow_at = now
         self._silence = SILENCE
         self.statistics.updates[name or f'channel {packet.channel}'] += 1

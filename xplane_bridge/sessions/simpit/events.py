@@ -55,7 +55,7 @@ class Telemetry:
     One packet on a registered channel.
 
     name is the channel's in the profile, empty for an id that the profile has not; message is
-    None then. packet is None for what silence says (ActionSilence).
+    None then, and a text in it is printable. packet is None for what silence says (ActionSilence).
     """
 
     name: str
