@@ -264,6 +264,21 @@ def test_one_sensor_that_does_not_answer_never_stops_the_others(absent, kind):
     assert states(events) == []
 
 
+def test_an_error_stands_for_one_request_and_the_others_without_reply_are_lost():
+    huginn = started({'imu': Wanted((ACC, GYRO, INS), 10.0)}, refuses=(ACC,))
+    lost = [0]
+
+    def lose(reply):
+        away = reply[1:2] == bytes((INS,)) and huginn.now < 1001.0
+        lost[0] += away
+        return away
+
+    huginn.lose = lose
+    huginn.run(3.0)
+    assert lost[0] > 3
+    assert huginn.session.statistics.lost == lost[0]
+
+
 def test_a_sensor_that_answers_again_is_back_within_the_longest_pause():
     huginn = started(refuses={INS})
     huginn.run(4.0)
