@@ -26,6 +26,7 @@ from scripted_xplane import (
     NEEDS,
     OVERRIDE,
     overrides,
+    PAUSED,
     PEER,
     PLANEPATH,
     REPORTED,
@@ -36,6 +37,7 @@ from scripted_xplane import (
 )
 
 from xplane_bridge.protocols import xplane_udp as xp
+from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.xplane_udp import (
     BeaconHeard,
     DataArrived,
@@ -852,3 +854,98 @@ def test_20_000_labels_are_counted_within_bounds():
     malformed = run.session.statistics.malformed
     assert len(malformed) <= 20 and malformed.total == 40_000
     assert malformed['RREF'] == 20_000
+
+
+# Sentences and numbers that people and callers see
+
+def test_commands_are_named_in_what_becomes_of_them():
+    run = Run(version=12).up()
+    run.session.send(xp.Cmnd('sim/none/none'), run.now, what='run_command', awaited=True)
+    run.session.send(xp.Cmnd('sim/none/none'), run.now, awaited=True)
+    run.session.pause(True, run.now, awaited=True)
+    run.run(0.3)
+    assert [(done.what, done.error) for done in run.of(CommandDone)] == [
+        ('run_command', ''), ('CMND', ''), ('pause', '')]
+    assert run.peer.written[PAUSED] == 1.0
+
+
+def test_refusals_begin_with_what_is_refused():
+    old, away = Run(version=9).up(), Run(version=12)
+    message = xp.Cmnd('sim/none/none')
+    for what, refused in (
+            ('command/x', lambda: old.session.send(message, old.now, what='command/x')),
+            ('pause', lambda: old.session.pause(True, old.now)),
+            ('reading datarefs', lambda: old.session.read_datarefs(['g'], old.now)),
+            ('command/x', lambda: away.session.send(message, away.now, what='command/x')),
+            ('pause', lambda: away.session.pause(True, away.now)),
+            ('reading datarefs', lambda: away.session.read_datarefs(['g'], away.now))):
+        with pytest.raises(ValueError, match=f'^{what}: '):
+            refused()
+
+
+def test_a_beacon_of_no_version_is_counted_with_a_sentence():
+    run = Discovering().start()
+    run.hear('10.0.0.2', version=12)
+    assert run.session.peer is None
+    assert run.session.statistics.malformed['BECN'] == 1
+    assert run.session.statistics.last_error == (
+        'BECN: version 12, expected a number like 121001')
+
+
+@pytest.mark.parametrize(('data', 'kind'), [
+    (b'RREF,\0', 'RREF'), (b'XYZ1\0', 'XYZ1'), (b'\xff\xfe\0\1', 'no label'), (b'RR', 'no label'),
+    (b'A B \0', 'no label')])
+def test_malformed_datagrams_are_named_by_their_label(data, kind):
+    run = Run(version=12).up()
+    assert run.session.receive('telemetry', data, run.now) == []
+    assert list(run.session.statistics.malformed) == [kind]
+
+
+def test_what_is_missing_is_named_of_telemetry_and_of_what_is_watched():
+    run = Run(version=12)
+    del run.peer.values['g']
+    run.session.watch(['other', 'unknown'], 10.0, run.now)
+    run.up().run(3.0)
+    assert set(run.session.missing(run.now)) == {'g', 'unknown'}
+
+
+def test_x_plane_10_is_not_expected_to_say_a_version():
+    run = Run(version=10).up().run(5.0)
+    assert run.session.missing(run.now) == {}
+
+
+@pytest.mark.parametrize(('value', 'sent'), [(0.75, 1.0), (0.25, 0.0)])
+def test_the_gear_of_rows_is_up_or_down(value, sent):
+    run = Run(version=8).up()
+    run.session.set_controls({'gear': value}, run.now)
+    run.run(0.2)
+    row, gear = struct.unpack_from('<if', run.sent[-1][2], 5)
+    assert gear == sent
+
+
+def test_a_silent_x_plane_without_datarefs_is_asked_for_a_row():
+    run = Run(version=8).up().run(3.0)
+    run.peer.on = False
+    run.run(2.0)
+    run.sent.clear()
+    run.run(2.0)
+    assert {channel for _, channel, _ in run.sent} == {'data'}
+    assert {data[:4] for _, _, data in run.sent} == {b'DSEL'}
+
+
+def test_questions_for_the_version_end_with_the_session():
+    run = Run(XPlane(10), version=None).start().run(0.3)
+    asked = {(channel, entry) for channel, entry in run.peer.rref if channel == 'version'}
+    assert asked
+    run.session.stop(run.now)
+    run.run(0.5)
+    assert not [key for key in run.peer.rref if key[0] == 'version']
+    assert ('version', None) in [(channel, data) for _, channel, data in run.sent]
+
+
+def test_x_plane_10_is_known_by_the_dataref_that_does_not_come():
+    run = Run(XPlane(10), version=None).start()
+    run.run(1.0)
+    assert run.session.version is None
+    run.run(1.5)
+    assert run.session.version == 10
