@@ -118,3 +118,40 @@ def test_forged_telemetry_is_not_published_and_does_not_displace_the_true_one(ro
         forger.node = None
     assert not [message for topic in TOPICS for message in ros.messages[topic]
                 if is_forged(message)]
+
+
+def test_x_plane_that_is_restarted_with_another_port_is_taken_again(ros):
+    """Its send port is a setting; what listens is where it was."""
+    ros.subscribe(NavSatFix, 'fix')
+    listens, first, second = UdpEndpoint(), UdpEndpoint(), UdpEndpoint()
+    with running(XplaneUdpFace(listens, 12, sender=first)):
+        node = ros.start(
+            XplaneUdpNode, port=listens.address[1], data_port=free_port(), undulation=0.0)
+        ros.next('fix', 2)
+        ros.diagnosed('link', lambda _, __, values: values['X-Plane sends from port'] == str(
+            first.address[1]), node=node)
+    with running(XplaneUdpFace(UdpEndpoint(port=listens.address[1]), 12, sender=second)):
+        ros.next('fix', 2)
+        ros.diagnosed('link', lambda _, __, values: values['X-Plane sends from port'] == str(
+            second.address[1]), node=node)
+
+
+def test_the_port_that_a_parameter_names_is_the_only_one(ros):
+    """A forger that is there before X-Plane would be taken for it otherwise."""
+    ros.subscribe(NavSatFix, 'fix')
+    sends = UdpEndpoint()
+    data_port = free_port()
+    with Forger(forged('xplane_udp', 8), times=TIMES) as forger, \
+            running(XplaneUdpFace(UdpEndpoint(), 8, sender=sends, data_target=(
+                '127.0.0.1', data_port)), on_frame=forger.shoot) as server:
+        server.freeze()
+        listens = server.simulation.faces[0].endpoint.address[1]
+        node = ros.start(XplaneUdpNode, version='8', port=listens, data_port=data_port,
+                         peer_port=sends.address[1], undulation=0.0)
+        forger.node = node
+        forger.shoot()
+        ros.wait_for(lambda: node.link.counters().other_ports, 'the forger')
+        server.resume()
+        ros.next('fix', 5)
+        forger.node = None
+    assert not [fix for fix in ros.messages['fix'] if is_forged(fix)]
