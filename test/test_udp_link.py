@@ -17,10 +17,12 @@
 from contextlib import ExitStack
 import select
 import socket
+import threading
 import time
 
 import pytest
 
+from xplane_bridge.links import udp
 from xplane_bridge.links.gate import Gate
 from xplane_bridge.links.udp import (
     Counters,
@@ -303,6 +305,20 @@ def test_foreign_bind_address_is_a_sentence(open_socket):
 def test_name_of_a_host_is_resolved():
     assert resolve('localhost') == '127.0.0.1'
     assert resolve('192.0.2.7') == '192.0.2.7'
+
+
+def test_name_servers_that_do_not_answer_are_waited_for_a_while_only(monkeypatch):
+    answered = threading.Event()
+
+    def slow(*_):
+        answered.wait(DEADLINE)
+        raise OSError('too late')
+
+    monkeypatch.setattr(udp, '_RESOLVED_WITHIN', 0.01)
+    monkeypatch.setattr(socket, 'getaddrinfo', slow)
+    with pytest.raises(LinkError, match="host 'far': no name server has answered in 0.01 s"):
+        resolve('far')
+    answered.set()
 
 
 def test_sender_may_have_a_port():

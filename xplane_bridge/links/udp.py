@@ -20,8 +20,10 @@ from dataclasses import dataclass
 import errno
 import ipaddress
 import math
+from queue import Empty, SimpleQueue
 import socket
 import struct
+import threading
 import time
 from typing import NamedTuple
 
@@ -39,6 +41,8 @@ _ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_DROPS.
 _LARGEST_DATAGRAM = 65536
 # Strangers' datagrams that are read in a row before others get their turn.
 _BURST = 64
+# What a name's address is waited for, in seconds.
+_RESOLVED_WITHIN = 5.0
 # So long the kernel turns strangers away after such a burst, in seconds.
 _SHUT = 1.0
 # Addresses of which it is remembered whether they are this machine's own.
@@ -110,16 +114,31 @@ def resolve(host: str) -> str:
     """
     Return the IPv4 address of ``host``.
 
-    Blocks for as long as the system's resolver does for a name: 5 to 20 s if no server answers.
-    Raises LinkError with a sentence if the name is not known.
+    A name is looked up for at most 5 s. Raises LinkError with a sentence if it is not known then.
     """
+    answers: SimpleQueue[str | LinkError] = SimpleQueue()
+    # The system's resolver asks each of its name servers for seconds, and cannot be told to end.
+    threading.Thread(
+        target=lambda: answers.put(_look_up(host)), name='resolver', daemon=True).start()
+    try:
+        answer = answers.get(timeout=_RESOLVED_WITHIN)
+    except Empty:
+        answer = LinkError(
+            f"host '{host}': no name server has answered in {_RESOLVED_WITHIN:g} s")
+    if isinstance(answer, LinkError):
+        raise answer
+    return answer
+
+
+def _look_up(host: str) -> str | LinkError:
+    """Return the address, or why there is none."""
     try:
         return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
     except OSError as error:
-        raise LinkError(f"host '{host}': no IPv4 address found ({error.strerror})") from error
-    except UnicodeError:
-        # One of its parts has more than 63 characters.
-        raise LinkError(f"host '{host[:64]}': not the name of a computer") from None
+        return LinkError(f"host '{host}': no IPv4 address found ({error.strerror})")
+    except ValueError:
+        # One of its parts has more than 63 characters (UnicodeError), or it has a NUL.
+        return LinkError(f"host '{host[:64]}': not the name of a computer")
 
 
 def resolve_sender(sender: str) -> tuple[str, int]:
