@@ -431,9 +431,10 @@ class Conversation:
                 if lacking is not None:
                     self._expired.append(lacking)
             self._closing.extend(self._turns.watch.regroup())
-        self._expired += self._reads.expire(now, expired(
-            self._lifetime, 'other reads and the budget of datagrams went first'))
-        self._expired += self._reads.give_up(now)
+        if self._reads:
+            self._expired += self._reads.expire(now, expired(
+                self._lifetime, 'other reads and the budget of datagrams went first'))
+            self._expired += self._reads.give_up(now)
 
     def _expect(self, channel: str, now: float) -> None:
         """Note that an answer is outstanding."""

@@ -122,6 +122,9 @@ class Reads:
         self._serials = [0] * _CHANNELS
         self._given_up: list[str] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._queue or self._asked)
+
     @property
     def names(self) -> int:
         """Return how many datarefs wait to be read."""
@@ -137,9 +140,9 @@ class Reads:
 
         While commands are ``held``, none is that changes something.
         """
-        return (
-            now >= self._due and len(self._asked) < _CHANNELS
-            and self._next(commands, held) is not None)
+        return bool(
+            self._queue and now >= self._due and len(self._asked) < _CHANNELS
+            and self._next(commands, held))
 
     def _next(self, commands: int, held: bool) -> _Read | None:
         return next((
@@ -148,6 +151,8 @@ class Reads:
 
     def deadline(self, now: float) -> float | None:
         """Return when there is something to end, to ask again, or to send."""
+        if not self:
+            return None
         deadlines = [read.ends_at for read in self._all]
         deadlines += [read.sent_at + _TIMEOUT for read in self._asked.values()]
         deadlines += [read.expires_at for read in self._queue]

@@ -70,6 +70,9 @@ class Turns:
         """
         self._commands, self._held = commands, held
         requests: list[_Request] = []
+        if not self._reads and self.watch is None:
+            self._ask_aircraft(now, requests)
+            return requests
         while self._ask_beside(now, requests, owed=True):
             pass
         self._ask_aircraft(now, requests)
@@ -85,9 +88,8 @@ class Turns:
         """
         deadlines: list[float | None] = [
             poll.deadline for poll in self._polls if poll.deadline > now]
-        ready = self._ready_polls(now)
-        if ready:
-            deadlines.append(self._flow.when_poll(ready[0].cost, now))
+        if (ready := self._ready_poll(now)) is not None:
+            deadlines.append(self._flow.when_poll(ready.cost, now))
         if (at := self._reads.deadline(now)) is not None:
             deadlines.append(at)
         if self._read_is_due(now) and (at := self._flow.when_read(now)) is not None:
@@ -98,18 +100,18 @@ class Turns:
             deadlines.append(self.watch.deadline)
         return deadlines
 
-    def _ready_polls(self, now: float) -> list[AircraftPoll]:
-        """Return the polls of telemetry that are due: who waits longest goes first."""
-        ready = [poll for poll in self._polls if not poll.waiting and now >= poll.due]
-        return sorted(ready, key=_due)
+    def _ready_poll(self, now: float) -> AircraftPoll | None:
+        """Return the poll of telemetry that is due, of several the one that waits longest."""
+        ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
+        return min(ready, key=_due, default=None)
 
     def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
         """Poll aircraft; none overtakes another."""
         waiting = [beside for beside in self._beside if beside.is_due(now)]
-        while (ready := self._ready_polls(now)) and self._flow.take_poll(ready[0].cost, now):
+        while (ready := self._ready_poll(now)) and self._flow.take_poll(ready.cost, now):
             for beside in waiting:
                 beside.passed_over += 1
-            for request in ready[0].start(now):
+            for request in ready.start(now):
                 self._flow.ask(request[0])
                 requests.append(request)
 
