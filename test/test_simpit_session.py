@@ -373,6 +373,15 @@ def test_device_answers_an_echo_request(profile):
     assert answers == [Packet(2, b'\xaa\x50\0')]
 
 
+def test_a_flood_of_echo_requests_is_answered_in_part():
+    cable = connect('v2')
+    flood = 500 * simpit.encode(PROFILES['v2'], 'plugin', simpit.EchoRequest(b'?'))
+    cable.device.receive('serial', flood, cable.now)
+    answers = cable.device.poll(cable.now)
+    assert 1 <= len(answers) <= 32
+    assert cable.device.statistics.unexpected >= 400
+
+
 @pytest.mark.parametrize('profile', ALL)
 def test_ping_measures_the_round_trip(profile):
     cable = connect(profile)
