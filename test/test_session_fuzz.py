@@ -30,7 +30,7 @@ import random
 
 from fuzz import held, is_fit_for_people, Meter, Mutator, recorded, SEED, texts
 from mould import STEP
-from mould_fdmdata import FdmdataAdapter, REPLIES
+from mould_fdmdata import FdmdataAdapter, PLAN, REPLIES
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
 from mould_xplane_udp import STATE, WATCHED, Xplane6Adapter, Xplane12Adapter
@@ -40,6 +40,7 @@ from ulyssix_packets import bcd, datagram, NAMES, tagged
 from xplane_bridge.protocols import fdmdata, simpit, xpc
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.xplane_udp import VERSIONS
+from xplane_bridge.sessions.fdmdata import FdmdataListener
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
     PacketReceived,
@@ -416,3 +417,19 @@ def mean(values):
 @pytest.mark.parametrize('protocol', FUZZED)
 def test_a_session_is_bounded_whatever_comes(protocol):
     check_bounded(Storm(FUZZED[protocol](), SEED))
+
+
+def test_a_capture_of_any_number_of_askers_is_bounded():
+    session = FdmdataListener()
+    session.set_plan(PLAN, 0.0)
+    session.start(0.0)
+    reply = fdmdata.encode(fdmdata.Gyroscope(0.1, 0.2, 0.3))
+
+    def hear(ports):
+        for port in ports:
+            session.receive(f'10.0.0.1:{port}', reply, port * 0.001)
+        return held(session)
+
+    elements, size = hear(range(2000))
+    more, larger = hear(range(2000, 10_000))
+    assert more <= 2 * elements + 100 and larger <= 2 * size

@@ -27,6 +27,9 @@ from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE, WATC
 # model apart (docs/wire/fdmdata.md, section 1).
 _TOGETHER = 0.0166
 
+# Askers times entries; a forged capture may have each datagram go to another port.
+_MOST_HEARD = 1024
+
 
 class FdmdataListener(FdmdataSession):
     """
@@ -59,7 +62,12 @@ class FdmdataListener(FdmdataSession):
         for name, wanted in self._plan.items():
             if name in WATCH or reply.command not in wanted.commands:
                 continue
-            heard = self._heard.setdefault((channel, name), {})
+            heard = self._heard.get((channel, name))
+            if heard is None:
+                if len(self._heard) >= _MOST_HEARD:
+                    # Nearly all of it is older than what may still belong together.
+                    self._heard.clear()
+                heard = self._heard[channel, name] = {}
             heard[reply.command] = now, reply
             replies = {
                 command: answer for command, (at, answer) in heard.items()
