@@ -1,0 +1,112 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a session with X-Plane believes of reports, of rows, and of what it took: by itself."""
+
+import pytest
+
+from xplane_bridge.protocols.xplane_udp import Segment
+from xplane_bridge.sessions.base import Entry
+from xplane_bridge.sessions.xplane_udp.reports import Reports
+from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
+from xplane_bridge.sessions.xplane_udp.taken import Taken
+
+
+# Reports.
+
+
+def test_a_report_is_believed_for_a_while_only():
+    reports = Reports()
+    reports.hear({'paused': 1.0, 'override': None}, 10.0)
+    assert reports.get('paused', 10.5) == 1.0
+    assert reports.get('override', 10.5) is None
+    assert reports.get('paused', 30.0) is None
+    assert reports.before('paused', 30.0) is None
+
+
+def test_what_was_just_written_counts_until_x_plane_had_time_to_read_it():
+    reports = Reports()
+    reports.hear({'paused': 1.0}, 10.0)
+    reports.written({'paused': 0.0}, 10.1)
+    reports.hear({'paused': 1.0}, 10.2)
+    assert reports.get('paused', 10.2) is None
+    assert reports.before('paused', 10.2) == 0.0
+    reports.hear({'paused': 1.0}, 10.6)
+    assert reports.get('paused', 10.6) == reports.before('paused', 10.6) == 1.0
+
+
+@pytest.mark.parametrize(('seconds', 'silence', 'same'), [
+    # It goes on where it was; as long as nobody listened; by the resolution of a float32 back.
+    (500.0, 30.0, True), (530.0, 30.0, True), (499.95, 0.02, True), (500.4, 600.0, True),
+    # It goes back; it may have run for no longer than nobody listened.
+    (499.8, 0.02, False), (10.0, 30.0, False), (520.0, 600.0, False)])
+def test_another_run_is_told_by_the_running_time(seconds, silence, same):
+    reports = Reports()
+    assert not reports.knows_run
+    assert reports.is_same_run(500.0, 1000.0)
+    assert reports.is_same_run(seconds, 1000.0 + silence) is same
+    reports.clear()
+    assert reports.knows_run
+    reports.forget_run()
+    assert reports.is_same_run(0.0, 2000.0)
+
+
+# What was taken.
+
+
+def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
+    taken = Taken()
+    taken.take('elevator_trim', 0.125)
+    taken.take_row(17)
+    taken.hold()
+    assert taken.on_hold and taken.names == frozenset() and taken.held_rows == (17,)
+    # Taken again meanwhile: what it was before our first command counts.
+    taken.take('elevator_trim', 0.5)
+    taken.restore()
+    assert not taken.on_hold and taken.rows == (17,)
+    assert taken.give_back() == [Entry(0, 'elevator_trim', 0.125)]
+    assert taken.give_back() == []
+    assert (taken.give_back_rows((17, 18)), taken.give_back_rows((17,))) == ((17,), ())
+
+
+def test_another_run_is_not_given_what_the_former_lost():
+    taken = Taken()
+    taken.take('joystick')
+    taken.hold()
+    taken.drop()
+    taken.restore()
+    assert taken.give_back() == []
+
+
+# Rows.
+
+
+def row(index):
+    return Segment(index, (0.0,) * 8)
+
+
+def test_a_frame_waits_a_second_for_a_row_that_has_not_come_yet():
+    rows = RowSelection((17, 20), (), Taken())
+    rows.begin(0.0)
+    for at in (LISTENING + 0.5, LISTENING + 0.9):
+        assert rows.receive([row(17)], at) is None
+    assert rows.receive([row(17), row(20)], LISTENING + 0.95) == (row(17), row(20))
+
+
+def test_a_frame_goes_without_a_row_that_does_not_come():
+    rows = RowSelection((17, 20), (), Taken())
+    rows.begin(0.0)
+    assert rows.receive([row(17)], LISTENING + 0.5) is None
+    assert rows.receive([row(17)], LISTENING + 1.1) == (row(17),)
+    assert rows.absent(LISTENING + 1.1) == (20,)
