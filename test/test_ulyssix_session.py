@@ -231,6 +231,52 @@ def test_one_packet_of_a_number_far_ahead_is_not_believed():
     assert (statistics.lost, statistics.restarts, statistics.too_late) == (0, 0, 1)
 
 
+def test_outages_add_up():
+    statistics, _ = count(0, 1000, 1001, 3000)
+    assert statistics.lost == 999 + 1998
+
+
+def stream(*packets):
+    """Return statistics of (number, total, seconds) that were received then, in this order."""
+    made = session()
+    for number, total, at in packets:
+        made.receive(CHANNEL, datagram(number, total), at)
+    made.stop(10.0)
+    return made.statistics
+
+
+def test_a_packet_sent_again_after_a_second_is_a_duplicate_unless_the_next_comes_again_too():
+    order = [(0, 100, 1.0), (1, 101, 1.0), (2, 102, 1.0)]
+    once = stream(*order, (1, 101, 3.0), (3, 103, 3.1))
+    assert (once.duplicates, once.too_late, once.restarts) == (1, 0, 0)
+    twice = stream(*order, (1, 101, 3.0), (3, 103, 3.1), (2, 102, 5.0), (4, 104, 5.1))
+    assert (twice.duplicates, twice.restarts) == (2, 0)
+    looped = stream(*order, (1, 101, 3.0), (2, 102, 3.1))
+    assert (looped.duplicates, looped.restarts, looped.packets) == (0, 1, 5)
+
+
+def test_two_stragglers_far_apart_are_no_restart():
+    """What follows the held one must be within the window after it."""
+    order = [(n, 100 + n, 1.0) for n in range(1000, 1003)]
+    late = stream(*order, (100, 200, 1.0), (229, 329, 1.0), (1003, 1103, 1.0))
+    assert (late.too_late, late.restarts, late.lost) == (2, 0, 0)
+    near = stream(*order, (100, 200, 1.0), (228, 328, 1.0))
+    assert (near.too_late, near.restarts) == (0, 1)
+
+
+@pytest.mark.parametrize(('bcd_hex', 'than', 'later'), [
+    (bcd(45, 12, 0, 0), bcd(45, 11, 0, 0), True), (bcd(45, 11, 0, 0), bcd(45, 12, 0, 0), False),
+    # Over the end of a year.
+    (bcd(2, 0, 0, 0), bcd(364, 0, 0, 0), True), (bcd(364, 0, 0, 0), bcd(2, 0, 0, 0), False),
+    (bcd(45, 12, 0, 0), bcd(45, 12, 0, 0), False),
+    (b'\xff' * 8, bcd(45, 12, 0, 0), None), (bcd(45, 12, 0, 0), b'\xff' * 8, None),
+])
+def test_a_time_is_later_also_in_the_next_year_and_unknown_if_it_cannot_be_read(
+        bcd_hex, than, later):
+    timeline = Timeline(word_order='first_word_high')
+    assert timeline.is_later(bcd_hex.hex(), than.hex()) is later
+
+
 def test_an_outage_is_a_loss_of_all_that_was_sent_meanwhile():
     statistics, events = count(*range(10), *range(5000, 5005))
     assert (statistics.lost, statistics.missing_samples, statistics.restarts) == (4990, 4990, 0)

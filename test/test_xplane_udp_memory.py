@@ -22,7 +22,6 @@ from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
-
 # Reports.
 
 
