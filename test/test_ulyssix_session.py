@@ -800,3 +800,32 @@ def test_packets_of_other_types_leave_nothing_behind():
 
 def test_thousands_of_names_that_become_one_topic_name_take_no_time():
     assert len(set(topic_names(['-'] * 20_000))) == 20_000
+
+
+def test_a_year_that_is_given_stays_and_one_that_was_found_is_forgotten():
+    given, found = Timeline(year=2019), Timeline()
+    assert (given.year, found.year) == (2019, None)
+    for timeline in (given, found):
+        place(timeline, datagram(), utc(2026, 2, 14, 13))
+        assert timeline.readable
+    assert (given.year, found.year) == (2019, 2026)
+    for timeline in (given, found):
+        timeline.restart()
+        assert not timeline.readable
+    assert (given.year, found.year) == (2019, None)
+
+
+def test_a_time_that_cannot_be_read_is_told_until_one_can():
+    timeline = Timeline()
+    told = []
+    for time in (DAY_45, b'\xff' * 8, DAY_45):
+        place(timeline, datagram(time=time), utc(2026, 2, 14, 13))
+        told.append(timeline.readable)
+    assert told == [True, False, True]
+
+
+def test_samples_out_of_the_range_of_times_add_up():
+    timeline = Timeline()
+    for _ in range(2):
+        place(timeline, tagged((1.0, SINCE_JAN1), (2.0, -1.0), time=DAY_45), utc(2026, 2, 14, 13))
+    assert timeline.statistics.times_out_of_range == 2
