@@ -54,9 +54,9 @@ def main():
         parser.error(f'no test without ROS imports {module}; name some with TESTS="test/..."')
     print(f'{module}, by {" ".join(path.name for path in tests)}', flush=True)
     folder = lay_out(arguments.work, module, tests)
+    packages = arguments.work.resolve() / 'packages'
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, (
-        str(arguments.work.resolve() / 'packages'), str(Path(__file__).resolve().parent),
-        os.environ.get('PYTHONPATH'))))}
+        str(packages), str(Path(__file__).resolve().parent), os.environ.get('PYTHONPATH'))))}
 
     def mutmut(*words):
         ran = subprocess.run(
@@ -67,7 +67,11 @@ def main():
         return ran.stdout
 
     mutmut('run', '--max-children', arguments.children, arguments.only)
-    report(mutmut)
+    lines = mutmut('results', '--all', 'true').splitlines()
+    # What `mutmut show` does, without a process for each.
+    sys.path.insert(0, str(packages))
+    os.chdir(folder)
+    report(dict(line.strip().rsplit(': ', 1) for line in lines if ': ' in line))
 
 
 def tests_of(module):
@@ -118,13 +122,13 @@ def lay_out(work, module, tests):
     return work
 
 
-def report(mutmut):
+def report(fates):
     """Print the survivors with their differences, and how many there were of each fate."""
-    lines = mutmut('results', '--all', 'true').splitlines()
-    fates = dict(line.strip().rsplit(': ', 1) for line in lines if ': ' in line)
+    from mutmut.mutation.diff_apply import find_mutant, get_diff_for_mutant
     for mutant, fate in fates.items():
         if fate in FATES:
-            print(mutmut('show', mutant))
+            print(f'# {mutant}: {fate}')
+            print(get_diff_for_mutant(mutant, path=find_mutant(mutant).path))
     counts = Counter(fate for fate in fates.values() if fate != 'not checked')
     print(', '.join(f'{count} {fate}' for fate, count in counts.most_common()) or 'no mutants')
 
