@@ -764,7 +764,9 @@ def test_streams_that_drift_keep_the_rate(ros):
         frames, first = server.simulation.frames, len(ros.messages['fix'])
         ros.next('fix', 200)
         drawn = server.simulation.frames - frames
-        assert (len(ros.messages['fix']) - first) / drawn >= 48.0 / 60.0
+        # 50 per second, of 60 frames; on a busy machine these come in bunches, the second of
+        # which is too early for the rate.
+        assert (len(ros.messages['fix']) - first) / drawn >= 40.0 / 60.0
 
 
 def test_missing_values_are_named_and_stop_no_topic(ros):
