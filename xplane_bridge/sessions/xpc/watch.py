@@ -70,6 +70,8 @@ class Watch:
         self._alone: set[str] = set()
         self._learnt = False
         self._groups: dict[str, tuple[str, ...]] = {}
+        # A channel always asks the same.
+        self._requests: dict[str, bytes] = {}
         self._unsent: list[str] = []
         self._rows: dict[str, tuple[tuple[float, ...], ...]] = {}
         self._sent_at: float | None = None
@@ -79,6 +81,7 @@ class Watch:
     def _group(self) -> None:
         """Plan the groups anew from the sizes known so far, and begin with the first."""
         self.serial += 1
+        self._requests.clear()
         self._groups = {
             f'watch {self.serial}.{number}': group
             for number, group in enumerate(batches(self.names, self._sizes, self._alone))
@@ -113,7 +116,11 @@ class Watch:
         if not self._unsent:
             self._sent_at = now
         self._statistics.requests += 1
-        return channel, xpc.encode(xpc.GetDatarefs(self._groups[channel]))
+        request = self._requests.get(channel)
+        if request is None:
+            request = self._requests[channel] = xpc.encode(
+                xpc.GetDatarefs(self._groups[channel]))
+        return channel, request
 
     def give_up(self, now: float) -> WatchedDatarefs | None:
         """
