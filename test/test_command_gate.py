@@ -56,6 +56,10 @@ class Node:
         self.timer.is_canceled = lambda: not self.timer.runs
         return self.timer
 
+    def destroy_timer(self, timer):
+        assert timer is self.timer
+        self.timer = None
+
     def warn(self, kind, sentence):
         self.warned.append((kind, sentence))
 
@@ -176,3 +180,30 @@ def test_without_a_timeout_nothing_is_watched():
     _, done = gate(node)
     node.take(command(elevator=0.5))
     assert node.timer is None and done == [Controls(elevator=0.5)]
+
+
+@pytest.mark.parametrize('commanded', [False, True])
+def test_another_timeout_waits_anew_if_a_command_came(commanded):
+    node = Node()
+    made, _ = gate(node)
+    if commanded:
+        node.take(command(elevator=0.5))
+    made.watchdog.set_timeout(0.5)
+    assert (node.timer.seconds, node.timer.runs) == (0.5, commanded)
+    assert made.watchdog.expired is False
+    made.watchdog.set_timeout(0.0)
+    assert node.timer is None
+    made.watchdog.disarm()
+    node.take(command(elevator=0.5))
+
+
+def test_a_disarmed_watchdog_waits_for_the_next_command():
+    node = Node()
+    made, _ = gate(node)
+    node.take(command(elevator=0.5))
+    node.timer.call()
+    made.watchdog.disarm()
+    assert (made.watchdog.expired, node.timer.runs) == (False, False)
+    node.take(command(elevator=0.5))
+    made.watchdog.disarm()
+    assert not node.timer.runs

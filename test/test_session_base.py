@@ -22,11 +22,13 @@ from hypothesis import strategies as st
 import pytest
 
 from xplane_bridge.sessions.base import (
+    check_read,
     CommandDone,
     CommandQueue,
     LatestValues,
     Leases,
     Ledger,
+    MOST_READ,
     Tickets,
 )
 
@@ -208,6 +210,16 @@ def test_it_is_looked_again_when_what_came_would_be_missed():
     assert leases.deadline == 2.5
 
 
+def test_what_is_wanted_still_is_as_fresh_as_before_and_the_rest_is_forgotten():
+    leases = Leases(2.0)
+    leases.want(('a', 'b'), 0.0)
+    leases.heard(('a', 'b'), 1.0)
+    leases.want(('a', 'c'), 1.5)
+    assert leases.is_fresh('a', 1.6) and not leases.has_come('b')
+    leases.want(('a', 'b'), 1.7)
+    assert leases.is_fresh('a', 1.8) and not leases.is_fresh('b', 1.8)
+
+
 def test_when_a_value_came_last_is_known_until_the_peer_does_not_know_it():
     leases = Leases(2.0)
     leases.want(('a', 'b'), 0.0)
@@ -300,3 +312,16 @@ def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_t
     assert (3, 'elevator') in ledger and (0, 'throttle') not in ledger
     ledger.forget(3, 'elevator')
     assert not ledger
+
+
+@pytest.mark.parametrize(('count', 'waiting', 'sentence'), [
+    (0, 0, 'a read needs at least one dataref name'),
+    (MOST_READ + 1, 0, '2001 datarefs, at most 2000 can be read at once'),
+    (1, 2 * MOST_READ, '4000 datarefs wait to be read already; ask less often'),
+    (MOST_READ, MOST_READ + 1, '2001 datarefs wait to be read already'),
+])
+def test_reads_have_a_limit_each_and_together(count, waiting, sentence):
+    with pytest.raises(ValueError, match=f'^{sentence}'):
+        check_read(count, waiting)
+    check_read(MOST_READ, MOST_READ)
+    check_read(1, 2 * MOST_READ - 1)

@@ -19,6 +19,7 @@ from copy import deepcopy
 from dataclasses import replace
 import math
 import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,7 +34,7 @@ from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.datagrams import values_status
-from xplane_bridge.nodes.plausibility import plausibility_status
+from xplane_bridge.nodes.plausibility import make_gate, plausibility_status
 from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
 
 # Heading east, level: x east, y north, z up, the axes of ENU. Then nose up by 90 degrees.
@@ -268,3 +269,21 @@ def test_diagnostics_name_the_values_that_do_not_come_and_since_when():
     assert status.message == '2 of 9 values do not come: v1 (for 3 s), v3 (for 40 s)'
     status = values_status(wanted, dict.fromkeys(wanted, 49.0), 50.0)
     assert status.message.endswith('v4 (for 1 s) and 4 more')
+
+
+def test_diagnostics_name_five_impossible_values_and_count_the_others():
+    def status_of(count):
+        gate = make_gate(Node())
+        for number in range(count):
+            gate.withheld[f'value {number}'] = SimpleNamespace(
+                value=1e38, count=number + 1, at=time.monotonic())
+        return plausibility_status({'uav/': gate})
+
+    none, five, seven = map(status_of, (0, 5, 7))
+    assert (none.name, none.level, none.message) == ('plausibility', OK, 'nothing impossible')
+    assert (five.level, seven.level) == (WARN, WARN)
+    assert five.message.startswith(
+        'impossible values come, and are not published: uav/value 0 1e+38 (1 times, ')
+    assert five.message.count('uav/') == 5 and 'more' not in five.message
+    assert seven.message.count('uav/') == 5 and seven.message.endswith(' and 2 more')
+    assert len(seven.values) == 7
