@@ -68,7 +68,9 @@ _PAGE = os.sysconf('SC_PAGE_SIZE')
 class Simulator:
     """A simulator's process, which is killed, started again, stopped and continued."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments, leaves=None):
+        # A link that a killed one leaves behind: the pseudo-terminal may be another's by then.
+        self._leaves = leaves
         self._command = [executable_path('simulator'), *arguments]
         self._process = None
 
@@ -92,6 +94,8 @@ class Simulator:
             self._process.wait()
             self._process.stdout.close()
             self._process = None
+            if self._leaves is not None:
+                self._leaves.unlink(missing_ok=True)
 
 
 class Node:
@@ -202,7 +206,7 @@ def set_up(protocol, folder, stack):
     local = '127.0.0.1'
     if protocol == 'simpit':
         far, near = folder / 'far', folder / 'near'
-        return Simulator(['simpit', '--port', f'pty:{far}']), stack.enter_context(
+        return Simulator(['simpit', '--port', f'pty:{far}'], leaves=far), stack.enter_context(
             PtyRelay('simpit', far, near)), {'port': near}, ('altitude', SimpitAltitude)
     if protocol == 'ulyssix':
         relay = stack.enter_context(UdpRelay('ulyssix', (local, port), towards_node=True))

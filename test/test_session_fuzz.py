@@ -29,7 +29,7 @@ import os
 import random
 
 from fuzz import held, is_fit_for_people, Meter, Mutator, recorded, SEED, texts
-from mould import STEP
+from mould import Happening, STEP, World
 from mould_fdmdata import FdmdataAdapter, PLAN, REPLIES
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
@@ -417,6 +417,29 @@ def mean(values):
 @pytest.mark.parametrize('protocol', FUZZED)
 def test_a_session_is_bounded_whatever_comes(protocol):
     check_bounded(Storm(FUZZED[protocol](), SEED))
+
+
+@pytest.mark.parametrize('protocol', ['xpc', 'xplane_udp 12', 'xplane_udp 6', 'fdmdata', 'simpit'])
+@pytest.mark.parametrize('seed', [SEED, SEED + 3, SEED + 4])
+def test_values_come_again_soon_after_a_flood_and_a_restart(protocol, seed):
+    """Whatever was forged, nothing of it is believed for long."""
+    fuzzed = FUZZED[protocol]()
+    adapter = fuzzed.adapter()
+    world = World(adapter, seed)
+    mutator = Mutator(seed, fuzzed.seeds())
+    adapter.start(world.session, world.now)
+    world.run(8.0)
+    for step in range(100):
+        world.run(STEP)
+        for channel in sorted(world.open):
+            for _ in range(3):
+                world.session.receive(channel, mutator.mutant(), world.now)
+        if step == 50:
+            world.happen(Happening('kill', seed % 10))
+    world.calm()
+    world.seen.clear()
+    world.run(3.0)
+    assert world.seen
 
 
 def test_a_capture_of_any_number_of_askers_is_bounded():

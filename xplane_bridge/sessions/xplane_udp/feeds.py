@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xplane_bridge.protocols import xplane_udp as wire
@@ -119,6 +119,9 @@ class Feeds:
         self._version: int | None = None
         self._host = ''
         self._layout: Layout | None = None
+        # The byte orders of all rows that came: 'little', 'big'.
+        self._orders: set[str] = set()
+        self._swapped = False
         self._chosen: frozenset[int] = frozenset()
         self._watched: tuple[tuple[str, ...], int] = ((), 0)
         self._watch: Subscription | None = None
@@ -249,10 +252,19 @@ class Feeds:
             # The running time, which tells whether it is another run of X-Plane.
             self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
             return
-        row = self._rows.probe(self.own_layout(self._version))
+        row = self._rows.probe(self._probing_layout(self._version))
         if row is not None:
             self._aim(self._version)
             self._outbox.push(DATA_CHANNEL, [row])
+
+    def _probing_layout(self, version: int) -> Layout:
+        """Return how a silent X-Plane is asked: rows of both orders came, so in both by turns."""
+        layout = self.own_layout(version)
+        if self._wire.byte_order is not None or len(self._orders) < 2:
+            return layout
+        # Some were forged or damaged; what does not understand a request stays silent for ever.
+        self._swapped = not self._swapped
+        return replace(layout, byte_order='big' if self._swapped else 'little')
 
     def disown(self) -> None:
         """Take note that it is another run of X-Plane than the one that had our rows."""
@@ -292,6 +304,8 @@ class Feeds:
     def receive_rows(self, message: Data, now: float) -> list[Event]:
         """Take rows; return the events that they complete."""
         self._layout = message.layout
+        if message.layout is not None:
+            self._orders.add(message.layout.byte_order)
         self._statistics.rows += len(message.segments)
         events: list[Event] = [DataArrived(message.segments)]
         group = self._rows.receive(message.segments, now)
