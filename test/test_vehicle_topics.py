@@ -19,7 +19,6 @@ from copy import deepcopy
 from dataclasses import replace
 import math
 import sys
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -275,8 +274,7 @@ def test_diagnostics_name_five_impossible_values_and_count_the_others():
     def status_of(count):
         gate = make_gate(Node())
         for number in range(count):
-            gate.withheld[f'value {number}'] = SimpleNamespace(
-                value=1e38, count=number + 1, at=time.monotonic())
+            gate.withhold(f'value {number}', 1e38)
         return plausibility_status({'uav/': gate})
 
     none, five, seven = map(status_of, (0, 5, 7))
