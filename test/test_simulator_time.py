@@ -150,7 +150,7 @@ def test_without_a_time_a_sentence_is_said_once_and_nothing_is_stamped():
     sentences = []
     node = SimpleNamespace(
         active=True, make_publisher=lambda kind, topic: None,
-        get_logger=lambda: SimpleNamespace(warning=sentences.append))
+        warn=lambda kind, sentence: sentences.append(sentence))
     clock = SimulatorClock(node, SimulatorTime())
     assert [clock.stamp(None, False, 1), clock.stamp(None, False, 2), clock.now_ns] == [None] * 3
     assert len(sentences) == 1

@@ -57,8 +57,9 @@ def bridge_parameters(
     if simulated_time:
         given |= {'stamp': 'simulator', 'use_sim_time': True}
     if simulator.protocol.name == 'xpc':
-        given['rate'] = rate
-        given['max_datagrams_per_second'] = 100000.0 if lockstep else max(_BUDGET, _BUDGET * speed)
+        given |= {
+            'rate': rate, 'lockstep': lockstep,
+            'max_datagrams_per_second': 100000.0 if lockstep else max(_BUDGET, _BUDGET * speed)}
         return given
     assert simulator.version is not None
     given['version'] = str(simulator.version)
