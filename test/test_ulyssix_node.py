@@ -330,7 +330,15 @@ def test_a_capture_that_is_cut_short_is_played_so_far_and_said(ros, tmp_path, ca
     assert text.startswith(f'ended early: capture {path}: packet 5 at offset ')
     assert text.endswith(said)
     assert (values['packets'], values['UDP datagrams']) == ('4', '4')
-    assert said in ''.join(capfd.readouterr())
+    logged = ''
+
+    def is_logged():
+        nonlocal logged
+        logged += ''.join(capfd.readouterr())
+        return said in logged
+
+    # The link's thread does that just after it knows.
+    ros.wait_for(is_logged, 'the sentence in the log')
 
 
 @pytest.mark.parametrize('speed', [0.0, 1.0])
