@@ -248,6 +248,7 @@ def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
         ((Imu, '/imu/data'), (NavSatFix, '/fix'), (AirData, '/air_data')))
     level = Imu()
     level.orientation.w = 1.0
+    level.header.stamp.sec = 12
 
     def engaged():
         fix.publish(NavSatFix(altitude=1000.0))
@@ -256,4 +257,7 @@ def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
         return ros.messages['/autopilot/active_target']
 
     ros.wait_for(engaged, 'the autopilot to engage')
-    assert ros.messages['/autopilot/active_target'][-1].airspeed == 61.0
+    held = ros.messages['/autopilot/active_target'][-1]
+    assert held.airspeed == 61.0
+    # It holds from the state on at which the autopilot was engaged.
+    assert held.header.stamp == level.header.stamp

@@ -37,7 +37,7 @@ from xplane_bridge import optional, plain_yaml
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.experiments import mcap_file, rosbag2
 from xplane_bridge.experiments.mcap_file import RecordingError
-from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
+from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
 from xplane_bridge.plain_yaml import shown
 from xplane_bridge.protocols.foreign import printable
 
@@ -204,7 +204,7 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
                     diagnostics[f'{status.name}: {item.key}'] = item.value
             continue
         topic = connection.topic.removeprefix(prefix)
-        stamp = math.nan if topic in UNSTAMPED else stamp_of(message)
+        stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
         rows[topic].append((stamp, recorded * 1e-9, EXTRACT[topic](message)))
     return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
 
@@ -233,10 +233,9 @@ def _flight(
     imu = topics.get(_IMU)
     if imu is None:
         raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
-    for topic in UNSTAMPED:
-        if topic in topics:
-            # What has no stamp is of the state that was the newest when it was recorded.
-            recorded = topics[topic].recorded
+    for topic, (stamps, recorded) in topics.items():
+        if np.isnan(stamps).any():
+            # Targets of older recordings have no stamp: they are of the newest state then.
             newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
             topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin
@@ -347,7 +346,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
             name: _activity(flight.series[f'command_{name}'].between(0.0, end))
             for name in _CONTROLS if len(flight.series[f'command_{name}'].times)},
         'rates': {topic: _rate(arrivals.stamps - flight.begin, end)
-                  for topic, arrivals in flight.topics.items() if topic not in UNSTAMPED},
+                  for topic, arrivals in flight.topics.items() if topic != TARGET},
         'latency': {
             name: _latency(flight.topics[topic])
             for name, topic in (('telemetry', 'fix'), ('loop', 'command/controls'))

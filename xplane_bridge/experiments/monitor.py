@@ -30,7 +30,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.conversions import frames
-from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, UNSTAMPED
+from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.protocols.foreign import printable
 
@@ -87,7 +87,7 @@ class Monitor:
         self.diagnostics: dict[str, str] = {}
         for kind, topic in (
             (NavSatFix, 'fix'), (Imu, 'imu/data'), (Odometry, 'odom'), (AirData, 'air_data'),
-            (FlightControls, 'controls'), (AutopilotTarget, 'autopilot/active_target'),
+            (FlightControls, 'controls'), (AutopilotTarget, TARGET),
         ):
             self._subscribe(node, kind, namespace, topic)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
@@ -97,8 +97,7 @@ class Monitor:
 
         def take(message: Any) -> None:
             with self.arrived:
-                stamp = (self.stamps.get('imu/data', math.nan) if topic in UNSTAMPED
-                         else stamp_of(message))
+                stamp = stamp_of(message)
                 self.counts[topic] += 1
                 self.stamps[topic] = stamp
                 for name, value in extract(message).items():
@@ -112,7 +111,7 @@ class Monitor:
                 self.arrived.notify_all()
 
         node.create_subscription(
-            kind, f'{namespace}/{topic}', take, _LATCHED if topic in UNSTAMPED else _DEPTH)
+            kind, f'{namespace}/{topic}', take, _LATCHED if topic == TARGET else _DEPTH)
 
     def wait_for(self, predicate: Any, timeout: float) -> bool:
         """Wait until ``predicate()`` is true after some message; tell whether it became so."""

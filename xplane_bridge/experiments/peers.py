@@ -35,7 +35,7 @@ _LOOPBACK = '127.0.0.1'
 KEPT = 1000
 _RECORDED = (
     'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'command/controls',
-    'autopilot/controls')
+    'autopilot/controls', 'autopilot/active_target')
 _TRIES = 50
 
 

@@ -27,6 +27,8 @@ from typing import Any
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
 
+TARGET = 'autopilot/active_target'
+
 _SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
@@ -76,11 +78,8 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'air_data': _of_air_data,
     'controls': _of_controls,
     'command/controls': _of_command,
-    'autopilot/active_target': _of_target,
+    TARGET: _of_target,
 }
-# It has no header: it counts from when it came.
-UNSTAMPED = ('autopilot/active_target',)
-
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
     *_SURFACES, *(f'command_{name}' for name in _SURFACES),

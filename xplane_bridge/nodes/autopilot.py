@@ -256,6 +256,10 @@ class AutopilotNode(BridgeNode[Any]):
             target['altitude'], target['true_heading'], target['airspeed'])
         message = AutopilotTarget()
         _TARGET_MASK.fill(message, target)
+        # There is one: a target is set only once the autopilot is engaged, at a state.
+        if self._last is not None:
+            stamp = message.header.stamp
+            stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
         self._target_publisher.publish(message)
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
