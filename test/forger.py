@@ -84,10 +84,12 @@ class Forger:
 
     def shoot(self, *_):
         """Send to all sockets of ``node``, if there is one, but not to the beacon's."""
-        if self.node is None:
+        # A test may take the node away while the simulator's thread is in here.
+        node = self.node
+        if node is None:
             return
-        with self.node.link.lock:
-            ports = [link.local[1] for name, link in self.node.link._links.items()
+        with node.link.lock:
+            ports = [link.local[1] for name, link in node.link._links.items()
                      if name != 'beacon']
         for port in ports:
             for datagram in self.datagrams * self.times:
