@@ -32,9 +32,11 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 
 from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.spinning import spin_until
 
 # Bounds how long a failure takes and nothing else: on a busy machine a start takes half a minute.
 DEADLINE = 60.0
@@ -80,22 +82,25 @@ class Harness:
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(node)
         self._executors[node] = executor
-        thread = threading.Thread(target=self._run, args=(executor,), daemon=True)
+        stop = Future(executor=executor)
+        thread = threading.Thread(target=self._run, args=(executor, stop), daemon=True)
         thread.start()
 
         def close():
-            executor.shutdown()
+            # Shut down from here, an executor could find its guard condition gone in a callback.
+            stop.set_result(None)
             thread.join(DEADLINE)
+            executor.shutdown()
             if hasattr(node, 'shut_down'):
                 node.shut_down()
             node.destroy_node()
 
         self._stack.append(close)
 
-    def _run(self, executor):
+    def _run(self, executor, stop):
         try:
             with suppress(rclpy.executors.ExternalShutdownException):
-                executor.spin()
+                spin_until(executor, stop)
         except Exception as error:
             self.failures.append(error)
             raise

@@ -33,13 +33,14 @@ ALLOWED = {
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'autopilot',
-        'command_line', 'plain_yaml', 'msg', 'srv'},
+        'command_line', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'experiments': {
         'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional',
-        'plain_yaml', 'msg'},
+        'plain_yaml', 'spinning', 'msg'},
     'command_line': set(),
     'optional': set(),
     'plain_yaml': set(),
+    'spinning': set(),
 }
 WITH_ROS = {'nodes', 'experiments'}
 

@@ -39,6 +39,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge import optional
@@ -52,6 +53,7 @@ from xplane_bridge.experiments.run import ExperimentFailure, Run
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.experiments.view import View
+from xplane_bridge.spinning import spin_until
 
 PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
@@ -89,7 +91,8 @@ def fly(
     monitor = Monitor(node, namespace)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    spinner = threading.Thread(target=_spin, args=(executor,), daemon=True)
+    stop = Future(executor=executor)
+    spinner = threading.Thread(target=_spin, args=(executor, stop), daemon=True)
     spinner.start()
     run: Run | None = None
     code = NOT_FLOWN
@@ -115,8 +118,10 @@ def fly(
             print(f'experiment: {error}', file=sys.stderr, flush=True)
         finally:
             _interruptible(False)
-            executor.shutdown()
+            # Shut down from here, the executor could find its guard condition gone in a callback.
+            stop.set_result(None)
             spinner.join(5.0)
+            executor.shutdown()
             # What an interrupt left half made rclpy cannot destroy.
             with suppress(ValueError):
                 node.destroy_node()
@@ -218,9 +223,9 @@ def missing_of_rosbag2() -> list[str]:
     return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
 
 
-def _spin(executor: SingleThreadedExecutor) -> None:
+def _spin(executor: SingleThreadedExecutor, stop: Future) -> None:
     with suppress(ExternalShutdownException):
-        executor.spin()
+        spin_until(executor, stop)
 
 
 def _report(

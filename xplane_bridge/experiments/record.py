@@ -39,6 +39,7 @@ from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
+from xplane_bridge.spinning import spin_until
 
 # A chunk ends at rosbag2's size or at this age (s): a kill loses what is younger, no more.
 _CHUNK_AGE = 1.0
@@ -324,7 +325,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             node, arguments.output, arguments.namespace, arguments.topics
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
-            executor.spin_until_future_complete(stop)
+            spin_until(executor, stop)
             # What has arrived by now, but was not handled yet, is recorded too.
             deadline = time.monotonic() + _DRAIN_TIME
             while (left := deadline - time.monotonic()) > 0.0:

@@ -49,6 +49,7 @@ from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.stamps import Stamps
 from xplane_bridge.nodes.throttle import MOST, Throttle
 from xplane_bridge.protocols.foreign import Kinds, printable
+from xplane_bridge.spinning import spin_until
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -585,7 +586,7 @@ def run(
                 return 1
             if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
                 return 1
-        executor.spin_until_future_complete(stop)
+        spin_until(executor, stop)
         return 0
     finally:
         if node is not None:
