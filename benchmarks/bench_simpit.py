@@ -175,8 +175,10 @@ class AltitudeSubscriber:
     def __init__(self) -> None:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
+        from rclpy.task import Future
 
         from xplane_bridge.msg import SimpitAltitude
+        from xplane_bridge.spinning import spin_until
         rclpy.init()
         self.node = rclpy.create_node('bench_simpit')
         self.arrivals: dict[str, list[tuple[int, int]]] = {ALTITUDE: [], BARE: []}
@@ -186,14 +188,17 @@ class AltitudeSubscriber:
                     (round(message.sea_level), time.time_ns())), 10)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._stop = Future(executor=self._executor)
+        self._thread = threading.Thread(
+            target=spin_until, args=(self._executor, self._stop), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End."""
         import rclpy
-        self._executor.shutdown()
+        self._stop.set_result(None)
         self._thread.join()
+        self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown()
 

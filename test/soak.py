@@ -39,12 +39,14 @@ from fuzz import is_fit_for_people
 from nav_msgs.msg import Odometry
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.task import Future
 from relay import PtyRelay, UdpRelay
 from trends import Figure, grew, percentile, slope_per_hour
 
 from harness import free_port
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket
+from xplane_bridge.spinning import spin_until
 
 PROTOCOLS = ('xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit')
 INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
@@ -160,12 +162,13 @@ class Listener:
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._look, 10)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
+        self._stop = Future(executor=self._executor)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
 
     def _spin(self):
         with suppress(ExternalShutdownException):
-            self._executor.spin()
+            spin_until(self._executor, self._stop)
 
     def _hear(self, _):
         with self._condition:
@@ -195,8 +198,9 @@ class Listener:
 
     def close(self):
         """End it."""
-        self._executor.shutdown()
+        self._stop.set_result(None)
         self._thread.join()
+        self._executor.shutdown()
         self._node.destroy_node()
 
 

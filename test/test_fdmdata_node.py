@@ -14,10 +14,9 @@
 
 """fdmdata_node between ROS and a Huginn: topics, commands, services, faults of the peer."""
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 import math
 import os
-import queue
 import signal
 import socket
 import struct
@@ -30,6 +29,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from dripping import dripping
 from lifecycle_msgs.msg import State
 from masked import masked
 from nav_msgs.msg import Odometry
@@ -630,38 +630,6 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
             assert not future.done()
         ros.wait_for(future.done, 'the service to give up')
         assert not future.result().success
-
-
-@contextmanager
-def dripping():
-    """Serve XML-RPC a byte at a time, without an end; give the port, and what happens there."""
-    happened, stop = queue.Queue(), threading.Event()
-
-    def drip(connection):
-        asked = b''
-        with connection, suppress(OSError):
-            while b'</methodName>' not in asked:
-                asked += connection.recv(4096)
-            name = asked.partition(b'<methodName>')[2].partition(b'<')[0].decode()
-            happened.put(f'{name} asked')
-            with suppress(OSError):
-                while not stop.wait(0.02):
-                    connection.sendall(b'x')
-            happened.put(f'{name} given up')
-
-    def serve():
-        with suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                threading.Thread(target=drip, args=(connection,), daemon=True).start()
-
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        listener.listen()
-        threading.Thread(target=serve, daemon=True).start()
-        yield listener.getsockname()[1], happened
-        stop.set()
-        listener.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

@@ -401,7 +401,7 @@ def test_malformed_datagrams_are_counted_and_end_nothing(ros):
     assert values['malformed: end string'] == '1'
     # Nothing more comes, so this is not the second in which it came.
     level, text, values = ros.diagnosed(
-        'link', lambda _, text, __: 'in a second' not in text, node=setup.node)
+        'link', lambda _, text, __: 'in the last second' not in text, node=setup.node)
     assert level == DiagnosticStatus.WARN
     assert text.startswith('nothing that comes is a Ulyssix packet: ')
     setup.send(datagram(3))

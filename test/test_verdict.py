@@ -20,7 +20,7 @@ import math
 import numpy as np
 import pytest
 
-from xplane_bridge.experiments import verdict
+from xplane_bridge.experiments import analysis, verdict
 from xplane_bridge.experiments.analysis import (
     Arrivals,
     error_of,
@@ -59,6 +59,17 @@ def test_the_error_is_from_the_target_that_held():
     error = error_of(found, 'altitude')
     assert list(error.times) == [1, 2, 3, 4]
     assert list(error.values) == [1, 2, -7, -6]
+
+
+def test_a_target_without_a_stamp_is_of_the_newest_state_when_it_was_recorded():
+    """Recordings from before autopilot/active_target had a header have such."""
+    rows = {
+        'imu/data': [(10.0 + n, 100.0 + n, {'heading': 0.0}) for n in range(4)],
+        'autopilot/active_target': [
+            (NAN, 100.5, {'target_altitude': 1500.0}), (NAN, 102.9, {'target_altitude': 1550.0})]}
+    found = analysis._flight('/uav', rows, {}, {}, None)
+    assert list(found.series['target_altitude'].times) == [0.0, 2.0]
+    assert list(found.series['target_altitude'].values) == [1500.0, 1550.0]
 
 
 def test_the_heading_error_is_the_short_way_round():

@@ -19,6 +19,7 @@ import queue
 import socket
 import threading
 
+from dripping import dripping
 import pytest
 
 from xplane_bridge.links.udp import LinkError
@@ -114,34 +115,6 @@ def test_silence_ends_in_time():
             XmlRpc('127.0.0.1', deaf.getsockname()[1]).call('pause', 0.2)
 
 
-@contextmanager
-def dripping(most=100):
-    """Serve connections with a byte now and then, and never an end; give port, and what comes."""
-    came, stop = queue.Queue(), threading.Event()
-
-    def drip(connection):
-        with connection, suppress(OSError):
-            connection.recv(1)
-            came.put('asked')
-            while not stop.wait(0.02):
-                connection.sendall(b'x')
-        came.put('closed')
-
-    def serve():
-        with suppress(OSError):
-            for _ in range(most):
-                connection, _ = listener.accept()
-                threading.Thread(target=drip, args=(connection,), daemon=True).start()
-
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        listener.listen()
-        threading.Thread(target=serve, daemon=True).start()
-        yield listener.getsockname()[1], came
-        stop.set()
-        listener.shutdown(socket.SHUT_RDWR)
-
-
 def test_a_server_that_drips_ends_in_time():
     """Each byte comes in time, the answer never does."""
     with dripping() as (port, _), pytest.raises(UnansweredError, match='answer in 0.3 s'):
@@ -150,19 +123,19 @@ def test_a_server_that_drips_ends_in_time():
 
 def test_calls_under_way_end_when_nobody_waits_any_more():
     ended = queue.Queue()
-    with dripping() as (port, came):
+    with dripping() as (port, happened):
         rpc = XmlRpc('127.0.0.1', port)
         for _ in range(2):
             rpc.start('reset', 3600.0, lambda *result: ended.put(result))
         for _ in range(2):
-            assert came.get(timeout=DEADLINE) == 'asked'
+            assert happened.get(timeout=DEADLINE) == 'reset asked'
         assert ended.empty()
         rpc.end()
         for _ in range(2):
             result, error = ended.get(timeout=DEADLINE)
             assert result is None and isinstance(error, UnansweredError)
             assert str(error).endswith('ended here before it was answered')
-            assert came.get(timeout=DEADLINE) == 'closed'
+            assert happened.get(timeout=DEADLINE) == 'reset given up'
     # New ones may follow.
     with answering(GOOD) as (port, _):
         rpc = XmlRpc('127.0.0.1', port)
@@ -172,12 +145,12 @@ def test_calls_under_way_end_when_nobody_waits_any_more():
 
 def test_more_than_four_calls_at_once_are_refused_and_none_is_lost():
     ended = queue.Queue()
-    with dripping() as (port, came):
+    with dripping() as (port, happened):
         rpc = XmlRpc('127.0.0.1', port)
         for _ in range(4):
             rpc.start('reset', 3600.0, lambda *result: ended.put(result))
         for _ in range(4):
-            assert came.get(timeout=DEADLINE) == 'asked'
+            assert happened.get(timeout=DEADLINE) == 'reset asked'
         before = threading.active_count()
         for _ in range(100):
             with pytest.raises(LinkError, match='4 calls of 127.0.0.1:.* are under way already'):

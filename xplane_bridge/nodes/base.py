@@ -121,7 +121,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._table = table
         self._complaints = parameters.declare(self, table)
         self.parameters: Parameters = table()
-        # By command; who sends a command to a session may name it as he likes.
+        # By command; who sends a command to a session may name it at will.
         self.refused = Kinds(few=32)
         self.failed = ''
         # Ends the process, where it is this node's own.
@@ -340,7 +340,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
     def warn(self, kind: str, sentence: str) -> None:
         """
-        Log a warning, at most one of a kind in a second; the others are only counted.
+        Log a warning, at most one of a kind per second; the others are only counted.
 
         Every warning that a peer, or a stranger, can cause goes this way.
         """

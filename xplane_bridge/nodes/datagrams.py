@@ -123,8 +123,8 @@ def overload(now: Counters, before: Counters) -> str:
     if strangers > now.received - before.received:
         return (
             f'the kernel dropped {count} datagrams, the receive buffer being full: most of what '
-            f'comes is not from the peer ({strangers} datagrams in a second); end who sends them, '
-            'or keep them off by a firewall')
+            f'comes is not from the peer ({strangers} datagrams in the last second); end who '
+            'sends them, or keep them off by a firewall')
     return (
         f'the kernel dropped {count} datagrams, the receive buffer being full: this computer is '
         'too busy, or more comes than the node can take; allow a larger buffer: '

@@ -66,7 +66,7 @@ from xplane_bridge.sessions.ulyssix import (
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 _FRESH = 1.0
-# Names change when somebody chooses other parameters, not several times a second.
+# Names change when somebody chooses other parameters, not several times per second.
 _RENAMED = 3
 # More than the zones of one country differ: the clock or the reading of it is wrong.
 _LATE = 60.0
@@ -335,8 +335,8 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         share = 100 * useless / max(useless + new.packets, 1)
         if new.malformed:
             level = WARN
-            text = (f'{new.malformed} malformed datagrams in a second, {share:.0f} % of what '
-                    f'comes is useless: {statistics.last_error}')
+            text = (f'{new.malformed} malformed datagrams in the last second, {share:.0f} % of '
+                    f'what comes is useless: {statistics.last_error}')
         elif counters.dropped and not counters.received:
             level = WARN
             text = f'datagrams come, but none from the sender {given.sender}'
@@ -381,11 +381,11 @@ class UlyssixNode(BridgeNode[UlyssixNodeParameters]):
         elif age > _FRESH:
             level, text = STALE, f'no packet for {age:.0f} s{self._hint}'
         elif new.lost > 0:
-            level, text = WARN, f'{new.lost} packets lost in a second'
+            level, text = WARN, f'{new.lost} packets lost in the last second'
         elif new.renamed > _RENAMED:
             level = WARN
-            text = (f'the names of the parameters changed {new.renamed} times in a second: do two '
-                    'publishers send to this port? Then set the parameter sender')
+            text = (f'the names of the parameters changed {new.renamed} times in the last second: '
+                    'do two publishers send to this port? Then set the parameter sender')
         elif not session.names:
             level = OK
             text = ('sending, without names: switch them on in the publisher, or set the '

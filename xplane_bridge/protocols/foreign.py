@@ -15,7 +15,7 @@
 """
 What a peer writes, made fit for people: text that can be printed, and kinds that can be counted.
 
-Anybody who reaches a port may write names, tags and texts, as many and as long as he likes. Here
+Anybody who reaches a port may write names, tags and texts, as many and as long as they like. Here
 are the bounds that hold for all of them: printable() is applied where a session takes a text
 from the wire, and Kinds counts whatever is told apart by what the wire says.
 """
@@ -60,7 +60,6 @@ def printable(text: str, limit: int = LONGEST_TEXT) -> str:
         shown.append(piece)
     cut = f'... ({len(text)} characters)' if len(shown) < len(text) else ''
     return ''.join(shown) + cut
-
 
 
 def _may_be_printed(char: str) -> bool:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How much may be sent to a plugin: in a second, and in one of its frames."""
+"""How much may be sent to a plugin: per second, and in one of its frames."""
 
 from __future__ import annotations
 
