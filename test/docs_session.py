@@ -330,8 +330,10 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
             return
         if child.process.returncode == NOT_KNOWN:
             raise Failure(f'not known to the stand-in: {line}')
-        # The other side may not be up yet; a reader would try again.
-        if refused and observer is not None and observer[0] is not None:
+        # The other side may not be up yet; a reader would try again. It may also have refused
+        # without being heard: a client that its answer does not find yet gets none.
+        if line.startswith('ros2 service call') and observer is not None and (
+                observer[0] is not None):
             observer[0].forgiven.add(line.split()[3].lstrip('/'))
         check_end(child, code, (code,))
         if not line.startswith('ros2 ') or time.monotonic() > deadline or lost():
