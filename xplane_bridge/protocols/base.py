@@ -1,0 +1,264 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What the messages of all protocols are made of: frozen dataclasses whose fields are declared.
+
+A field's declaration stands where the field does, and says how it is written, within which range it
+may be sent, and what leaves a value alone::
+
+    @dataclass(frozen=True, slots=True)
+    class Controls(Message):
+        tag: ClassVar[str] = 'CTRL'
+
+        elevator: float | None = float32(-1.0, 1.0, leave=-998.0)
+        gear: int | None = int8(0, 1, leave=-1)
+
+``Layout`` reads and writes the declared fields of a message. Ranges hold for what is sent only: a
+decoded message shows what was on the wire. A message that is not one run of fixed fields (a list, a
+text with its length) has functions of its own beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, Field, fields, MISSING
+import math
+import struct
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from xplane_bridge.protocols.errors import ProtocolError
+
+Sender: TypeAlias = Literal['bridge', 'peer']
+"""Who sent a datagram: our side of the conversation, or the simulator's."""
+
+SENDERS: tuple[Sender, ...] = ('bridge', 'peer')
+
+FLOAT32_MAX = 3.4028234663852886e38
+FLOAT64_MAX = 1.7976931348623157e308
+
+
+class Message:
+    """Base of all messages; ``tag`` is the label that people know it by."""
+
+    __slots__ = ()
+
+    tag: ClassVar[str]
+
+
+Messages: TypeAlias = Mapping[Sender, Mapping[str, type[Message]]]
+"""The messages that each side sends, by tag."""
+
+MessageT = TypeVar('MessageT', bound=Message)
+
+
+# Checks before sending: they raise TypeError or ValueError, and say what, got and expected.
+
+def checked_int(what: str, value: object, low: int, high: int) -> int:
+    """Return value if it is an int in low..high."""
+    if not isinstance(value, int):
+        raise TypeError(f'{what}: expected an int, got {value!r}')
+    if not low <= value <= high:
+        raise ValueError(f'{what}: {value} is outside {low}..{high}')
+    return int(value)
+
+
+def checked_float(what: str, value: object, low: float, high: float) -> float:
+    """Return value as a finite float in low..high."""
+    if not isinstance(value, int | float):
+        raise TypeError(f'{what}: expected a number, got {value!r}')
+    # No simulator checks what it is sent: a NaN would get into its flight model.
+    if not math.isfinite(value):
+        raise ValueError(f'{what}: {value} is not finite')
+    if not low <= value <= high:
+        raise ValueError(f'{what}: {value} is outside {low:g}..{high:g}')
+    return float(value)
+
+
+def checked_text(
+    what: str, value: object, longest: int, *, empty: bool = False, spaces: bool = True
+) -> bytes:
+    """Return value as printable ASCII bytes, ``longest`` at most."""
+    if not isinstance(value, str):
+        raise TypeError(f'{what}: expected a str, got {value!r}')
+    if not value and not empty:
+        raise ValueError(f'{what} is empty')
+    lowest = ' ' if spaces else '!'
+    for character in value:
+        if not lowest <= character <= '~':
+            raise ValueError(f'{what}: {character!r} cannot be sent, only printable ASCII'
+                             + ('' if spaces else ' without spaces'))
+    if len(value) > longest:
+        raise ValueError(f'{what}: {len(value)} characters, at most {longest} fit')
+    return value.encode('ascii')
+
+
+def shown_text(raw: bytes) -> str:
+    r"""Return what stands before the first NUL, foreign bytes as ``\xNN``."""
+    return raw.split(b'\0', 1)[0].decode('ascii', 'backslashreplace')
+
+
+# Declarations of fields.
+
+def _as_is(what: str, raw: Any) -> Any:
+    return raw
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one value gets onto the wire and off it: its struct code, and what converts it."""
+
+    code: str
+    pack: Callable[[str, Any], Any] = _as_is
+    unpack: Callable[[str, Any], Any] = _as_is
+    pad: int = 0
+    """Bytes of padding before it, where the layout is that of an aligned C struct."""
+
+
+_FORM = 'form'
+
+
+def declared(form: Form, default: Any = MISSING) -> Any:
+    """Declare a field of a message; as of dataclasses.field, the type is that of the value."""
+    return field(default=default, metadata={_FORM: form})
+
+
+def _or_leave(form: Form, leave: float | None, default: Any) -> Any:
+    """Declare a field; with ``leave``, the wire's number for it, None leaves the value alone."""
+    if leave is None:
+        return declared(form, default)
+    return declared(Form(
+        form.code,
+        lambda what, value: leave if value is None else form.pack(what, value),
+        lambda what, raw: None if raw == leave else raw, form.pad), default)
+
+
+def _integer(code: str, lowest: int, highest: int) -> Callable[..., Any]:
+    def declare(
+        low: int = lowest, high: int = highest, *, leave: int | None = None,
+        default: Any = MISSING, pad: int = 0,
+    ) -> Any:
+        return _or_leave(Form(
+            code, lambda what, value: checked_int(what, value, low, high), pad=pad),
+            leave, default)
+
+    declare.__doc__ = f'Declare an integer in {lowest}..{highest}, or in a range within.'
+    return declare
+
+
+def _number(code: str, highest: float) -> Callable[..., Any]:
+    def declare(
+        low: float = -highest, high: float = highest, *, leave: float | None = None,
+        default: Any = MISSING, pad: int = 0,
+    ) -> Any:
+        return _or_leave(Form(
+            code, lambda what, value: checked_float(what, value, low, high), pad=pad),
+            leave, default)
+
+    declare.__doc__ = f'Declare a number of {8 * struct.calcsize(code)} bits, or in a range.'
+    return declare
+
+
+int8 = _integer('b', -128, 127)
+uint8 = _integer('B', 0, 255)
+int16 = _integer('h', -(2**15), 2**15 - 1)
+uint16 = _integer('H', 0, 2**16 - 1)
+int32 = _integer('i', -(2**31), 2**31 - 1)
+uint32 = _integer('I', 0, 2**32 - 1)
+float32 = _number('f', FLOAT32_MAX)
+float64 = _number('d', FLOAT64_MAX)
+
+
+def any_float32(*, default: Any = MISSING) -> Any:
+    """Declare a float32 that may be anything, NaN and infinity too: what a peer reports."""
+    return declared(Form('f', _any_float32), default)
+
+
+def _any_float32(what: str, value: object) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f'{what}: expected a number, got {value!r}')
+    if math.isfinite(value) and abs(value) > FLOAT32_MAX:
+        raise ValueError(f'{what}: {value} is too large for float32')
+    return value
+
+
+def text(
+    size: int, *, fill: bytes = b'\0', spaces: bool = True, empty: bool = False,
+    default: Any = MISSING, pad: int = 0,
+) -> Any:
+    """
+    Declare a char[size]: printable ASCII, a NUL, then filling.
+
+    Peers fill with NUL or with spaces; where the text itself has no spaces, trailing ones are
+    filling too.
+    """
+    def pack(what: str, value: Any) -> bytes:
+        return (checked_text(what, value, size - 1, empty=empty, spaces=spaces) + b'\0').ljust(
+            size, fill)
+
+    def unpack(what: str, raw: bytes) -> str:
+        shown = shown_text(raw)
+        return shown if spaces else shown.rstrip(' ')
+
+    return declared(Form(f'{size}s', pack, unpack, pad), default)
+
+
+class Layout(Generic[MessageT]):
+    """
+    The declared fields of one message, packed in their order: it reads and writes them.
+
+    ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, which writing repeats and
+    reading skips. ``count`` takes the first so many fields only, as older peers have them; the
+    others are then None. ``padded`` tells whether the declared padding is there.
+    """
+
+    def __init__(
+        self, kind: type[MessageT], order: Literal['<', '>'], *, header: bytes = b'',
+        count: int | None = None, padded: bool = True,
+    ) -> None:
+        every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
+        self._kind = kind
+        self._header = header
+        self._fields = tuple((each.name, each.metadata[_FORM]) for each in every[:count])
+        self._missing = (None,) * (len(every) - len(self._fields))
+        self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
+            (f'{form.pad}x' if form.pad and padded else '') + form.code
+            for _, form in self._fields))
+        self.size = self._struct.size
+        # Poses come a thousand times per second: most need no conversion.
+        self._plain = all(form.unpack is _as_is for _, form in self._fields)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the fields' names in their order."""
+        return tuple(name for name, _ in self._fields)
+
+    def pack(self, message: MessageT) -> bytes:
+        """Return the bytes; ValueError or TypeError for what must not be sent."""
+        data = bytearray(self._struct.pack(*(
+            form.pack(f'{message.tag} {name}', getattr(message, name))
+            for name, form in self._fields)))
+        data[:len(self._header)] = self._header
+        return bytes(data)
+
+    def unpack(self, data: bytes | bytearray | memoryview) -> MessageT:
+        """Return the message of bytes that have the layout's size, or ProtocolError."""
+        if len(data) != self.size:
+            raise ProtocolError(f'{self._kind.tag}: {len(data)} bytes, expected {self.size}')
+        values = self._struct.unpack(data)
+        if not self._plain:
+            values = tuple(
+                form.unpack(f'{self._kind.tag} {name}', raw)
+                for (name, form), raw in zip(self._fields, values, strict=True))
+        return self._kind(*values, *self._missing)
