@@ -25,7 +25,7 @@ may be sent, and what leaves a value alone::
         elevator: float | None = float32(-1.0, 1.0, leave=-998.0)
         gear: int | None = int8(0, 1, leave=-1)
 
-``Layout`` reads and writes the declared fields of a message. Ranges hold for what is sent only: a
+``Body`` reads and writes the declared fields of a message. Ranges hold for what is sent only: a
 decoded message shows what was on the wire. A message that is not one run of fixed fields (a list, a
 text with its length) has functions of its own beside it.
 """
@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, Field, fields, MISSING
 import math
 import struct
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from xplane_bridge.protocols.errors import ProtocolError
 
@@ -107,6 +107,15 @@ def checked_text(
 def shown_text(raw: bytes) -> str:
     r"""Return what stands before the first NUL, foreign bytes as ``\xNN``."""
     return raw.split(b'\0', 1)[0].decode('ascii', 'backslashreplace')
+
+
+def decimal(what: str, raw: bytes) -> int:
+    """Return a decimal number that was sent as text; raise ProtocolError if it is not one."""
+    digits = raw.split(b'\0', 1)[0].strip(b' ')
+    # int32 has ten digits; isdigit() also keeps out the signs and underscores that int() allows.
+    if not digits.isdigit() or len(digits) > 10:
+        raise ProtocolError(f'{what}: expected a decimal number, got {digits[:20]!r}')
+    return int(digits)
 
 
 # Declarations of fields.
@@ -214,18 +223,44 @@ def text(
     return declared(Form(f'{size}s', pack, unpack, pad), default)
 
 
-class Layout(Generic[MessageT]):
+def decimal_text(size: int, low: int, high: int, *, default: Any = MISSING, pad: int = 0) -> Any:
+    """Declare a char[size] that holds a decimal number."""
+    return declared(Form(
+        f'{size}s', lambda what, value: str(checked_int(what, value, low, high)).encode('ascii'),
+        decimal, pad), default)
+
+
+class Codec(Protocol[MessageT]):
+    """Writes one kind of message, and reads it."""
+
+    def pack(self, message: MessageT) -> bytes:
+        """Return the datagram; ValueError or TypeError for what must not be sent."""
+
+    def unpack(self, data: bytes) -> MessageT:
+        """Return the message of a datagram, or raise ProtocolError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Generic[MessageT]):
+    """The codec of a message that is not one run of fixed fields: two functions."""
+
+    pack: Callable[[MessageT], bytes]
+    unpack: Callable[[bytes], MessageT]
+
+
+class Body(Generic[MessageT]):
     """
     The declared fields of one message, packed in their order: it reads and writes them.
 
     ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, which writing repeats and
     reading skips. ``count`` takes the first so many fields only, as older peers have them; the
-    others are then None. ``padded`` tells whether the declared padding is there.
+    others are then None. ``padded`` tells whether the declared padding is there; ``tail`` is bytes
+    of padding at the end.
     """
 
     def __init__(
         self, kind: type[MessageT], order: Literal['<', '>'], *, header: bytes = b'',
-        count: int | None = None, padded: bool = True,
+        count: int | None = None, padded: bool = True, tail: int = 0,
     ) -> None:
         every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
         self._kind = kind
@@ -234,7 +269,7 @@ class Layout(Generic[MessageT]):
         self._missing = (None,) * (len(every) - len(self._fields))
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code
-            for _, form in self._fields))
+            for _, form in self._fields) + f'{tail}x')
         self.size = self._struct.size
         # Poses come a thousand times per second: most need no conversion.
         self._plain = all(form.unpack is _as_is for _, form in self._fields)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.base import Layout, Message, Sender
+from xplane_bridge.protocols.base import Body, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata.messages import (
     Command,
@@ -31,9 +31,9 @@ _OK = 0x00
 _ERROR = 0xff
 
 # The document's "12-16" for the throttle is 12-15.
-_CONTROLS = Layout(Controls, '>')
-_REPLIES: dict[int, Layout[SensorReply]] = {
-    kind.command: Layout(kind, '>', header=bytes((_OK, kind.command)))
+_CONTROLS = Body(Controls, '>')
+_REPLIES: dict[int, Body[SensorReply]] = {
+    kind.command: Body(kind, '>', header=bytes((_OK, kind.command)))
     for kind in SENSOR_REPLIES}
 
 

@@ -41,7 +41,7 @@ of DSEL go (docs/wire/xplane_udp.md, section 3)."""
 # ---------------------------------------------------------------- datarefs and commands
 
 @dataclass(frozen=True, slots=True)
-class RrefRequest:
+class RrefRequest(Message):
     """
     Ask for a dataref at a rate (RREF, 413 bytes). The replies go to the port this came from.
 
@@ -52,13 +52,13 @@ class RrefRequest:
 
     tag: ClassVar[str] = 'RREF'
 
-    freq: int
-    index: int
-    dataref: str
+    freq: int = int32(0)
+    index: int = int32()
+    dataref: str = text(400, spaces=False)
 
 
 @dataclass(frozen=True, slots=True)
-class RrefReply:
+class RrefReply(Message):
     """
     Values of datarefs (RREF), as (index of the request, value) pairs in the wire's order.
 
@@ -71,17 +71,17 @@ class RrefReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Dref:
+class Dref(Message):
     """Write one dataref (DREF). X-Plane 12 drops a datagram that is not 509 bytes long."""
 
     tag: ClassVar[str] = 'DREF'
 
-    value: float
-    dataref: str
+    value: float = float32()
+    dataref: str = text(500, fill=b' ', spaces=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Cmnd:
+class Cmnd(Message):
     """Run a command once (CMND), by its path."""
 
     tag: ClassVar[str] = 'CMND'
@@ -92,7 +92,7 @@ class Cmnd:
 # ---------------------------------------------------------------- what X-Plane tells
 
 @dataclass(frozen=True, slots=True)
-class RposRequest:
+class RposRequest(Message):
     """
     Ask for the aircraft's pose at a rate in Hz (RPOS); 0 stops it.
 
@@ -105,7 +105,7 @@ class RposRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RposReply:
+class RposReply(Message):
     """
     The pose of the user's aircraft (RPOS, 69 bytes), longitude first on the wire.
 
@@ -116,23 +116,23 @@ class RposReply:
 
     tag: ClassVar[str] = 'RPOS'
 
-    lon: float
-    lat: float
-    ele_m: float
-    agl_m: float
-    pitch_deg: float
-    heading_true_deg: float
-    roll_deg: float
-    v_east: float
-    v_up: float
-    v_south: float
-    p_rad_s: float
-    q_rad_s: float
-    r_rad_s: float
+    lon: float = float64(-180.0, 180.0)
+    lat: float = float64(-90.0, 90.0)
+    ele_m: float = float64()
+    agl_m: float = float32()
+    pitch_deg: float = float32()
+    heading_true_deg: float = float32()
+    roll_deg: float = float32()
+    v_east: float = float32()
+    v_up: float = float32()
+    v_south: float = float32()
+    p_rad_s: float = float32()
+    q_rad_s: float = float32()
+    r_rad_s: float = float32()
 
 
 @dataclass(frozen=True, slots=True)
-class RadrRequest:
+class RadrRequest(Message):
     """Ask for this many points of weather radar a frame (RADR); 0 stops it."""
 
     tag: ClassVar[str] = 'RADR'
@@ -141,33 +141,33 @@ class RadrRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RadrPoint11:
+class RadrPoint11(Message):
     """A point of X-Plane 11's radar: degrees, storm level 0..100, storm tops in metres MSL."""
 
     tag: ClassVar[str] = 'RADR'
 
-    lon: float
-    lat: float
-    storm_level: int
-    tops_m: float
+    lon: float = float32(-180.0, 180.0)
+    lat: float = float32(-90.0, 90.0)
+    storm_level: int = uint8(0, 100)
+    tops_m: float = float32()
 
 
 @dataclass(frozen=True, slots=True)
-class RadrPoint12:
+class RadrPoint12(Message):
     """A point of X-Plane 12's radar: degrees, cloud bases and tops in metres, two ratios."""
 
     tag: ClassVar[str] = 'RADR'
 
-    lon: float
-    lat: float
-    bases_m: float
-    tops_m: float
-    clouds_ratio: float
-    precip_ratio: float
+    lon: float = float32(-180.0, 180.0)
+    lat: float = float32(-90.0, 90.0)
+    bases_m: float = float32()
+    tops_m: float = float32()
+    clouds_ratio: float = float32(0.0, 1.0)
+    precip_ratio: float = float32(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class RadrReply:
+class RadrReply(Message):
     """
     Points of weather radar (RADR): 13 bytes each in X-Plane 11, 24 in 12.
 
@@ -181,7 +181,7 @@ class RadrReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Becn:
+class Becn(Message):
     """
     The beacon that X-Plane multicasts about once a second to 239.255.1.1:49707 (BECN).
 
@@ -205,7 +205,7 @@ class Becn:
 # ---------------------------------------------------------------- placing and loading
 
 @dataclass(frozen=True, slots=True)
-class Vehx:
+class Vehx(Message):
     """
     Put aircraft p (0 the user's, 1..19) somewhere and stop its flight model (VEHX, 45 bytes).
 
@@ -215,32 +215,32 @@ class Vehx:
 
     tag: ClassVar[str] = 'VEHX'
 
-    p: int
-    lat: float
-    lon: float
-    ele_m: float
-    psi_true: float
-    theta: float
-    phi: float
+    p: int = int32(0, 19)
+    lat: float = float64(-90.0, 90.0)
+    lon: float = float64(-180.0, 180.0)
+    ele_m: float = float64()
+    psi_true: float = float32()
+    theta: float = float32()
+    phi: float = float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Vehs:
+class Vehs(Message):
     """Put aircraft p somewhere once, its flight model runs on (VEHS, X-Plane 12); as Vehx."""
 
     tag: ClassVar[str] = 'VEHS'
 
-    p: int
-    lat: float
-    lon: float
-    ele_m: float
-    psi_true: float
-    theta: float
-    phi: float
+    p: int = int32(0, 19)
+    lat: float = float64(-90.0, 90.0)
+    lon: float = float64(-180.0, 180.0)
+    ele_m: float = float64()
+    psi_true: float = float32()
+    theta: float = float32()
+    phi: float = float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Veh1:
+class Veh1(Message):
     """
     Put an aircraft somewhere in X-Plane 9 and 10 (VEH1); the first seven as in Vehx.
 
@@ -251,20 +251,20 @@ class Veh1:
 
     tag: ClassVar[str] = 'VEH1'
 
-    p: int
-    lat: float
-    lon: float
-    ele_m: float
-    psi_true: float
-    theta: float
-    phi: float
-    gear: float | None = None
-    flap: float | None = None
-    vector: float | None = None
+    p: int = int32(0, 19)
+    lat: float = float64(-90.0, 90.0, pad=4)
+    lon: float = float64(-180.0, 180.0)
+    ele_m: float = float64()
+    psi_true: float = float32()
+    theta: float = float32()
+    phi: float = float32()
+    gear: float | None = float32(0.0, 1.0, leave=NO_DATA, default=None)
+    flap: float | None = float32(0.0, 1.0, leave=NO_DATA, default=None)
+    vector: float | None = float32(0.0, 1.0, leave=NO_DATA, default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Prel:
+class Prel(Message):
     """
     Start a flight somewhere (PREL, 69 bytes).
 
@@ -275,31 +275,31 @@ class Prel:
 
     tag: ClassVar[str] = 'PREL'
 
-    type_start: int
-    p_idx: int = 0
-    apt_id: str = ''
-    apt_rwy_idx: int = 0
-    apt_rwy_dir: int = 0
-    lat: float = 0.0
-    lon: float = 0.0
-    ele_m: float = 0.0
-    psi_true: float = 0.0
-    speed_m_s: float = 0.0
+    type_start: int = int32(0)
+    p_idx: int = int32(0, 19, default=0)
+    apt_id: str = text(8, spaces=False, empty=True, default='')
+    apt_rwy_idx: int = int32(0, default=0)
+    apt_rwy_dir: int = int32(0, 1, default=0)
+    lat: float = float64(-90.0, 90.0, default=0.0)
+    lon: float = float64(-180.0, 180.0, default=0.0)
+    ele_m: float = float64(default=0.0)
+    psi_true: float = float64(default=0.0)
+    speed_m_s: float = float64(default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Acfn:
+class Acfn(Message):
     """Load an aircraft as number p: a path relative to X-Plane and a livery (ACFN, 165 bytes)."""
 
     tag: ClassVar[str] = 'ACFN'
 
-    p: int
-    path: str
-    livery_index: int = 0
+    p: int = int32(0, 19)
+    path: str = text(150)
+    livery_index: int = int32(0, default=0, pad=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Acpr:
+class Acpr(Message):
     """Load an aircraft and start a flight with it, in one message (ACPR, 229 bytes)."""
 
     tag: ClassVar[str] = 'ACPR'
@@ -309,17 +309,17 @@ class Acpr:
 
 
 @dataclass(frozen=True, slots=True)
-class Objn:
+class Objn(Message):
     """Load an object file as number index (OBJN, 509 bytes)."""
 
     tag: ClassVar[str] = 'OBJN'
 
-    index: int
-    path: str
+    index: int = int32(0)
+    path: str = text(500)
 
 
 @dataclass(frozen=True, slots=True)
-class Objl:
+class Objl(Message):
     """
     Put object index somewhere (OBJL, 61 bytes).
 
@@ -329,67 +329,67 @@ class Objl:
 
     tag: ClassVar[str] = 'OBJL'
 
-    index: int
-    lat: float
-    lon: float
-    ele_m: float
-    psi_true: float
-    theta: float
-    phi: float
-    on_ground: int = 0
-    smoke_size: float = 0.0
+    index: int = int32(0)
+    lat: float = float64(-90.0, 90.0, pad=4)
+    lon: float = float64(-180.0, 180.0)
+    ele_m: float = float64()
+    psi_true: float = float32()
+    theta: float = float32()
+    phi: float = float32()
+    on_ground: int = int32(0, 1, default=0)
+    smoke_size: float = float32(0.0, default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Simo:
+class Simo(Message):
     """Save (0) or load (1) a situation, save (2) or load (3) a movie (SIMO, 161 bytes)."""
 
     tag: ClassVar[str] = 'SIMO'
 
-    action: int
-    path: str
+    action: int = int32(0, 3)
+    path: str = text(150)
 
 
 # ---------------------------------------------------------------- settings, sound, failures
 
 @dataclass(frozen=True, slots=True)
-class Ise4:
+class Ise4(Message):
     """Set, or with use 0 clear, an IPv4 output (ISE4, 37 bytes); see DATA_OUTPUT_TARGET."""
 
     tag: ClassVar[str] = 'ISE4'
 
-    index: int
-    ip: str
-    port: int
-    use: int = 1
+    index: int = int32(0)
+    ip: str = text(16, spaces=False)
+    port: int = decimal_text(8, 1, 65535)
+    use: int = int32(0, 1, default=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Ise6:
+class Ise6(Message):
     """Set, or with use 0 clear, an IPv6 output (ISE6, 85 bytes)."""
 
     tag: ClassVar[str] = 'ISE6'
 
-    index: int
-    ip: str
-    port: int
-    use: int = 1
+    index: int = int32(0)
+    ip: str = text(65, spaces=False)
+    port: int = decimal_text(6, 1, 65535)
+    use: int = int32(0, 1, default=1, pad=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Iset:
+class Iset(Message):
     """Set, or with use 0 clear, an output of X-Plane 9 or 10 (ISET, 37 bytes)."""
 
     tag: ClassVar[str] = 'ISET'
 
-    index: int
-    ip: str
-    port: int
-    use: int = 1
+    index: int = int32(0)
+    ip: str = text(16, spaces=False)
+    port: int = decimal_text(6, 1, 65535)
+    use: int = int32(0, 1, default=1, pad=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Alrt:
+class Alrt(Message):
     """Show four lines of up to 239 characters, some empty if need be (ALRT, 965 bytes)."""
 
     tag: ClassVar[str] = 'ALRT'
@@ -398,7 +398,7 @@ class Alrt:
 
 
 @dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Message):
     """Fail a system by its number (FAIL)."""
 
     tag: ClassVar[str] = 'FAIL'
@@ -407,7 +407,7 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Reco:
+class Reco(Message):
     """Recover a system by its number (RECO)."""
 
     tag: ClassVar[str] = 'RECO'
@@ -416,7 +416,7 @@ class Reco:
 
 
 @dataclass(frozen=True, slots=True)
-class Nfal:
+class Nfal(Message):
     """Fail a navaid by its identifier (NFAL)."""
 
     tag: ClassVar[str] = 'NFAL'
@@ -425,7 +425,7 @@ class Nfal:
 
 
 @dataclass(frozen=True, slots=True)
-class Nrec:
+class Nrec(Message):
     """Recover a navaid by its identifier (NREC)."""
 
     tag: ClassVar[str] = 'NREC'
@@ -434,59 +434,59 @@ class Nrec:
 
 
 @dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(Message):
     """Quit X-Plane (QUIT)."""
 
     tag: ClassVar[str] = 'QUIT'
 
 
 @dataclass(frozen=True, slots=True)
-class Shut:
+class Shut(Message):
     """Shut down the computer X-Plane runs on (SHUT)."""
 
     tag: ClassVar[str] = 'SHUT'
 
 
 @dataclass(frozen=True, slots=True)
-class Rese:
+class Rese(Message):
     """Recover all failures (RESE)."""
 
     tag: ClassVar[str] = 'RESE'
 
 
 @dataclass(frozen=True, slots=True)
-class Soun:
+class Soun(Message):
     """Play a sound file once (SOUN, 513 bytes); freq and vol are ratios."""
 
     tag: ClassVar[str] = 'SOUN'
 
-    freq: float
-    vol: float
-    path: str
+    freq: float = float32(0.0)
+    vol: float = float32(0.0)
+    path: str = text(500)
 
 
 @dataclass(frozen=True, slots=True)
-class Lsnd:
+class Lsnd(Message):
     """Play a sound file in a loop, as number index (LSND, 517 bytes); freq, vol are ratios."""
 
     tag: ClassVar[str] = 'LSND'
 
-    index: int
-    freq: float
-    vol: float
-    path: str
+    index: int = int32(0)
+    freq: float = float32(0.0)
+    vol: float = float32(0.0)
+    path: str = text(500)
 
 
 @dataclass(frozen=True, slots=True)
-class Ssnd:
+class Ssnd(Message):
     """Stop the loop that LSND started (SSND, 517 bytes)."""
 
     tag: ClassVar[str] = 'SSND'
 
-    index: int
-    freq: float
-    vol: float
-    path: str
+    index: int = int32(0)
+    freq: float = float32(0.0)
+    vol: float = float32(0.0)
+    path: str = text(500)
 
 
 Message: TypeAlias = (
