@@ -1,0 +1,298 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What all nodes between ROS and a peer have in common: session, link, commands, diagnostics."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from typing import Any, ClassVar, Generic, TypeVar
+
+from xplane_bridge.conversions.plausibility import Plausibility
+from xplane_bridge.links.loop import SessionLoop
+from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.nodes.base import (
+    BridgeNode,
+    capture_status,
+    CaptureParameters,
+    OK,
+    STALE,
+    Status,
+    WARN,
+)
+from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.datagrams import LinkReport, Pending, Rates, values_status
+from xplane_bridge.nodes.plausibility import plausibility_status
+from xplane_bridge.nodes.vehicle import CommandGate
+from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, ReadDone, Session
+
+Handler = Callable[[Any, int], None]
+
+P = TypeVar('P', bound=Any)
+S = TypeVar('S', bound=Session)
+
+# Telemetry older than this tells nothing about now, in seconds.
+FRESH = 1.0
+
+
+class Bridge(BridgeNode[P], Generic[P, S]):
+    """
+    A node between ROS and one peer: a session, the link that runs it, and what ROS sees of both.
+
+    Subclasses give ``make_session``, ``make_link`` and ``make_replay``, ``make_topics``, and what
+    they publish by ``handlers``; the rest where their protocol has something to add. Handlers run
+    in the link's thread, commands and services in the executor.
+    """
+
+    peer: ClassVar[str]
+    """What sentences call the peer."""
+
+    hints: ClassVar[Mapping[PeerState, str]] = {}
+    """What the user can do about a state of the peer."""
+
+    good: ClassVar[PeerState] = PeerState.ANSWERING
+    """The state in which all is well."""
+
+    session: S
+    link: SessionLoop
+
+    # Lifecycle.
+
+    def open(self) -> None:
+        """Make the session, its link, and everything that ROS sees."""
+        self.session = self.make_session()
+        self.link = self.make_replay() if self.plays_capture else self.make_link()
+        self.pending = Pending(self)
+        self.simulator_clock: SimulatorClock | None = None
+        self.gates: dict[str, CommandGate] = {}
+        self.plausibilities: dict[str, Plausibility] = {}
+        self.last_update = 0.0
+        self._report = LinkReport()
+        self._rates = Rates()
+        try:
+            self.make_topics()
+        except Exception:
+            self.link.close()
+            raise
+        self._handlers: dict[type, Handler] = {
+            PeerChanged: self._on_peer_changed,
+            ReadDone: self._on_done,
+            CommandDone: self._on_done,
+            **self.handlers(),
+        }
+        self.link.start()
+
+    def begin(self) -> None:
+        """Start to talk."""
+        self.link.call(self.session.start)
+
+    def end(self) -> None:
+        """Stop talking, and give back what was taken."""
+        for watchdog in self.watchdogs():
+            watchdog.disarm()
+        self.link.call(self.session.stop)
+
+    def close(self) -> None:
+        """Close the link, join its thread."""
+        self.link.close()
+        for watchdog in self.watchdogs():
+            watchdog.close()
+
+    def changed(self, given: P) -> None:
+        """Use new live parameters."""
+        timeout = getattr(given, 'command_timeout', None)
+        if timeout is not None and timeout != self.parameters.command_timeout:
+            for watchdog in self.watchdogs():
+                watchdog.set_timeout(timeout)
+
+    # What a protocol gives.
+
+    @abstractmethod
+    def make_session(self) -> S:
+        """Return the session, by the parameters."""
+
+    @abstractmethod
+    def make_link(self) -> SessionLoop:
+        """Return the link that runs the session; raise LinkError if it cannot be opened."""
+
+    def make_replay(self) -> ReplayLoop:
+        """Return the link that takes datagrams from capture_file; see replay()."""
+        raise ValueError('parameter capture_file: this node plays no captures')
+
+    @abstractmethod
+    def make_topics(self) -> None:
+        """Make publishers, ``gates`` by vehicle, other commands and services."""
+
+    @abstractmethod
+    def handlers(self) -> dict[type, Handler]:
+        """Return what is done with each kind of event of the session, and when it came."""
+
+    def watchdogs(self) -> Iterable[CommandWatchdog]:
+        """Return what watches commands."""
+        return [gate.watchdog for gate in self.gates.values()]
+
+    # What a protocol uses.
+
+    @property
+    def plays_capture(self) -> bool:
+        """Tell whether datagrams come from a capture."""
+        given = self.parameters
+        return isinstance(given, CaptureParameters) and bool(given.capture_file)
+
+    def replay(self, **options: Any) -> ReplayLoop:
+        """Return a link that plays capture_file; ``options`` are ReplayLoop's."""
+        given = self.parameters
+        assert self.audience is not None
+        return ReplayLoop(
+            given.capture_file, self.session, self.on_event, self.on_failure,
+            speed=given.capture_speed, on_end=self.capture_ended, holds=self.audience.holds,
+            name=f'{self.get_name()} replay', **options)
+
+    def stamp(self, message: Any, stamp_ns: int) -> bool:
+        """Stamp what is not telemetry of a vehicle; tell whether there is a time yet."""
+        clock = self.simulator_clock
+        stamp = self.stamps.received(stamp_ns) if clock is None else clock.now_ns
+        if stamp is None:
+            return False
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        return True
+
+    def hint(self, state: PeerState) -> str:
+        """Return what the user can do about a state of the peer."""
+        return self.hints.get(state, '')
+
+    def sentence(self, state: PeerState) -> str:
+        """Return what a state of the peer means, and what can be done about it."""
+        said = self.session.sentences[state]
+        hint = self.hint(state)
+        return f'{said}; {hint}' if hint else said
+
+    # From the peer: these run in the link's thread.
+
+    def on_event(self, event: Any, stamp_ns: int) -> None:
+        """Hand an event to its handler."""
+        handler = self._handlers.get(type(event))
+        if handler is not None:
+            handler(event, stamp_ns)
+
+    def on_failure(self, error: Exception) -> None:
+        """Log what went wrong with one datagram."""
+        self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')
+
+    def _on_done(self, event: ReadDone | CommandDone, _: int) -> None:
+        self.pending.end(event)
+
+    def _on_peer_changed(self, event: PeerChanged, _: int) -> None:
+        self.tell(event.state)
+
+    def tell(self, state: PeerState) -> None:
+        """Log another state of the peer."""
+        if state is self.good:
+            self.inform(state.value, f'{self.peer} answers at {self.peer_address()}')
+        elif state is not PeerState.UNKNOWN and self.active:
+            self.warn(state.value, self.sentence(state))
+
+    @abstractmethod
+    def peer_address(self) -> str:
+        """Return where the peer is, for a person."""
+
+    # Diagnostics. The session is locked in these.
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link, peer, values, telemetry and commands."""
+        counters = self.link.counters()
+        now = time.monotonic()
+        with self.link.lock:
+            return [
+                self.diagnose_link(counters),
+                self.diagnose_peer(),
+                *self.diagnose_values(now),
+                self.diagnose_telemetry(now),
+                *self.diagnose_commands(),
+                *self.diagnose_more(now),
+            ]
+
+    def diagnose_link(self, counters: Any) -> Status:
+        """Return the line about datagrams."""
+        statistics = self.session.statistics
+        return self._report.status(
+            counters, statistics.malformed, statistics.last_error,
+            ('peer address', self.peer_address()))
+
+    def diagnose_peer(self) -> Status:
+        """Return the line about the peer."""
+        state = self.session.peer_state
+        if not self.active:
+            level, text = STALE, 'not active'
+        elif state is self.good:
+            level, text = OK, self.session.sentences[state]
+            if fault := self.peer_fault():
+                level, text = WARN, fault
+        else:
+            level, text = WARN, self.sentence(state)
+        return Status('peer', level, text, (('state', state.value), *self.peer_values()))
+
+    def peer_fault(self) -> str:
+        """Return what is wrong with a peer that is in its good state."""
+        return ''
+
+    def peer_values(self) -> Sequence[tuple[str, str]]:
+        """Return what else the line about the peer has."""
+        return ()
+
+    def diagnose_values(self, now: float) -> Sequence[Status]:
+        """Return the line about values asked for."""
+        session = self.session
+        if not self.active:
+            return (values_status((), {}, now),)
+        return (values_status(session.wanted, session.missing(now), now),)
+
+    def diagnose_telemetry(self, now: float) -> Status:
+        """Return the line about telemetry."""
+        age = now - self.last_update if self.last_update else None
+        fresh = age is not None and age < FRESH
+        rates = self._rates.per_second(self.session.statistics.updates, now)
+        return Status(
+            'telemetry', OK if fresh else STALE, 'arriving' if fresh else 'nothing arrives', (
+                *self.telemetry_values(rates, now),
+                ('age of the last, s', 'none yet' if age is None else f'{age:.3f}')))
+
+    def telemetry_values(
+        self, rates: Mapping[Any, float], now: float
+    ) -> Sequence[tuple[str, str]]:
+        """Return what the line about telemetry has; ``rates`` are updates per second."""
+        return ()
+
+    def diagnose_commands(self) -> Sequence[Status]:
+        """Return the line about commands."""
+        stopped = any(watchdog.expired for watchdog in self.watchdogs())
+        return (Status(
+            'commands', WARN if stopped else OK,
+            'commands stopped coming' if stopped else 'watched', tuple(self.command_values())),)
+
+    def command_values(self) -> Iterable[tuple[str, str]]:
+        """Return what the line about commands has."""
+        return ()
+
+    def diagnose_more(self, now: float) -> Iterable[Status]:
+        """Return further lines."""
+        if self.plausibilities:
+            yield plausibility_status(self.plausibilities)
+        if self.simulator_clock is not None:
+            yield self.simulator_clock.diagnose()
+        if isinstance(self.link, ReplayLoop):
+            yield capture_status(self.link)

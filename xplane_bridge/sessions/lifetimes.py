@@ -1,0 +1,176 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands that wait to be sent have a lifetime. Time is passed in, in seconds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from xplane_bridge.sessions.base import CommandDone, Tickets
+
+DEFAULT_LIFETIME = 0.5
+"""Seconds that a command may wait to be sent."""
+
+_T = TypeVar('_T')
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(Generic[_T]):
+    """One command that waits to be sent."""
+
+    command: _T
+    what: str
+    ticket: int
+    awaited: bool
+    expires_at: float
+
+
+class CommandQueue(Generic[_T]):
+    """
+    Commands that wait to be sent, in order, each for at most ``lifetime`` seconds.
+
+    ``limit`` is how many may wait; ``why`` tells what they wait for, in the sentence that ends one
+    that has waited too long. All that ends without being sent is in ended().
+    """
+
+    def __init__(
+        self, tickets: Tickets, *, lifetime: float = DEFAULT_LIFETIME, limit: int = 64,
+        why: str = 'the budget of datagrams is used up',
+    ) -> None:
+        self._tickets = tickets
+        self._queue: deque[Waiting[_T]] = deque()
+        self._ended: list[CommandDone] = []
+        self.lifetime = lifetime
+        self.limit = limit
+        self._why = why
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def __iter__(self) -> Iterator[Waiting[_T]]:
+        return iter(self._queue)
+
+    def put(self, command: _T, what: str, now: float, *, awaited: bool = False) -> int:
+        """
+        Let a command wait; return its ticket.
+
+        ``awaited``: somebody waits for its CommandDone, and gets one also when it was sent.
+        Raises ValueError if too many wait already.
+        """
+        self.check_room(what, 1)
+        ticket = self._tickets.draw()
+        self._queue.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
+        return ticket
+
+    def check_room(self, what: str, count: int) -> None:
+        """Raise ValueError if too many wait already to put in so many of a command ``what``."""
+        waiting = len(self._queue)
+        if waiting + count > self.limit:
+            which = f'{waiting} commands are waiting already' if count == 1 else (
+                f'{count} commands at once beside {waiting} that wait, at most {self.limit} may')
+            raise ValueError(f'{what}: {which}; {self._why}')
+
+    def take(self) -> _T:
+        """Remove the first command, which is sent now, and return it."""
+        first = self._queue.popleft()
+        if first.awaited:
+            self._ended.append(CommandDone(first.ticket, first.what))
+        return first.command
+
+    @property
+    def first(self) -> _T:
+        """Return the command whose turn it is; IndexError if none waits."""
+        return self._queue[0].command
+
+    def expire(self, now: float) -> None:
+        """End those that have waited too long."""
+        # All have the same lifetime, so the first is the oldest, unless that was changed.
+        while self._queue and now >= self._queue[0].expires_at:
+            self._end(self._queue.popleft(), expired(self.lifetime, self._why))
+
+    def drop(self, reason: str) -> None:
+        """End all of them, unsent."""
+        while self._queue:
+            self._end(self._queue.popleft(), reason)
+
+    def ended(self) -> list[CommandDone]:
+        """Return what has ended since the last call."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when expire() has something to do, None if nothing waits."""
+        return self._queue[0].expires_at if self._queue else None
+
+    def _end(self, waiting: Waiting[_T], reason: str) -> None:
+        self._ended.append(
+            CommandDone(waiting.ticket, waiting.what, f'not sent: {reason}'))
+
+
+def expired(lifetime: float, why: str) -> str:
+    """Return the reason of a command that has waited too long."""
+    return f'it waited {lifetime:g} s (command_lifetime): {why}'
+
+
+class LatestValues:
+    """
+    The newest value of each control of one vehicle until it is sent, for at most ``lifetime`` s.
+
+    Controls come faster than they can be sent: a newer value replaces the one that waits, and
+    values of different controls leave together.
+    """
+
+    def __init__(self, lifetime: float = DEFAULT_LIFETIME) -> None:
+        self.lifetime = lifetime
+        self._values: dict[str, tuple[float, float]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def set(self, values: Mapping[str, float], now: float) -> bool:
+        """Let values wait; tell whether others were waiting already."""
+        waited = bool(self._values)
+        expires_at = now + self.lifetime
+        for name, value in values.items():
+            self._values[name] = value, expires_at
+        return waited
+
+    def take(self) -> dict[str, float]:
+        """Remove and return what waits, by name."""
+        values = {name: value for name, (value, _) in self._values.items()}
+        self._values.clear()
+        return values
+
+    def expire(self, now: float) -> dict[str, float]:
+        """Remove and return those that have waited too long."""
+        old = {
+            name: value for name, (value, expires_at) in self._values.items()
+            if now >= expires_at}
+        for name in old:
+            del self._values[name]
+        return old
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._values.clear()
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when expire() has something to do, None if nothing waits."""
+        return min((at for _, at in self._values.values()), default=None)
