@@ -47,6 +47,8 @@ from xplane_bridge.protocols.fdmdata import (
     Thermometer,
 )
 
+_SIGNS = {'aileron': 1.0, 'elevator': -1.0, 'rudder': -1.0, 'throttle': 1.0}
+
 LATITUDES = ('geodetic', 'geocentric')
 TEMPERATURE_UNITS = ('auto', 'celsius', 'kelvin')
 
@@ -198,16 +200,13 @@ def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air |
     )
 
 
-def to_huginn(controls: Controls) -> dict[str, float | None]:
+def to_huginn(controls: Controls) -> dict[str, float]:
     """
-    Return aileron, elevator, rudder and throttle with Huginn's signs, None for unchanged.
+    Return those of aileron, elevator, rudder and throttle that are set, with Huginn's signs.
 
     Huginn's elevator pitches down and its rudder yaws left where they are positive. Huginn has
     no flaps, gear or speedbrake on the wire: these are left out.
     """
     return {
-        'aileron': controls.aileron,
-        'elevator': None if controls.elevator is None else -controls.elevator,
-        'rudder': None if controls.rudder is None else -controls.rudder,
-        'throttle': controls.throttle,
-    }
+        name: sign * value for name, sign in _SIGNS.items()
+        if (value := getattr(controls, name)) is not None}

@@ -23,7 +23,7 @@ import os
 import select
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from xplane_bridge.links.peer import LearntPort
 from xplane_bridge.links.udp import Counters, UdpSocket
@@ -37,6 +37,9 @@ _LONGEST_SLEEP = 60.0
 _BURST = 64
 
 
+Address: TypeAlias = tuple[str, int]
+
+
 class Session(Protocol):
     """
     What a conversation over datagrams offers to its link. It knows neither sockets nor clocks.
@@ -44,8 +47,10 @@ class Session(Protocol):
     A channel is a name for one socket of ours; sending on a channel not seen before opens it.
     """
 
-    def receive(self, channel: str, data: bytes, now: float) -> Sequence[Any]:
-        """Take one datagram; return the events that it completes."""
+    def receive(
+        self, channel: str, data: bytes, sender: Address | None, now: float
+    ) -> Sequence[Any]:
+        """Take one datagram, of nobody where there are no addresses; return its events."""
 
     def poll(self, now: float) -> Sequence[tuple[str, bytes | None]]:
         """Return what is to be sent now, by channel; None instead of bytes closes the channel."""
@@ -101,7 +106,7 @@ class SessionLoop(ABC):
         if self._thread.is_alive():
             self._join()
         with self.lock:
-            failures = self._transmit(time.monotonic())
+            failures = self._transmit(self._now())
             self._disconnect()
             events = self._take_events()
             self._abandoned = self._thread.is_alive()
@@ -117,7 +122,7 @@ class SessionLoop(ABC):
         After close() nothing is sent any more.
         """
         with self.lock:
-            now = time.monotonic()
+            now = self._now()
             result = function(*arguments, now)
             if not self._running:
                 return result
@@ -145,7 +150,25 @@ class SessionLoop(ABC):
     def _run(self) -> None:
         """Receive, poll and hand out until ``_running`` ends; in the loop's thread."""
 
+    @abstractmethod
+    def counters(self) -> Any:
+        """Return what has gone in and out so far."""
+
     # The lock is held in these.
+
+    def _now(self) -> float:
+        """Return the session's time, in seconds."""
+        return time.monotonic()
+
+    def _receive(
+        self, channel: str, data: bytes, sender: Address | None, failures: list[Exception]
+    ) -> Sequence[Any]:
+        """Hand a datagram to the session; return its events, or add to what went wrong."""
+        try:
+            return self._session.receive(channel, data, sender, self._now())
+        except Exception as error:
+            failures.append(error)
+            return ()
 
     @abstractmethod
     def _transmit(self, now: float) -> Sequence[Exception]:
@@ -315,12 +338,8 @@ class UdpLoop(SessionLoop):
                 received = link.receive()
                 if received is None:
                     return
-                events: Sequence[Any] = ()
                 failures: list[Exception] = []
-                try:
-                    events = self._session.receive(channel, received.data, time.monotonic())
-                except Exception as error:
-                    failures.append(error)
+                events = self._receive(channel, received.data, received.sender, failures)
                 if self._port is not None:
                     self._port.settle(received.sender[1])
                 is_flood = link.counters.dropped >= dropped + _BURST

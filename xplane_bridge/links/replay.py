@@ -331,10 +331,6 @@ class ReplayLoop(SessionLoop):
                 self._progress.fault = datagram.incomplete
                 return
             self._counters.received += 1
-            events: Sequence[Any] = ()
             failures: list[Exception] = []
-            try:
-                events = self._session.receive(channel, datagram.data, self._now())
-            except Exception as error:
-                failures.append(error)
+            events = self._receive(channel, datagram.data, datagram.source, failures)
         self._hand_out(events, datagram.stamp_ns, failures)

@@ -558,20 +558,16 @@ class SerialLoop(SessionLoop):
             return error
         stamp_ns = time.time_ns()
         if data:
-            self._receive(data, stamp_ns)
+            self._take(data, stamp_ns)
         return None
 
-    def _receive(self, data: bytes, stamp_ns: int) -> None:
-        events: Sequence[Any] = ()
+    def _take(self, data: bytes, stamp_ns: int) -> None:
         failures: list[Exception] = []
         with self.lock:
             if not self._running:
                 return
             self._counters.received += len(data)
-            try:
-                events = self._session.receive(_CHANNEL, data, time.monotonic())
-            except Exception as error:
-                failures.append(error)
+            events = self._receive(_CHANNEL, data, None, failures)
         self._hand_out(events, stamp_ns, failures)
 
     def _sleep(self, until: float, descriptor: int | None = None, wanted: int = 0) -> int:

@@ -264,12 +264,16 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def diagnose_telemetry(self, now: float) -> Status:
         """Return the line about telemetry."""
         age = now - self.last_update if self.last_update else None
-        fresh = age is not None and age < FRESH
+        fresh = age is not None and age < self.fresh_for()
         rates = self._rates.per_second(self.session.statistics.updates, now)
         return Status(
             'telemetry', OK if fresh else STALE, 'arriving' if fresh else 'nothing arrives', (
                 *self.telemetry_values(rates, now),
                 ('age of the last, s', 'none yet' if age is None else f'{age:.3f}')))
+
+    def fresh_for(self) -> float:
+        """Return how old telemetry may be that tells something about now, in seconds."""
+        return FRESH
 
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float

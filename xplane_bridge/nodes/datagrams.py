@@ -131,18 +131,19 @@ def overload(now: Counters, before: Counters) -> str:
         f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
-class Rate:
-    """How often per second something has happened since it was asked last."""
+class Rates:
+    """How often per second things have happened since that was asked last."""
 
     def __init__(self) -> None:
         self._at = time.monotonic()
-        self._count = 0
+        self._counts: dict[Any, int] = {}
 
-    def per_second(self, count: int, now: float) -> float:
-        """Return the rate, of what has happened ``count`` times so far."""
-        rate = (count - self._count) / max(now - self._at, 1e-6)
-        self._at, self._count = now, count
-        return rate
+    def per_second(self, counts: Mapping[Any, int], now: float) -> dict[Any, float]:
+        """Return the rates, of what has happened so often so far."""
+        before, self._counts = self._counts, dict(counts)
+        seconds, self._at = max(now - self._at, 1e-6), now
+        return {
+            what: (count - before.get(what, 0)) / seconds for what, count in counts.items()}
 
 
 def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:

@@ -32,8 +32,8 @@ text with its length) has functions of its own beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, Field, fields, MISSING
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, Field, field, fields, MISSING
 import math
 import struct
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -59,6 +59,15 @@ class Message:
 
 Messages: TypeAlias = Mapping[Sender, Mapping[str, type[Message]]]
 """The messages that each side sends, by tag."""
+
+
+def messages(*, bridge: Iterable[type[Message]], peer: Iterable[type[Message]]) -> Messages:
+    """Return the messages that each side sends, by tag."""
+    return {
+        'bridge': {kind.tag: kind for kind in bridge},
+        'peer': {kind.tag: kind for kind in peer},
+    }
+
 
 MessageT = TypeVar('MessageT', bound=Message)
 

@@ -39,6 +39,8 @@ MOST_READ = 2000
 LONGEST_READ = 60.0
 """Seconds after which a read ends, whatever has come."""
 
+_NO_CONTROLS = 'this peer takes no controls'
+
 Address: TypeAlias = tuple[str, int]
 """The address and port of a datagram's sender."""
 
@@ -79,7 +81,7 @@ class Telemetry:
     """
 
     vehicle: int
-    values: Mapping[str, Any]
+    values: Mapping[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,12 @@ class Session(ABC):
     sentences: ClassVar[Mapping[PeerState, str]]
     """What each state of this peer means, for a person."""
 
-    statistics: Statistics
-    peer_state: PeerState
+    def __init__(self, statistics: Statistics) -> None:
+        self.statistics = statistics
+        self.peer_state = PeerState.UNKNOWN
+        self._active = False
+        self._deadline: float | None = None
+        self._expired: list[Any] = []
 
     # What the owner asks for.
 
@@ -164,13 +170,15 @@ class Session(ABC):
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
     ) -> None:
         """Set controls of a vehicle by their names; those not named stay as they are."""
-        raise ValueError('this peer takes no controls')
+        raise ValueError(_NO_CONTROLS)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces that commands have deflected, and no others."""
+        raise ValueError(_NO_CONTROLS)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """Give back what was taken, of one vehicle or of all."""
+        raise ValueError(_NO_CONTROLS)
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -208,13 +216,14 @@ class Session(ABC):
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what is to be sent now."""
 
-    @abstractmethod
     def next_deadline(self) -> float | None:
         """Return when poll() is to be called next at the latest; None when only data matters."""
+        return self._deadline
 
-    @abstractmethod
     def expired(self) -> Sequence[Any]:
         """Return the events that poll() or a call has caused: time-outs, changes of state."""
+        events, self._expired = self._expired, []
+        return events
 
     # What a protocol gives.
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import enum
 from typing import ClassVar, TypeAlias
 
-from xplane_bridge.protocols.base import any_float32, float32, Message, Messages
+from xplane_bridge.protocols.base import any_float32, float32, Message, messages
 
 DATA_PORT = 10300
 CONTROLS_PORT = 10301
@@ -58,6 +58,11 @@ class SensorReply(Message):
     __slots__ = ()
 
     command: ClassVar[Command]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Return the values of all fields in their order."""
+        return tuple(getattr(self, name) for name in self.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,4 @@ SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
 
 Reply: TypeAlias = SensorReply | ErrorReply
 
-MESSAGES: Messages = {
-    'bridge': {kind.tag: kind for kind in (Request, Controls)},
-    'peer': {kind.tag: kind for kind in (*SENSOR_REPLIES, ErrorReply)},
-}
+MESSAGES = messages(bridge=(Request, Controls), peer=(*SENSOR_REPLIES, ErrorReply))

@@ -14,27 +14,16 @@
 
 """The session with Huginn over FDMData: polling, leases, and what was commanded."""
 
-from xplane_bridge.sessions.fdmdata.events import (
-    Event,
-    PeerChanged,
-    PeerRecognized,
-    PeerState,
-    Sample,
-    Statistics,
-    Wanted,
-)
+from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
 from xplane_bridge.sessions.fdmdata.listener import FdmdataListener
 from xplane_bridge.sessions.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession
 
 __all__ = [
     'CONTROLS_CHANNEL',
-    'Event',
     'FdmdataListener',
     'FdmdataSession',
-    'PeerChanged',
     'PeerRecognized',
-    'PeerState',
-    'Sample',
     'Statistics',
+    'Telemetry',
     'Wanted',
 ]

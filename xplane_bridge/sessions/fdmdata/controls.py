@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xplane_bridge.protocols.fdmdata import Controls
-from xplane_bridge.sessions.base import Ledger
+from xplane_bridge.sessions.ledger import Ledger
 
 _SURFACES = ('aileron', 'elevator', 'rudder')
 
@@ -39,7 +41,7 @@ class HeldControls:
         """Return the names of the controls that were commanded."""
         return self._taken.names
 
-    def merged(self, given: dict[str, float]) -> Controls:
+    def merged(self, given: Mapping[str, float]) -> Controls:
         """
         Return all four controls: those given, and the others as they are.
 
@@ -56,7 +58,7 @@ class HeldControls:
         return Controls(**{
             name: given.get(name, getattr(known, name)) for name in Controls.__slots__})
 
-    def sent(self, controls: Controls, given: dict[str, float]) -> None:
+    def sent(self, controls: Controls, given: Mapping[str, float]) -> None:
         """Note what was sent, and what of it was commanded."""
         self._known = controls
         for name in given:

@@ -16,23 +16,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
-from xplane_bridge.protocols.fdmdata import Command, SensorReply
+from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.protocols.foreign import Kinds
-
-
-class PeerState(Enum):
-    """How Huginn looks from here; the value says it to a person."""
-
-    UNKNOWN = 'nothing heard yet'
-    ANSWERING = 'answering'
-    HELD = 'held: it answers, but its data stand still'
-    BROKEN = 'its flight model holds NaN'
-    AWAY = 'nothing there: Huginn is off or unreachable'
+from xplane_bridge.sessions import base
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +32,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Telemetry(base.Telemetry):
     """
-    The replies of one poll to one entry of the plan, by command.
+    The replies of one poll to the entry ``name`` of the plan, by sensor.
 
     A sensor that does not answer is missing.
     """
 
     name: str
-    replies: Mapping[Command, SensorReply]
-
-
-@dataclass(frozen=True, slots=True)
-class PeerChanged:
-    """Huginn's state is another one now."""
-
-    state: PeerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +49,14 @@ class PeerRecognized:
     same: bool
 
 
-Event = Sample | PeerChanged | PeerRecognized
-
-
 @dataclass(slots=True)
-class Statistics:
-    """What happened so far; only ever grows."""
+class Statistics(base.Statistics):
+    """What happened so far; only ever grows. updates counts by entry of the plan."""
 
     requests: int = 0
     replies: int = 0
     lost: int = 0
     errors: int = 0
-    unexpected: int = 0
     controls: int = 0
     malformed: Kinds = field(
         default_factory=lambda: Kinds(command.name.lower() for command in Command))
-    last_error: str = ''
-    updates: Counter[str] = field(default_factory=Counter)

@@ -17,11 +17,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from xplane_bridge.protocols import fdmdata
-from xplane_bridge.protocols.fdmdata import Command, SensorReply
-from xplane_bridge.sessions.fdmdata.events import Event, PeerState, Sample
-from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE, WATCH
+from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
+from xplane_bridge.sessions.base import Outgoing, PeerState
+from xplane_bridge.sessions.fdmdata.plan import WATCH
+from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE
 
 # Replies that somebody else asked for belong together if they are less than a step of the flight
 # model apart (docs/wire/fdmdata.md, section 1).
@@ -35,13 +36,13 @@ class FdmdataListener(FdmdataSession):
     """
     Listen to somebody else's conversation with one Huginn, as a capture has it; ask nothing.
 
-    A channel is one asker's port. An entry of the plan has a sample whenever new replies of all
+    A channel is one asker's port. An entry of the plan has telemetry whenever new replies of all
     its sensors have come to one port close together, whatever its rate.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # By channel and entry: what came after the last sample, and when.
+        # By channel and entry: what came after the last telemetry, and when.
         self._heard: dict[tuple[str, str], dict[Command, tuple[float, SensorReply]]] = {}
 
     @property
@@ -49,18 +50,19 @@ class FdmdataListener(FdmdataSession):
         """Return why nobody takes a command."""
         return 'a capture file is being played: there is no Huginn to command'
 
-    def _take(
-        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
-    ) -> list[Event]:
+    def missing(self, now: float) -> dict[str, float]:
+        """Return nothing: nothing is asked for."""
+        return {}
+
+    def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
         self._waiting_since = now
-        if isinstance(reply, fdmdata.ErrorReply):
+        if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
-        self._leases.heard((reply.command,), now)
-        self._watch(reply, data, now)
-        events: list[Event] = []
-        for name, wanted in self._plan.items():
-            if name in WATCH or reply.command not in wanted.commands:
+        self._hear(reply, now)
+        events = []
+        for name, wanted in self._plan.entries.items():
+            if name == WATCH or reply.command not in wanted.commands:
                 continue
             heard = self._heard.get((channel, name))
             if heard is None:
@@ -75,11 +77,10 @@ class FdmdataListener(FdmdataSession):
             }
             if len(replies) == len(wanted.commands):
                 heard.clear()
-                self.statistics.updates[name] += 1
-                events.append(Sample(name, replies))
+                events.append(self._telemetry(name, replies))
         return events
 
-    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
+    def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
         if self._waiting_since is None or self.peer_state is PeerState.AWAY:
             return math.inf
         return self._waiting_since + SILENCE

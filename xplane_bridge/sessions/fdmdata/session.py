@@ -16,34 +16,28 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-import math
+from typing import Any
 
 from xplane_bridge.protocols import fdmdata
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.fdmdata import Command, SensorReply
-from xplane_bridge.sessions.base import Leases, PeerAbsentError
-from xplane_bridge.sessions.fdmdata.controls import HeldControls
-from xplane_bridge.sessions.fdmdata.events import (
-    Event,
+from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
+from xplane_bridge.sessions.base import (
+    Address,
+    Outgoing,
+    PeerAbsentError,
     PeerChanged,
-    PeerRecognized,
     PeerState,
-    Sample,
-    Statistics,
-    Wanted,
+    Session,
 )
+from xplane_bridge.sessions.fdmdata.controls import HeldControls
+from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
+from xplane_bridge.sessions.fdmdata.identity import Health, Identity
+from xplane_bridge.sessions.fdmdata.plan import Plan, WATCH
+from xplane_bridge.sessions.fdmdata.polls import Poll, Polls
+from xplane_bridge.sessions.leases import Leases
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
-
-# Polls on their way take turns on as many sockets, so that a late or doubled reply never counts
-# for another poll.
-_CHANNELS = 16
-
-# A reply normally takes some microseconds, but waits for a step of the flight model to end.
-_TIMEOUT = 0.5
 
 # Without any answer for this long Huginn counts as away, and one small request asks again.
 SILENCE = 1.0
@@ -55,81 +49,40 @@ _PATIENCE = 0.5
 _POLLS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
-# Within this time after the first answer that ends a silence a Huginn that only stood still has
-# answered what it was asked meanwhile.
-_RECOGNITION = 0.25
 
-# Data change with every step of 17 ms while the simulation runs; if all stand still for this long
-# it is held (docs/wire/fdmdata.md, section 1). Even a parked aircraft's accelerometer and
-# gyroscope do change, so these are always asked for.
-_HELD_AFTER = 2.0
-
-# Polls that are due this close together are one.
-_SLACK = 0.001
-
-WATCH = {'': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE), 2.0)}
-
-
-class _Poll:
-    """Requests that left together, in order, the replies so far, and what is not given out yet."""
-
-    __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
-
-    def __init__(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
-    ) -> None:
-        self.entries = dict(entries)
-        self.lone = not entries
-        self.commands = tuple(commands)
-        self.waiting = list(commands)
-        self.sent_at = now
-        self.errors = 0
-        self.replies: dict[Command, SensorReply] = {}
-
-
-class FdmdataSession:
+class FdmdataSession(Session):
     """
     Ask one Huginn for its sensors, each at its own rate, and send it controls.
 
-    Requests are pipelined: those of one poll leave together, and the next one does not wait for
-    their replies. Huginn answers in order, so a reply tells that those to earlier requests of its
-    poll are lost; what has come is given out then. An error reply names no command, and anybody
-    can forge the one byte: a sensor counts as refused only while it does not answer.
-
-    Each sensor is a lease: one that does not answer is left out of the polls and asked by itself,
-    for ever. FDMData has nothing that tells one run of Huginn from another. But one that only
-    stood still answers, when it goes on, what it was asked meanwhile; another one has never heard
-    of it. ``address`` is where Huginn is, for the sentences of refusals.
+    Each sensor is a lease: one that does not answer is left out of the polls (Polls) and asked by
+    itself, for ever. An error reply names no command, and anybody can forge the one byte: a sensor
+    counts as refused only while it does not answer. Identity tells whether a Huginn that was
+    silent is the same one. ``address`` is where Huginn is, for the sentences of refusals.
     """
 
+    sentences = {
+        PeerState.UNKNOWN: 'nothing heard yet',
+        PeerState.ANSWERING: 'answering',
+        PeerState.HELD: 'held: it answers, but its data stand still',
+        PeerState.BROKEN: 'its flight model holds NaN',
+        PeerState.AWAY: 'nothing there: Huginn is off or unreachable',
+    }
+
+    statistics: Statistics
+
     def __init__(self, address: str = 'its address') -> None:
-        self.statistics = Statistics()
-        self.peer_state = PeerState.UNKNOWN
+        super().__init__(Statistics())
         self._address = address
         self._controls = HeldControls()
-        self._plan = WATCH
-        self._due = dict.fromkeys(WATCH, 0.0)
+        self._plan = Plan()
         self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._refused: set[Command] = set()
-        self._active = False
-        self._met = False
-        self._started_at = 0.0
-        # In the order of sending, by channel.
-        self._polls: dict[str, _Poll] = {}
-        self._free = deque(f'data {number}' for number in range(_CHANNELS))
-        self._serial = _CHANNELS
-        self._closing: list[str] = []
-        # What was asked when the silence began: its channel, and the commands.
-        self._witness: tuple[str, tuple[Command, ...]] | None = None
-        self._recognize_until: float | None = None
+        self._polls = Polls(self.statistics)
+        self._identity = Identity()
+        self._health = Health()
         self._waiting_since: float | None = None
         self._probe_at = 0.0
-        self._last: dict[Command, bytes] = {}
-        self._changed_at: float | None = None
-        self._broken: set[Command] = set()
         self._outbox: list[bytes] = []
-        self._deadline: float | None = None
-        self._expired: list[Event] = []
 
     # What the owner asks for.
 
@@ -144,13 +97,14 @@ class FdmdataSession:
         return self._controls.taken
 
     @property
-    def wanted(self) -> tuple[Command, ...]:
-        """Return the sensors that are asked for."""
-        return self._leases.keys
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of the sensors that are asked for."""
+        return tuple(command.name.lower() for command in self._leases.keys)
 
-    def missing(self, now: float) -> dict[Command, float]:
+    def missing(self, now: float) -> dict[str, float]:
         """Return the sensors that do not answer, with since when."""
-        return self._leases.missing(now) if self._active else {}
+        missing = self._leases.missing(now) if self._active else {}
+        return {command.name.lower(): since for command, since in missing.items()}
 
     @property
     def absence(self) -> str:
@@ -161,21 +115,21 @@ class FdmdataSession:
             return f'waiting for the first answer of Huginn at {self._address}'
         if self.peer_state is PeerState.AWAY:
             return f'nothing answers at {self._address}'
-        if self._recognize_until is not None:
+        if self._identity.until is not None:
             return f'Huginn answers again at {self._address}; finding out if it was restarted'
         return ''
 
     @property
     def in_doubt(self) -> bool:
         """Tell whether Huginn was silent, and it is not known yet whether it is the same."""
-        return self._witness is not None
+        return self._identity.in_doubt
 
     def start(self, now: float) -> None:
         """Begin to ask."""
-        self._active, self._met = True, False
+        self._active, self._identity.met = True, False
         self._forget()
         self._controls.forget()
-        self._restart_plan(now)
+        self._restart(now)
         self.peer_state = PeerState.UNKNOWN
 
     def stop(self, now: float) -> None:
@@ -186,7 +140,7 @@ class FdmdataSession:
         or is another one by now, gets nothing.
         """
         if not self.absence:
-            self.give_back(now)
+            self.centre(now)
         self._controls.forget()
         self._active = False
         self._forget()
@@ -199,45 +153,28 @@ class FdmdataSession:
         Entries that are due together are polled together, each sensor once. Raises ValueError
         for a rate that is not above 0, or an entry without a sensor.
         """
-        for name, wanted in plan.items():
-            if not 0.0 < wanted.rate < math.inf or not wanted.commands:
-                raise ValueError(f'{name}: {wanted} is nothing to ask for')
-        old = self._plan
-        self._plan = {**plan, **WATCH}
-        self._due = {
-            name: self._due[name] if old.get(name) == wanted else now
-            for name, wanted in self._plan.items()
-        }
-        rates: dict[Command, float] = {}
-        for wanted in self._plan.values():
-            for command in wanted.commands:
-                rates[command] = max(wanted.rate, rates.get(command, 0.0))
+        self._plan.set(plan, now)
+        rates = self._plan.rates()
         self._leases.want(rates, now, {
             command: max(_PATIENCE, _POLLS / rate) for command, rate in rates.items()})
         self._refused &= rates.keys()
 
     def set_controls(
-        self, now: float, *, aileron: float | None = None, elevator: float | None = None,
-        rudder: float | None = None, throttle: float | None = None,
+        self, controls: Mapping[str, float], now: float, vehicle: int = 0
     ) -> None:
         """
-        Send controls with Huginn's signs and ranges; None repeats what this Huginn was sent last.
+        Send controls with Huginn's signs and ranges; those not named stay as they were sent last.
 
-        Surfaces that it never was sent are centred. Raises PeerAbsentError if it is not there,
-        and ValueError for a value out of range, or if it never was sent a throttle.
+        Surfaces that this Huginn never was sent are centred. Raises PeerAbsentError if it is not
+        there, and ValueError for a value out of range, or if it never was sent a throttle.
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        given = {
-            name: value for name, value in (
-                ('aileron', aileron), ('elevator', elevator), ('rudder', rudder),
-                ('throttle', throttle)) if value is not None
-        }
-        controls = self._controls.merged(given)
-        self._outbox.append(fdmdata.encode(controls))
-        self._controls.sent(controls, given)
+        merged = self._controls.merged(controls)
+        self._outbox.append(fdmdata.encode(merged))
+        self._controls.sent(merged, controls)
 
-    def give_back(self, now: float) -> None:
+    def centre(self, now: float, vehicle: int = 0) -> None:
         """
         Centre the surfaces, if one of them was commanded; the throttle stays.
 
@@ -255,127 +192,87 @@ class FdmdataSession:
 
     # What the link calls.
 
-    def next_deadline(self) -> float | None:
-        """Return when poll() is due; known after poll()."""
-        return self._deadline
+    def poll(self, now: float) -> list[Outgoing]:
+        """Return what to send now, by channel; None closes a channel."""
+        outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
+        self.statistics.controls += len(self._outbox)
+        self._outbox.clear()
+        if self._active:
+            self._give_up(now)
+            if self._identity.until is not None and now >= self._identity.until:
+                self._recognize(same=False, events=self._expired)
+        outgoing += self._polls.closed()
+        self._deadline = self._ask(now, outgoing) if self._active else None
+        if self._expired:
+            self._deadline = now
+        return outgoing
 
-    def expired(self) -> list[Event]:
-        """Return the events that time has caused, since the last call."""
-        events, self._expired = self._expired, []
-        return events
+    def _decode(self, channel: str, data: bytes) -> Any:
+        return fdmdata.decode(data, 'peer')
 
-    def receive(self, channel: str, data: bytes, now: float) -> Sequence[Event]:
-        """Take one datagram of Huginn; return the events that it completes."""
-        try:
-            reply = fdmdata.decode_reply(data)
-        except ProtocolError as error:
-            self.statistics.malformed.add(_kind(data))
-            self.statistics.last_error = str(error)
-            return ()
+    def _kind(self, data: bytes) -> str:
+        """Name the kind of a malformed datagram: the command that it echoes, if there is one."""
+        if len(data) < 2 or data[0] != 0:
+            return 'response code'
+        return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
+
+    def _take(
+        self, channel: str, reply: Any, sender: Address | None, now: float
+    ) -> Sequence[Any]:
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
         if not self._active:
             return ()
         if self.peer_state is PeerState.AWAY:
             self._return(now)
-        self._met = True
-        events = self._take(channel, reply, data, now)
-        state = self._judge(now)
+        self._identity.met = True
+        events = self._place(channel, reply, now)
+        state = self._health.state(lambda command: self._leases.is_fresh(command, now), now)
         if state is not self.peer_state:
             self.peer_state = state
             events.append(PeerChanged(state))
-        if self._is_witness(channel, reply):
+        if self._identity.is_answered_by(channel, reply):
             self._recognize(same=True, events=events)
         return events
 
-    def poll(self, now: float) -> list[tuple[str, bytes | None]]:
-        """Return what to send now, by channel; None closes a channel."""
-        outgoing: list[tuple[str, bytes | None]] = [
-            (CONTROLS_CHANNEL, data) for data in self._outbox]
-        self.statistics.controls += len(self._outbox)
-        self._outbox.clear()
-        if self._active:
-            self._give_up(now)
-            if self._recognize_until is not None and now >= self._recognize_until:
-                self._recognize(same=False, events=self._expired)
-        outgoing += [(channel, None) for channel in self._closing]
-        self._closing.clear()
-        self._deadline = self._ask_and_wait(now, outgoing) if self._active else None
-        if self._expired:
-            self._deadline = now
-        return outgoing
-
     # Asking.
 
-    def _restart_plan(self, now: float) -> None:
-        """Let all entries be due now, and their grids begin now."""
-        self._started_at = now
-        self._due = dict.fromkeys(self._plan, now)
+    def _restart(self, now: float) -> None:
+        """Ask for everything anew."""
+        self._plan.restart(now)
         self._leases.renew(now)
         self._refused.clear()
 
-    def _next_due(self, after: float, rate: float) -> float:
-        """Return the next time on the entry's grid; all grids begin together."""
-        periods = math.floor((after - self._started_at) * rate + 1e-6)
-        return self._started_at + (periods + 1) / rate
-
-    def _ask_and_wait(self, now: float, outgoing: list[tuple[str, bytes | None]]) -> float:
+    def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
         """Ask what is due; return when to look again."""
         if self.peer_state is PeerState.AWAY:
             if now >= self._probe_at:
                 self._probe_at = now + _PROBE_PERIOD
-                self._ask({}, [Command.THERMOMETER], now, outgoing)
+                outgoing += self._send({}, [Command.THERMOMETER], now)
             return self._probe_at
         again = self._leases.due(now)
-        is_due = min(self._due.values()) <= now
+        is_due = self._plan.deadline <= now
         missing = self._leases.missing(now) if again or is_due else {}
         for command in again:
             if command in missing:
-                self._ask({}, [command], now, outgoing)
+                outgoing += self._send({}, [command], now)
         if is_due:
-            self._ask_what_is_due(missing, now, outgoing)
-        deadlines = list(self._due.values())
-        if self._leases.deadline is not None:
-            deadlines.append(self._leases.deadline)
-        for poll in self._polls.values():
-            deadlines.append(poll.sent_at + _TIMEOUT)
-            break
-        if self._waiting_since is not None:
-            deadlines.append(self._waiting_since + SILENCE)
-        if self._recognize_until is not None:
-            deadlines.append(self._recognize_until)
-        return min(deadlines)
+            entries = self._plan.due(now)
+            wanted = {command for commands in entries.values() for command in commands}
+            outgoing += self._send(entries, sorted(wanted.difference(missing)), now)
+        deadlines = (
+            self._plan.deadline, self._leases.deadline, self._polls.deadline,
+            None if self._waiting_since is None else self._waiting_since + SILENCE,
+            self._identity.until)
+        return min(at for at in deadlines if at is not None)
 
-    def _ask_what_is_due(
-        self, missing: Mapping[Command, float], now: float,
-        outgoing: list[tuple[str, bytes | None]],
-    ) -> None:
-        entries = {}
-        for name, due in self._due.items():
-            if due <= now + _SLACK:
-                wanted = self._plan[name]
-                entries[name] = wanted.commands
-                # A poll that is late does not cost the next one; those missed are not made up.
-                self._due[name] = self._next_due(max(due, now - 1.0 / wanted.rate), wanted.rate)
-        commands = sorted({
-            command for wanted in entries.values() for command in wanted
-            if command not in missing
-        })
-        self._ask(entries, commands, now, outgoing)
-
-    def _ask(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float,
-        outgoing: list[tuple[str, bytes | None]],
-    ) -> None:
-        """Send one poll, if there is anything to ask and a channel is free."""
-        if not commands or not self._free:
-            return
-        channel = self._free.popleft()
-        self._polls[channel] = _Poll(entries, commands, now)
-        outgoing += [(channel, fdmdata.encode(fdmdata.Request(c))) for c in commands]
-        self.statistics.requests += len(commands)
-        if self._waiting_since is None:
+    def _send(
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+    ) -> list[Outgoing]:
+        outgoing = self._polls.send(entries, commands, now)
+        if outgoing and self._waiting_since is None:
             self._waiting_since = now
+        return outgoing
 
     def _give_up(self, now: float) -> None:
         """Count as lost what has not been answered for too long, and notice silence."""
@@ -384,156 +281,71 @@ class FdmdataSession:
             and self._waiting_since is not None
             and now >= self._waiting_since + SILENCE
         )
-        for channel, poll in list(self._polls.items()):
-            if now < poll.sent_at + _TIMEOUT and not silent:
-                break
-            self._miss(poll, len(poll.waiting))
+        for channel, poll in self._polls.give_up(now, every=silent):
             if poll.lone and poll.errors and poll.commands[0] in self._leases:
                 # Asked by itself, and answered by errors alone.
                 self._refused.add(poll.commands[0])
                 self._leases.unknown(poll.commands[0], now)
-            if silent and self._met and self._witness is None:
-                self._witness = channel, tuple(poll.waiting)
-                del self._polls[channel]
-            else:
-                self._drop(channel)
+            if not (silent and self._identity.keep(channel, tuple(poll.waiting))):
+                self._polls.drop(channel)
         if silent:
-            self._forget(keep_witness=True)
+            self._forget(keep_identity=True)
             self.peer_state = PeerState.AWAY
             self._probe_at = now
             self._expired.append(PeerChanged(self.peer_state))
 
-    def _drop(self, channel: str) -> None:
-        """Give up a poll and its channel: a reply that still comes is nobody's."""
-        self._polls.pop(channel, None)
-        self._closing.append(channel)
-        self._free.append(f'data {self._serial}')
-        self._serial += 1
-
-    def _forget(self, *, keep_witness: bool = False) -> None:
+    def _forget(self, *, keep_identity: bool = False) -> None:
         """Forget what is outstanding and what was learnt of the peer."""
-        for channel in list(self._polls):
-            self._drop(channel)
-        if not keep_witness:
-            self._drop_witness()
-        self._recognize_until = None
+        self._polls.forget()
+        if not keep_identity:
+            self._settle()
+        self._identity.until = None
         self._refused.clear()
         self._waiting_since = None
-        self._last.clear()
-        self._changed_at = None
-        self._broken.clear()
+        self._health = Health()
 
-    # Placing replies.
+    # Hearing.
 
-    def _take(
-        self, channel: str, reply: fdmdata.Reply, data: bytes, now: float
-    ) -> list[Event]:
+    def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
         """Give a reply to its poll; return what a poll that is complete has brought."""
-        events: list[Event] = []
-        poll = self._polls.get(channel)
+        events: list[Any] = []
         if isinstance(reply, fdmdata.ErrorReply):
-            if poll is None:
-                self.statistics.unexpected += 1
-            else:
-                poll.errors += 1
-        elif poll is None or reply.command not in poll.waiting:
-            # Late, or a duplicate.
-            self.statistics.unexpected += 1
-        else:
-            self._take_reply(poll, reply, data, now)
-            self._give_out(poll, events)
-            if not poll.waiting:
-                self._free.append(channel)
-                del self._polls[channel]
+            self._polls.refuse(channel)
+        elif (poll := self._polls.take(channel, reply)) is not None:
+            self._refused.discard(reply.command)
+            self._hear(reply, now)
+            events += self._give_out(poll)
         self._waiting_since = now if self._polls else None
         return events
 
-    def _take_reply(
-        self, poll: _Poll, reply: SensorReply, data: bytes, now: float
-    ) -> None:
-        """Take a reply; the requests before it stay without one."""
-        place = poll.waiting.index(reply.command)
-        del poll.waiting[:place + 1]
-        self._miss(poll, place)
-        self._refused.discard(reply.command)
+    def _hear(self, reply: SensorReply, now: float) -> None:
         self._leases.heard((reply.command,), now)
-        self.statistics.replies += 1
-        poll.replies[reply.command] = reply
-        self._watch(reply, data, now)
+        self._health.hear(reply, now)
 
-    def _miss(self, poll: _Poll, unanswered: int) -> None:
-        """Count requests without a reply: what no error stands for is lost."""
-        refused = min(unanswered, poll.errors)
-        if not poll.lone:
-            poll.errors -= refused
-        self.statistics.lost += unanswered - refused
+    def _give_out(self, poll: Poll) -> list[Telemetry]:
+        return [
+            self._telemetry(name, replies) for name, replies in poll.ended() if name != WATCH]
 
-    def _give_out(self, poll: _Poll, events: list[Event]) -> None:
-        """Give out each entry of a poll of which nothing more is to come."""
-        waiting = poll.waiting
-        ended = [
-            name for name, commands in poll.entries.items()
-            if not (waiting and any(command in waiting for command in commands))]
-        for name in ended:
-            commands = poll.entries.pop(name)
-            if name in WATCH:
-                continue
-            replies = {c: poll.replies[c] for c in commands if c in poll.replies}
-            if replies:
-                self.statistics.updates[name] += 1
-                events.append(Sample(name, replies))
+    def _telemetry(self, name: str, replies: Mapping[Command, SensorReply]) -> Telemetry:
+        self.statistics.updates[name] += 1
+        return Telemetry(0, replies, name)
 
-    # Judging the peer.
+    # Who it is.
 
     def _return(self, now: float) -> None:
         """Begin anew with a Huginn that was silent; find out if it is the same one."""
-        self._restart_plan(now)
-        if self._witness is not None:
-            self._recognize_until = now + _RECOGNITION
-        elif self._met:
+        self._restart(now)
+        if not self._identity.begin(now) and self._identity.met:
             self._recognize(same=False, events=self._expired)
 
-    def _is_witness(self, channel: str, reply: fdmdata.Reply) -> bool:
-        return (
-            self._witness is not None and channel == self._witness[0]
-            and not isinstance(reply, fdmdata.ErrorReply) and reply.command in self._witness[1])
-
-    def _recognize(self, *, same: bool, events: list[Event]) -> None:
+    def _recognize(self, *, same: bool, events: list[Any]) -> None:
         """Settle whether it is the same Huginn; what another one held is forgotten."""
-        self._recognize_until = None
-        self._drop_witness()
+        self._settle()
         if not same:
             self._controls.forget()
         events.append(PeerRecognized(same))
 
-    def _drop_witness(self) -> None:
-        if self._witness is not None:
-            self._drop(self._witness[0])
-            self._witness = None
-
-    def _watch(self, reply: SensorReply, data: bytes, now: float) -> None:
-        """Notice data that stand still, and data that are no numbers."""
-        command = reply.command
-        if all(math.isfinite(getattr(reply, name)) for name in reply.__slots__):
-            self._broken.discard(command)
-        else:
-            self._broken.add(command)
-        if self._changed_at is None or self._last.get(command, data) != data:
-            self._changed_at = now
-        self._last[command] = data
-
-    def _judge(self, now: float) -> PeerState:
-        # What is not asked for any more tells nothing about now.
-        if self._broken and any(
-                self._leases.is_fresh(command, now) for command in self._broken):
-            return PeerState.BROKEN
-        if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
-            return PeerState.HELD
-        return PeerState.ANSWERING
-
-
-def _kind(data: bytes) -> str:
-    """Name the kind of a malformed datagram: the command that it echoes, if there is one."""
-    if len(data) < 2 or data[0] != 0:
-        return 'response code'
-    return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
+    def _settle(self) -> None:
+        channel = self._identity.settle()
+        if channel is not None:
+            self._polls.drop(channel)

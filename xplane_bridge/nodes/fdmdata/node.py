@@ -1,0 +1,247 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""fdmdata_node: the Huginn simulator by its FDMData protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+import time
+from typing import Any
+
+from xplane_bridge.conversions import huginn
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.links.udp import resolve, UdpSocket
+from xplane_bridge.links.xmlrpc import XmlRpc
+from xplane_bridge.nodes.base import OK, run, Status
+from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
+from xplane_bridge.nodes.fdmdata.commands import FdmdataCommands
+from xplane_bridge.nodes.fdmdata.messages import ENTRIES, plan, Publisher, TOPICS
+from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
+from xplane_bridge.nodes.vehicle import CommandGate, make_undulation
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.fdmdata import (
+    CONTROLS_CHANNEL,
+    FdmdataListener,
+    FdmdataSession,
+    PeerRecognized,
+    Telemetry,
+)
+
+# What the wire has of controls.
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+
+# How often it is looked who subscribes.
+_SUBSCRIBERS_PERIOD = 0.2
+
+
+class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
+    """Bridge one Huginn."""
+
+    peer = 'Huginn'
+    hints = {
+        PeerState.UNKNOWN: 'waiting for the first answer',
+        PeerState.AWAY: 'check that Huginn runs, the parameters host and data_port, and that no '
+                        'firewall drops UDP',
+        PeerState.HELD: 'resume it: call the service pause with data false, or huginn_control.py '
+                        'resume',
+        PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('fdmdata_node', FdmdataParameters, **options)
+
+    # Lifecycle.
+
+    def make_session(self) -> FdmdataSession:
+        """Return the session: with Huginn, or with a capture of somebody else's."""
+        given = self.parameters
+        if not given.capture_file:
+            return FdmdataSession(f'{given.host}:{given.data_port}')
+        session = FdmdataListener()
+        # Who subscribes later shall find the beginning; and the first call would start to play.
+        session.set_plan(plan(given, TOPICS), 0.0)
+        return session
+
+    def make_replay(self) -> ReplayLoop:
+        """Take what Huginn answered to anybody."""
+        return self.replay(source_port=self.parameters.data_port)
+
+    def make_link(self) -> SessionLoop:
+        """Open channels to Huginn."""
+        given = self.parameters
+        host = resolve(given.host)
+
+        def open_channel(channel: str) -> UdpSocket:
+            port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
+            # Huginn answers from the port that was asked.
+            return UdpSocket(
+                (given.bind_address, 0), peer=(host, port), sender=host, sender_port=port)
+
+        # A bad bind address shall stop configuring, not the first datagram.
+        open_channel('').close()
+        return UdpLoop(
+            self.session, open_channel, self.on_event, self.on_failure, name='fdmdata link')
+
+    def make_topics(self) -> None:
+        """Make publishers, the gate of command/controls, and services."""
+        given = self.parameters
+        undulation = make_undulation(given)
+        self.get_logger().info(undulation.description)
+        self._publisher = Publisher(self, given, undulation)
+        self.plausibilities[''] = self._publisher.vehicle.plausibility
+        self.gates[''] = CommandGate(
+            self, self._send, lambda: None, clamp=True, takes=_CONTROLS, neutral=self._centre)
+        self._commands = FdmdataCommands(self, XmlRpc(resolve(given.host), given.rpc_port))
+        self._not_on_the_wire = 0
+        self._subscribed: frozenset[str] = frozenset()
+        self._subscribers_timer = self.create_timer(
+            _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
+
+    def end(self) -> None:
+        """Stop asking; centre the surfaces and resume, if they were moved or it was paused."""
+        with self.link.lock:
+            in_doubt = self.session.in_doubt
+        super().end()
+        self._commands.end(in_doubt=in_doubt)
+
+    def close(self) -> None:
+        """Close the sockets and join the thread."""
+        self.destroy_timer(self._subscribers_timer)
+        super().close()
+
+    def changed(self, given: FdmdataParameters) -> None:
+        """Use new live parameters."""
+        super().changed(given)
+        self._set_plan(given)
+
+    def peer_address(self) -> str:
+        """Return where Huginn answers."""
+        return f'{self.parameters.host}:{self.parameters.data_port}'
+
+    def _follow_subscribers(self) -> None:
+        """Ask for what somebody wants to hear."""
+        subscribed = self._publisher.subscribed()
+        if subscribed != self._subscribed:
+            self._subscribed = subscribed
+            self._set_plan(self.parameters)
+
+    def _set_plan(self, given: FdmdataParameters) -> None:
+        if not given.capture_file:
+            self.link.call(self.session.set_plan, plan(given, self._subscribed))
+
+    # Commands: these run in the executor.
+
+    def _send(self, controls: Controls) -> None:
+        if not (controls.flaps is controls.gear is controls.speedbrake is None):
+            self._not_on_the_wire += 1
+        self.link.call(self.session.set_controls, huginn.to_huginn(controls))
+
+    def _centre(self) -> None:
+        self.link.call(self.session.centre)
+
+    # From the peer: these run in the link's thread.
+
+    def handlers(self) -> dict[type, Handler]:
+        """Return what is done with the session's own events."""
+        return {Telemetry: self._publish, PeerRecognized: self._on_recognized}
+
+    def _publish(self, event: Telemetry, stamp_ns: int) -> None:
+        if not self.active:
+            return
+        replies = huginn.plausible(event.values, self._publisher.vehicle.plausibility.withhold)
+        if not replies:
+            return
+        stamp = self.stamps.received(stamp_ns)
+        if stamp is None or self._publisher.publish(event.name, replies, stamp):
+            self.last_update = time.monotonic()
+
+    def _on_recognized(self, event: PeerRecognized, _: int) -> None:
+        """Go on with a Huginn that only stood still, or begin anew with another one."""
+        gate = self.gates['']
+        if not event.same:
+            self._commands.forget()
+            self.inform(
+                'restarted',
+                'Huginn was silent, and counts as restarted: what was commanded is forgotten')
+        elif gate.watchdog.expired and self.parameters.on_command_timeout == 'neutral':
+            # Commands stopped while it could not be told.
+            try:
+                self._centre()
+            except ValueError as error:
+                self.refuse('command/controls', error)
+
+    # Diagnostics.
+
+    def peer_fault(self) -> str:
+        """Return which sensors are refused."""
+        refused = self._refused()
+        return f'it refuses {refused}: another version of Huginn?' if refused else ''
+
+    def peer_values(self) -> Sequence[tuple[str, str]]:
+        """Return what became of requests."""
+        statistics = self.session.statistics
+        return (
+            ('requests', str(statistics.requests)),
+            ('replies', str(statistics.replies)),
+            ('lost', str(statistics.lost)),
+            ('error replies', str(statistics.errors)),
+            ('refused', self._refused() or 'nothing'),
+            ('late or unexpected', str(statistics.unexpected)),
+        )
+
+    def _refused(self) -> str:
+        return ', '.join(sorted(command.name.lower() for command in self.session.refused))
+
+    def diagnose_values(self, now: float) -> Sequence[Status]:
+        """Return which sensors do not come; those of a capture nobody asks for."""
+        return () if self.plays_capture else super().diagnose_values(now)
+
+    def diagnose_telemetry(self, now: float) -> Status:
+        """Return what comes of what subscribers want to hear."""
+        status = super().diagnose_telemetry(now)
+        wanted = plan(self.parameters, self._subscribed)
+        if wanted:
+            return status
+        return replace(status, level=OK, message=(
+            'nothing is asked for: the rates are 0' if self._subscribed
+            else 'nobody subscribes'))
+
+    def fresh_for(self) -> float:
+        """Return how old telemetry may be, with polls that are rare."""
+        wanted = plan(self.parameters, self._subscribed)
+        return max(FRESH, 1.5 * min((1.0 / entry.rate for entry in wanted.values()), default=0.0))
+
+    def telemetry_values(
+        self, rates: Mapping[Any, float], now: float
+    ) -> Sequence[tuple[str, str]]:
+        """Return the rates of the entries."""
+        return [(f'{name}: updates/s', f'{rates.get(name, 0.0):.1f}') for name in ENTRIES]
+
+    def command_values(self) -> Iterable[tuple[str, str]]:
+        """Return what became of commands."""
+        return (
+            ('commands', str(self.gates[''].commands)),
+            ('controls sent', str(self.session.statistics.controls)),
+            ('taken from the user', ', '.join(self.session.taken) or 'nothing'),
+            ('with flaps, gear or speedbrake, left out', str(self._not_on_the_wire)),
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run fdmdata_node; return the process's exit code."""
+    return run(FdmdataNode, FdmdataParameters, args)

@@ -1,0 +1,53 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Channels that requests take turns on, so that a late reply never counts for another one."""
+
+from __future__ import annotations
+
+from collections import deque
+
+
+class ChannelPool:
+    """
+    At most ``count`` channels at a time, named after ``prefix``.
+
+    A channel whose requests are all answered is used again. One on which something may still come
+    is closed, and a new one takes its place.
+    """
+
+    def __init__(self, prefix: str, count: int) -> None:
+        self._prefix = prefix
+        self._free = deque(f'{prefix} {number}' for number in range(count))
+        self._serial = count
+        self._closing: list[str] = []
+
+    def take(self) -> str | None:
+        """Return a channel to ask on, None if all are in use."""
+        return self._free.popleft() if self._free else None
+
+    def give(self, channel: str) -> None:
+        """Use a channel again: all that was asked on it is answered."""
+        self._free.append(channel)
+
+    def drop(self, channel: str) -> None:
+        """Close a channel: a reply that still comes is nobody's."""
+        self._closing.append(channel)
+        self._free.append(f'{self._prefix} {self._serial}')
+        self._serial += 1
+
+    def closed(self) -> list[str]:
+        """Return the channels to close, since the last call."""
+        closing, self._closing = self._closing, []
+        return closing

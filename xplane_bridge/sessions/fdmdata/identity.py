@@ -1,0 +1,104 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether the Huginn that answers after a silence is the one of before, and how it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
+from xplane_bridge.sessions.base import PeerState
+
+# Within this time after the first answer that ends a silence a Huginn that only stood still has
+# answered what it was asked meanwhile.
+_RECOGNITION = 0.25
+
+# Data change with every step of 17 ms while the simulation runs; if all stand still for this long
+# it is held (docs/wire/fdmdata.md, section 1).
+_HELD_AFTER = 2.0
+
+
+class Identity:
+    """
+    Tell one run of Huginn from another, for which FDMData has nothing.
+
+    One that only stood still answers, when it goes on, what it was asked meanwhile; another one
+    has never heard of it. So the channel of one poll is kept through the silence: its witness.
+    """
+
+    def __init__(self) -> None:
+        self.met = False
+        self.until: float | None = None
+        self._witness: tuple[str, tuple[Command, ...]] | None = None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Tell whether Huginn was silent, and it is not known yet whether it is the same."""
+        return self._witness is not None
+
+    def keep(self, channel: str, commands: tuple[Command, ...]) -> bool:
+        """Keep a poll that was not answered as the witness; tell whether it is needed."""
+        if not self.met or self._witness is not None:
+            return False
+        self._witness = channel, commands
+        return True
+
+    def begin(self, now: float) -> bool:
+        """Begin to find out, now that it answers; tell whether that can be found out."""
+        if self._witness is None:
+            return False
+        self.until = now + _RECOGNITION
+        return True
+
+    def is_answered_by(self, channel: str, reply: Reply) -> bool:
+        """Tell whether this answers what was asked before the silence: it is the same Huginn."""
+        return (
+            self._witness is not None and channel == self._witness[0]
+            and not isinstance(reply, ErrorReply) and reply.command in self._witness[1])
+
+    def settle(self) -> str | None:
+        """End the doubt; return the channel that was kept, which is of no use any more."""
+        self.until = None
+        witness, self._witness = self._witness, None
+        return None if witness is None else witness[0]
+
+
+class Health:
+    """Notice data that stand still, and data that are no numbers."""
+
+    def __init__(self) -> None:
+        self._last: dict[Command, SensorReply] = {}
+        self._changed_at: float | None = None
+        self._broken: set[Command] = set()
+
+    def hear(self, reply: SensorReply, now: float) -> None:
+        """Look at a reply."""
+        command = reply.command
+        if all(map(math.isfinite, reply.values)):
+            self._broken.discard(command)
+        else:
+            self._broken.add(command)
+        if self._changed_at is None or self._last.get(command, reply) != reply:
+            self._changed_at = now
+        self._last[command] = reply
+
+    def state(self, is_fresh: Callable[[Command], bool], now: float) -> PeerState:
+        """Return how a Huginn that answers seems; what is not fresh tells nothing about now."""
+        if any(map(is_fresh, self._broken)):
+            return PeerState.BROKEN
+        if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
+            return PeerState.HELD
+        return PeerState.ANSWERING

@@ -1,0 +1,163 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Polls of Huginn's sensors that are on their way, and what their replies bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.fdmdata import Command, SensorReply
+from xplane_bridge.sessions.base import Outgoing
+from xplane_bridge.sessions.channels import ChannelPool
+from xplane_bridge.sessions.fdmdata.events import Statistics
+
+# Polls on their way take turns on as many sockets.
+_CHANNELS = 16
+
+# A reply normally takes some microseconds, but waits for a step of the flight model to end.
+TIMEOUT = 0.5
+
+
+class Poll:
+    """
+    Requests that left together, in order, the replies so far, and what is not given out yet.
+
+    ``entries`` are sensors by the entry of the plan that wants them; one without any is lone: a
+    single sensor, asked by itself because it does not answer.
+    """
+
+    __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
+
+    def __init__(
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+    ) -> None:
+        self.entries = dict(entries)
+        self.lone = not entries
+        self.commands = tuple(commands)
+        self.waiting = list(commands)
+        self.sent_at = now
+        self.errors = 0
+        self.replies: dict[Command, SensorReply] = {}
+
+    def take(self, reply: SensorReply) -> int:
+        """Take a reply; return how many requests before it stay without one."""
+        # Huginn answers in order.
+        place = self.waiting.index(reply.command)
+        del self.waiting[:place + 1]
+        self.replies[reply.command] = reply
+        return place
+
+    def ended(self) -> Iterator[tuple[str, dict[Command, SensorReply]]]:
+        """Yield each entry of which nothing more is to come, once, with its replies if any."""
+        waiting = self.waiting
+        ended = [
+            name for name, commands in self.entries.items()
+            if not (waiting and any(command in waiting for command in commands))]
+        for name in ended:
+            commands = self.entries.pop(name)
+            replies = {c: self.replies[c] for c in commands if c in self.replies}
+            if replies:
+                yield name, replies
+
+
+class Polls:
+    """
+    The polls on their way, in the order of sending.
+
+    Requests are pipelined: those of one poll leave together, and the next one does not wait for
+    their replies. An error reply names no command: it stands for one request of its poll.
+    """
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._pool = ChannelPool('data', _CHANNELS)
+        self._polls: dict[str, Poll] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._polls)
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when the oldest poll is given up, None without any."""
+        for poll in self._polls.values():
+            return poll.sent_at + TIMEOUT
+        return None
+
+    def send(
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+    ) -> list[Outgoing]:
+        """Return one poll to send; nothing if there is nothing to ask, or no channel is free."""
+        channel = self._pool.take() if commands else None
+        if channel is None:
+            return []
+        self._polls[channel] = Poll(entries, commands, now)
+        self._statistics.requests += len(commands)
+        return [(channel, fdmdata.encode(fdmdata.Request(c))) for c in commands]
+
+    def refuse(self, channel: str) -> None:
+        """Take an error reply."""
+        poll = self._polls.get(channel)
+        if poll is None:
+            self._statistics.unexpected += 1
+        else:
+            poll.errors += 1
+
+    def take(self, channel: str, reply: SensorReply) -> Poll | None:
+        """Give a reply to its poll, and return that; None for a late one or a duplicate."""
+        poll = self._polls.get(channel)
+        if poll is None or reply.command not in poll.waiting:
+            self._statistics.unexpected += 1
+            return None
+        self._miss(poll, poll.take(reply))
+        self._statistics.replies += 1
+        if not poll.waiting:
+            self._pool.give(channel)
+            del self._polls[channel]
+        return poll
+
+    def give_up(self, now: float, *, every: bool = False) -> Iterator[tuple[str, Poll]]:
+        """
+        Remove and yield what has waited too long, or ``every`` poll, with its channel.
+
+        What is left without a reply counts as lost. Whoever takes it closes the channel by drop().
+        """
+        for channel, poll in list(self._polls.items()):
+            if now < poll.sent_at + TIMEOUT and not every:
+                break
+            self._miss(poll, len(poll.waiting))
+            del self._polls[channel]
+            yield channel, poll
+
+    def drop(self, channel: str) -> None:
+        """Close the channel of a poll that was given up."""
+        self._pool.drop(channel)
+
+    def forget(self) -> None:
+        """Forget all polls."""
+        for channel in self._polls:
+            self._pool.drop(channel)
+        self._polls.clear()
+
+    def closed(self) -> list[Outgoing]:
+        """Return the channels to close."""
+        return [(channel, None) for channel in self._pool.closed()]
+
+    def _miss(self, poll: Poll, unanswered: int) -> None:
+        """Count requests without a reply: what no error stands for is lost."""
+        refused = min(unanswered, poll.errors)
+        if not poll.lone:
+            poll.errors -= refused
+        self._statistics.lost += unanswered - refused
