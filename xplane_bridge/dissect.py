@@ -23,18 +23,18 @@ follows a ``#`` are skipped. JSON knows no infinities, no NaN and no bytes: they
 ``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. A ``null`` leaves a value as it is.
 """
 
-from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, MISSING, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, MISSING
 from enum import Enum, IntFlag
 from functools import partial
+from importlib import import_module
 from io import BufferedReader
 import json
 import math
 import os
 import sys
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import (
     Any,
     BinaryIO,
@@ -43,224 +43,22 @@ from typing import (
     get_origin,
     get_type_hints,
     Literal,
-    TypeAlias,
     Union,
 )
 
 from xplane_bridge.links.capture import CaptureError, is_capture, read_datagrams
-from xplane_bridge.protocols import fdmdata, simpit, ulyssix, xpc, xplane_udp
+from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.simulators.registry import PROTOCOLS
 
-Sender: TypeAlias = Literal['bridge', 'peer']
-_SENDERS: tuple[Sender, ...] = ('bridge', 'peer')
 _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
 
 
-class Dialect(ABC):
-    """One protocol as this tool speaks it; made once a run, so that it may keep a state."""
-
-    options: Mapping[str, Mapping[str, Any]] = {}
-    """This protocol's own options: what ArgumentParser.add_argument takes, by flag."""
-
-    def __init__(self, arguments: Namespace) -> None:
-        self.arguments = arguments
-
-    @abstractmethod
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        """Return the messages in a datagram, or raise ProtocolError."""
-
-    def finish(self) -> Iterable[object]:
-        """Return what is left when the input ends, or raise ProtocolError."""
-        return ()
-
-    @abstractmethod
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        """Return the message classes that this side sends, by their tags."""
-
-    @abstractmethod
-    def encode(self, message: object) -> bytes:
-        """Return the datagram for a message, or raise ValueError or TypeError."""
-
-
-class Xpc(Dialect):
-    """X-Plane Connect."""
-
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        try:
-            return (self._decode_from(data, sender),)
-        except ProtocolError as error:
-            try:
-                return (self._decode_from(data, _other(sender)),)
-            except ProtocolError as other_error:
-                # What is wrong is best told by the side that has such a message at all.
-                known = data[:4].decode('latin-1') in self.classes(sender)
-                raise (error if known else other_error) from None
-
-    @staticmethod
-    def _decode_from(data: bytes, sender: Sender) -> object:
-        return xpc.decode_reply(data) if sender == 'peer' else xpc.decode_request(data)
-
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        return xpc.REPLY_CLASSES if sender == 'peer' else xpc.REQUEST_CLASSES
-
-    def encode(self, message: object) -> bytes:
-        return xpc.encode(cast(xpc.Request | xpc.Reply, message))
-
-
-class Fdmdata(Dialect):
-    """FDMData."""
-
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        try:
-            return (self._decode_from(data, sender),)
-        except ProtocolError as error:
-            # Nothing that one side sends is a message of the other side as well.
-            try:
-                return (self._decode_from(data, _other(sender)),)
-            except ProtocolError:
-                raise error from None
-
-    @staticmethod
-    def _decode_from(data: bytes, sender: Sender) -> object:
-        if sender == 'peer':
-            return fdmdata.decode_reply(data)
-        if len(data) > 1:
-            return fdmdata.decode_controls(data)
-        return fdmdata.decode_request(data)
-
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        return fdmdata.REPLY_CLASSES if sender == 'peer' else fdmdata.REQUEST_CLASSES
-
-    def encode(self, message: object) -> bytes:
-        return fdmdata.encode(cast(fdmdata.Message, message))
-
-
-class XplaneUdp(Dialect):
-    """X-Plane's own UDP, whose layout of rows is recognised and remembered."""
-
-    options = {'--version': {
-        'type': int, 'choices': xplane_udp.VERSIONS,
-        'help': 'of X-Plane; it decides what the bytes leave open, and how JSON is encoded (12)'}}
-
-    _REPLIES = (xplane_udp.RrefReply, xplane_udp.RposReply, xplane_udp.RadrReply)
-
-    def __init__(self, arguments: Namespace) -> None:
-        super().__init__(arguments)
-        self._layout: xplane_udp.Layout | None = None
-
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        try:
-            message = self._decode_from(data, sender)
-        except ProtocolError as error:
-            try:
-                message = self._decode_from(data, _other(sender))
-            except ProtocolError:
-                raise error from None
-        if isinstance(message, xplane_udp.Data):
-            self._layout = message.layout
-        return (message,)
-
-    def _decode_from(self, data: bytes, sender: Sender) -> xplane_udp.Message:
-        return xplane_udp.decode(
-            data, sender, self.arguments.version, previous=self._layout)
-
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        every: tuple[Any, ...] = get_args(xplane_udp.Message)
-        replies = {kind.tag: kind for kind in self._REPLIES}
-        requests = {kind.tag: kind for kind in every if kind not in self._REPLIES}
-        return {**requests, **replies} if sender == 'peer' else requests
-
-    def encode(self, message: object) -> bytes:
-        return xplane_udp.encode(
-            cast(xplane_udp.Message, message), self.arguments.version or 12)
-
-
-class Ulyssix(Dialect):
-    """Ulyssix, which only the publisher sends."""
-
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        return (ulyssix.to_readable(ulyssix.decode(data)),)
-
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        kinds: tuple[type[ulyssix.ReadablePacket | ulyssix.SkippedPacket], ...] = (
-            ulyssix.ReadablePacket, ulyssix.SkippedPacket)
-        return {kind.tag: kind for kind in kinds} if sender == 'peer' else {}
-
-    def encode(self, message: object) -> bytes:
-        return ulyssix.encode(ulyssix.from_readable(
-            cast(ulyssix.ReadablePacket | ulyssix.SkippedPacket, message)))
-
-
-class Simpit(Dialect):
-    """Kerbal Simpit: packets in whatever pieces the lines have them."""
-
-    options = {'--profile': {
-        'required': True, 'choices': tuple(simpit.PROFILES), 'help': 'generation of the plugin: '
-        + ', '.join(f'{p.name} is {p.plugins}' for p in simpit.PROFILES.values())}}
-
-    def __init__(self, arguments: Namespace) -> None:
-        super().__init__(arguments)
-        self._profile = simpit.PROFILES[arguments.profile]
-        self._decoders: dict[Sender, simpit.Decoder] = {
-            sender: simpit.make_decoder(self._profile.framing) for sender in _SENDERS}
-
-    _FAULTS = {
-        'bad_version': 'another version', 'bad_size': 'no payload',
-        'oversize': f'more than {simpit.MAX_PAYLOAD} bytes of payload',
-        'bad_cobs': 'bad COBS', 'bad_checksum': 'wrong checksum'}
-
-    def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
-        decoder = self._decoders[sender]
-        before = replace(decoder.counters)
-        packets = decoder.feed(data)
-        noise = decoder.counters.noise_bytes - before.noise_bytes
-        if noise and not packets:
-            faults = ', '.join(
-                text for name, text in self._FAULTS.items()
-                if getattr(decoder.counters, name) > getattr(before, name))
-            raise ProtocolError(
-                f'{noise} bytes belong to no packet{": " if faults else ""}{faults}')
-        return self._understood(packets, sender)
-
-    def finish(self) -> Iterable[object]:
-        for sender, decoder in self._decoders.items():
-            if decoder.waiting:
-                yield from self._understood(decoder.expire(), sender)
-                raise ProtocolError('the input ends inside a packet')
-
-    def _understood(
-            self, packets: Iterable[simpit.Packet], sender: Sender) -> Iterable[object]:
-        return map(partial(simpit.decode_payload, self._profile, _end(sender)), packets)
-
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        rows = [row for row in self._profile.channels if row.sender == _end(sender)]
-        return {row.message.tag: row.message for row in rows} | {
-            simpit.Packet.tag: simpit.Packet}
-
-    def encode(self, message: object) -> bytes:
-        sender: Sender = self.arguments.sender or 'peer'
-        if type(message) not in self.classes(sender).values():
-            sender = _other(sender)
-        return simpit.encode(
-            self._profile, _end(sender), cast(simpit.Message | simpit.Packet, message), agx=True)
-
-
-def _end(sender: Sender) -> simpit.Sender:
-    return 'plugin' if sender == 'peer' else 'device'
-
-
-DIALECTS: dict[str, type[Dialect]] = {
-    'xpc': Xpc,
-    'xplane_udp': XplaneUdp,
-    'fdmdata': Fdmdata,
-    'simpit': Simpit,
-    'ulyssix': Ulyssix,
-}
-
-
-def _other(sender: Sender) -> Sender:
-    return 'bridge' if sender == 'peer' else 'peer'
+def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
+    """Return a protocol, and how it is spoken here."""
+    module = import_module(f'xplane_bridge.protocols.{protocol}')
+    return module, getattr(module, 'Dialect', Dialect)
 
 
 # Messages to JSON.
@@ -303,8 +101,8 @@ def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> object:
     tag = record['message']
     values = {name: value for name, value in record.items() if name != 'message'}
     errors = []
-    for side in (sender, _other(sender)):
-        kind = dialect.classes(side).get(tag)
+    for side in (sender, other_side(sender)):
+        kind = dialect.messages(side).get(tag)
         if kind is None:
             continue
         try:
@@ -312,7 +110,7 @@ def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> object:
         except ValueError as error:
             errors.append(f'as sent by the {side}, {error}')
     if not errors:
-        names = sorted({*dialect.classes('bridge'), *dialect.classes('peer')})
+        names = sorted({*dialect.messages('bridge'), *dialect.messages('peer')})
         raise ValueError(f'message: got {tag!r}, expected one of {", ".join(names)}')
     raise ValueError('; '.join(errors))
 
@@ -483,7 +281,8 @@ def _error(error: object) -> str:
 
 
 def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
-    dialect = DIALECTS[arguments.protocol](arguments)
+    protocol, kind = _dialect(arguments.protocol)
+    dialect = kind(protocol, arguments)
     sender: Sender = arguments.sender or 'peer'
     if arguments.encode:
         return _encoded_lines(dialect, stream, sender)
@@ -497,8 +296,8 @@ def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog='dissect', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
-    for name, dialect in DIALECTS.items():
-        peer = PROTOCOLS[name].peer
+    for name, entry in PROTOCOLS.items():
+        peer = entry.peer
         protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
         protocol.add_argument(
             '--from', dest='sender', choices=('bridge', 'peer'),
@@ -506,7 +305,7 @@ def _parser() -> ArgumentParser:
                  'whichever the ports say)')
         protocol.add_argument(
             '--encode', action='store_true', help='read JSON and write hexadecimal lines')
-        for flag, option in dialect.options.items():
+        for flag, option in _dialect(name)[1].options.items():
             protocol.add_argument(flag, **option)
     return parser
 

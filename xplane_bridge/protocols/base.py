@@ -15,7 +15,7 @@
 """
 What the messages of all protocols are made of: frozen dataclasses whose fields are declared.
 
-A field's declaration stands where the field does, and says how it is written, within which range it
+A field is declared where it stands: how it is written, within which range it
 may be sent, and what leaves a value alone::
 
     @dataclass(frozen=True, slots=True)

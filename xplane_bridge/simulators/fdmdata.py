@@ -69,9 +69,12 @@ class Huginn:
     def answer(self, data: bytes) -> bytes:
         """Return the reply to a datagram at the data port; there always is one."""
         try:
-            command = fdmdata.decode_request(data).command
+            request = fdmdata.decode(data, 'bridge')
         except ProtocolError:
+            request = None
+        if not isinstance(request, fdmdata.Request):
             return fdmdata.encode(fdmdata.ErrorReply())
+        command = request.command
         reply = _SENSORS[command](self._state)
         if self.poisoned and command is not Command.MAGNETOMETER:
             reply = type(reply)(*(math.nan for _ in reply.__slots__))
@@ -80,8 +83,10 @@ class Huginn:
     def control(self, data: bytes) -> None:
         """Take a datagram at the controls port; one of another length is dropped silently."""
         try:
-            controls = fdmdata.decode_controls(data)
+            controls = fdmdata.decode(data, 'bridge')
         except ProtocolError:
+            return
+        if not isinstance(controls, fdmdata.Controls):
             return
         values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
         if any(math.isnan(value) for value in values):

@@ -1,0 +1,51 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""X-Plane's own UDP for people: the layout of rows is recognised and remembered."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from argparse import Namespace
+from xplane_bridge.protocols import dialect
+from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.xplane_udp.codec import decode, encode
+from xplane_bridge.protocols.xplane_udp.data import Data, Layout
+from xplane_bridge.protocols.xplane_udp.messages import VERSIONS
+
+_NEWEST = 12
+
+
+class Dialect(dialect.Dialect):
+    """X-Plane's own UDP of some version."""
+
+    options = {'--version': {
+        'type': int, 'choices': VERSIONS,
+        'help': 'of X-Plane; it decides what the bytes leave open, and how JSON is encoded (12)'}}
+
+    def __init__(self, protocol: ModuleType, arguments: Namespace) -> None:
+        super().__init__(protocol, arguments)
+        self._layout: Layout | None = None
+
+    def decode_from(self, data: bytes, sender: Sender) -> object:
+        """Return the message in a datagram, by the layout of rows that came last."""
+        message = decode(data, sender, self.arguments.version, previous=self._layout)
+        if isinstance(message, Data):
+            self._layout = message.layout
+        return message
+
+    def encode(self, message: object) -> bytes:
+        """Return the datagram for a message of the version, 12 if none is given."""
+        return encode(message, self.arguments.version or _NEWEST)
