@@ -66,9 +66,9 @@ def test_request_vector(vector):
     data = bytes.fromhex(vector['hex'])
     if vector['fields'].get('error'):
         with pytest.raises(ProtocolError):
-            fdmdata.decode_request(data)
+            fdmdata.decode(data, 'bridge')
         return
-    request = fdmdata.decode_request(data)
+    request = fdmdata.decode(data, 'bridge')
     assert request.command == vector['fields']['command']
     assert fdmdata.encode(request) == data
 
@@ -76,7 +76,7 @@ def test_request_vector(vector):
 @pytest.mark.parametrize('vector', REPLIES, ids=name_of)
 def test_reply_vector(vector):
     data, expected = bytes.fromhex(vector['hex']), vector['fields']
-    reply = fdmdata.decode_reply(data)
+    reply = fdmdata.decode(data, 'peer')
     assert fdmdata.encode(reply) == data
     if expected['response_code'] == 0xFF:
         assert reply == fdmdata.ErrorReply()
@@ -94,10 +94,10 @@ def test_reply_vector(vector):
 def test_controls_vector(vector):
     data, expected = bytes.fromhex(vector['hex']), vector['fields']
     if not expected['applied']:
-        with pytest.raises(ProtocolError, match=f'{len(data)} bytes, expected 16'):
-            fdmdata.decode_controls(data)
+        with pytest.raises(ProtocolError, match=f'{len(data)} bytes, expected 1 of a request or'):
+            fdmdata.decode(data, 'bridge')
         return
-    controls = fdmdata.decode_controls(data)
+    controls = fdmdata.decode(data, 'bridge')
     assert controls == fdmdata.Controls(*expected['sent'])
     if expected['after'] == dict(
         zip(('aileron', 'elevator', 'rudder', 'throttle'), expected['sent'], strict=True)
@@ -109,10 +109,10 @@ def test_controls_vector(vector):
 
 
 def test_controls_with_nan_are_seen_but_never_sent():
-    controls = fdmdata.decode_controls(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']))
+    controls = fdmdata.decode(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']), 'bridge')
     assert math.isnan(controls.aileron)
     assert controls.throttle == 0.5
-    with pytest.raises(ValueError, match='aileron is nan'):
+    with pytest.raises(ValueError, match='aileron: got nan, expected a finite number'):
         fdmdata.encode(controls)
 
 
@@ -126,7 +126,7 @@ def test_controls_with_nan_are_seen_but_never_sent():
 )
 def test_replies_of_a_simulator_poisoned_with_nan_decode(name, kind, values):
     poisoned = VECTORS['controls_nan_aileron']['fields']['responses_1s_later'][name]
-    reply = fdmdata.decode_reply(bytes.fromhex(poisoned))
+    reply = fdmdata.decode(bytes.fromhex(poisoned), 'peer')
     assert isinstance(reply, kind)
     body = fdmdata.encode(reply)[2:]
     assert all(math.isnan(value) for value in struct.unpack(f'>{values}f', body))
@@ -135,10 +135,10 @@ def test_replies_of_a_simulator_poisoned_with_nan_decode(name, kind, values):
 @pytest.mark.parametrize(('text', 'reply'), HAND_WRITTEN)
 def test_hand_written_reply(text, reply):
     data = bytes.fromhex(text)
-    assert fdmdata.decode_reply(data) == reply
+    assert fdmdata.decode(data, 'peer') == reply
     assert fdmdata.encode(reply) == data
-    assert fdmdata.decode_reply(memoryview(data)) == reply
-    assert fdmdata.decode_reply(bytearray(data)) == reply
+    assert fdmdata.decode(memoryview(data), 'peer') == reply
+    assert fdmdata.decode(bytearray(data), 'peer') == reply
 
 
 def test_reply_lengths_are_those_measured():
@@ -147,8 +147,8 @@ def test_reply_lengths_are_those_measured():
 
 
 def test_ins_has_airspeed_before_altitude_and_gps_after():
-    ins = fdmdata.decode_reply(bytes.fromhex(HAND_WRITTEN[7][0]))
-    gps = fdmdata.decode_reply(bytes.fromhex(HAND_WRITTEN[0][0]))
+    ins = fdmdata.decode(bytes.fromhex(HAND_WRITTEN[7][0]), 'peer')
+    gps = fdmdata.decode(bytes.fromhex(HAND_WRITTEN[0][0]), 'peer')
     assert (ins.airspeed, ins.altitude) == (6, 7)
     assert (gps.airspeed, gps.altitude) == (4, 3)
 
@@ -156,14 +156,14 @@ def test_ins_has_airspeed_before_altitude_and_gps_after():
 @pytest.mark.parametrize('command', range(8))
 def test_all_eight_requests_are_one_byte(command):
     assert fdmdata.encode(fdmdata.Request(fdmdata.Command(command))) == bytes((command,))
-    assert fdmdata.decode_request(bytes((command,))).command == command
+    assert fdmdata.decode(bytes((command,)), 'bridge').command == command
 
 
 def test_controls_are_aileron_elevator_rudder_throttle_big_endian():
     data = bytes.fromhex('3f000000 be800000 3e000000 3f400000')
     controls = fdmdata.Controls(aileron=0.5, elevator=-0.25, rudder=0.125, throttle=0.75)
     assert fdmdata.encode(controls) == data
-    assert fdmdata.decode_controls(data) == controls
+    assert fdmdata.decode(data, 'bridge') == controls
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_controls_are_aileron_elevator_rudder_throttle_big_endian():
 )
 def test_malformed_reply_is_rejected(text, complaint):
     with pytest.raises(ProtocolError, match=complaint):
-        fdmdata.decode_reply(bytes.fromhex(text))
+        fdmdata.decode(bytes.fromhex(text), 'peer')
 
 
 @pytest.mark.parametrize('length', [0, 12, 15, 17, 20])
 def test_controls_of_another_length_are_rejected(length):
-    with pytest.raises(ProtocolError, match=f'{length} bytes, expected 16'):
-        fdmdata.decode_controls(bytes(length))
+    with pytest.raises(ProtocolError, match=f'{length} bytes, expected 1 of a request or 16'):
+        fdmdata.decode(bytes(length), 'bridge')
 
 
 @pytest.mark.parametrize('name', ['aileron', 'elevator', 'rudder', 'throttle'])
@@ -199,7 +199,7 @@ def test_controls_that_harm_the_simulator_are_refused(name, value):
 
 
 def test_negative_throttle_is_refused():
-    with pytest.raises(ValueError, match='throttle is -0.5, expected 0 to 1'):
+    with pytest.raises(ValueError, match='throttle: got -0.5, expected 0 to 1'):
         fdmdata.encode(fdmdata.Controls(0.0, 0.0, 0.0, -0.5))
 
 
@@ -236,28 +236,24 @@ surface = st.floats(-1, 1, width=32)
     )
 )
 def test_decoding_an_encoded_reply_returns_it(reply):
-    assert fdmdata.decode_reply(fdmdata.encode(reply)) == reply
+    assert fdmdata.decode(fdmdata.encode(reply), 'peer') == reply
 
 
 @given(
     st.builds(fdmdata.Controls, surface, surface, surface, st.floats(0, 1, width=32))
 )
 def test_decoding_encoded_controls_returns_them(controls):
-    assert fdmdata.decode_controls(fdmdata.encode(controls)) == controls
+    assert fdmdata.decode(fdmdata.encode(controls), 'bridge') == controls
 
 
 @pytest.mark.parametrize(
-    ('decode', 'kinds'),
-    [
-        (fdmdata.decode_request, fdmdata.Request),
-        (fdmdata.decode_reply, fdmdata.Reply),
-        (fdmdata.decode_controls, fdmdata.Controls),
-    ],
+    ('sender', 'kinds'),
+    [('bridge', fdmdata.Request | fdmdata.Controls), ('peer', fdmdata.Reply)],
 )
 @given(data=st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda b: b'\0' + b)))
-def test_any_bytes_give_a_message_or_a_protocol_error(decode, kinds, data):
+def test_any_bytes_give_a_message_or_a_protocol_error(sender, kinds, data):
     try:
-        message = decode(data)
+        message = fdmdata.decode(data, sender)
     except ProtocolError:
         return
     assert isinstance(message, kinds)

@@ -77,21 +77,21 @@ MessageT = TypeVar('MessageT', bound=Message)
 def checked_int(what: str, value: object, low: int, high: int) -> int:
     """Return value if it is an int in low..high."""
     if not isinstance(value, int):
-        raise TypeError(f'{what}: expected an int, got {value!r}')
+        raise TypeError(f'{what}: got {value!r}, expected an int')
     if not low <= value <= high:
-        raise ValueError(f'{what}: {value} is outside {low}..{high}')
+        raise ValueError(f'{what}: got {value}, expected {low} to {high}')
     return int(value)
 
 
 def checked_float(what: str, value: object, low: float, high: float) -> float:
     """Return value as a finite float in low..high."""
     if not isinstance(value, int | float):
-        raise TypeError(f'{what}: expected a number, got {value!r}')
+        raise TypeError(f'{what}: got {value!r}, expected a number')
     # No simulator checks what it is sent: a NaN would get into its flight model.
     if not math.isfinite(value):
-        raise ValueError(f'{what}: {value} is not finite')
+        raise ValueError(f'{what}: got {value}, expected a finite number')
     if not low <= value <= high:
-        raise ValueError(f'{what}: {value} is outside {low:g}..{high:g}')
+        raise ValueError(f'{what}: got {value}, expected {low:g} to {high:g}')
     return float(value)
 
 
@@ -100,7 +100,7 @@ def checked_text(
 ) -> bytes:
     """Return value as printable ASCII bytes, ``longest`` at most."""
     if not isinstance(value, str):
-        raise TypeError(f'{what}: expected a str, got {value!r}')
+        raise TypeError(f'{what}: got {value!r}, expected a str')
     if not value and not empty:
         raise ValueError(f'{what} is empty')
     lowest = ' ' if spaces else '!'
@@ -205,7 +205,7 @@ def any_float32(*, default: Any = MISSING) -> Any:
 
 def _any_float32(what: str, value: object) -> float:
     if not isinstance(value, int | float):
-        raise TypeError(f'{what}: expected a number, got {value!r}')
+        raise TypeError(f'{what}: got {value!r}, expected a number')
     if math.isfinite(value) and abs(value) > FLOAT32_MAX:
         raise ValueError(f'{what}: {value} is too large for float32')
     return value

@@ -20,7 +20,7 @@ measured). Everything is big-endian. Data are pulled: a one-byte request to the 
 one reply. Controls go to a port of their own and are never answered.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 import enum
 from typing import ClassVar, TypeAlias
 
@@ -62,7 +62,7 @@ class SensorReply(Message):
     @property
     def values(self) -> tuple[float, ...]:
         """Return the values of all fields in their order."""
-        return tuple(getattr(self, name) for name in self.__slots__)
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
