@@ -64,7 +64,7 @@ def decoded(name):
 def test_document_packet_is_43_bytes_and_engine_rpm_3125_456():
     assert len(DOCUMENT_PACKET) == 43
     assert hex_of('v6_doc_sample_pc') == DOCUMENT_PACKET
-    data = xp.decode(DOCUMENT_PACKET)
+    data = xp.decode(DOCUMENT_PACKET, 'peer')
     assert data == xp.Data(
         (xp.Segment(33, (3125.4560546875, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),), LITTLE_6)
     assert round(data.segments[0].values[0], 3) == 3125.456
@@ -78,7 +78,7 @@ def test_document_packet_is_43_bytes_and_engine_rpm_3125_456():
 ])
 def test_document_123_125_on_mac_and_pc(platform, order, index, four):
     packet = b'DATA\0' + platform + bytes(index + four + [0] * 28) + platform
-    data = xp.decode(packet)
+    data = xp.decode(packet, 'peer')
     assert data.layout == xp.Layout(6, order, True)
     assert data.segments[0].index == 5
     assert data.segments[0].values[0] == 123.125
@@ -87,7 +87,7 @@ def test_document_123_125_on_mac_and_pc(platform, order, index, four):
 
 def test_document_pc_bytes_read_in_the_wrong_order_are_not_3125():
     packet = b'DATA*' + bytes([33, 0, 0, 0, 76, 87, 67, 69] + [0] * 28)
-    forced = xp.decode(packet, layout=xp.Layout(8, 'big'))
+    forced = xp.decode(packet, 'peer', layout=xp.Layout(8, 'big'))
     assert forced.segments[0].values[0] == 56429844.0
     assert forced.segments[0].index == 33 << 24
 
@@ -102,12 +102,12 @@ def test_document_integer_minus_3(order, four):
 
 def test_label_in_lower_case_is_another_label():
     with pytest.raises(ProtocolError, match='data'):
-        xp.decode(b'data' + DOCUMENT_PACKET[4:])
+        xp.decode(b'data' + DOCUMENT_PACKET[4:], 'peer')
 
 
 def test_version_9_sample_of_a_big_endian_mac():
     packet = b'DATA@' + bytes([0, 0, 0, 37, 68, 151, 111, 166] + [0] * 28)
-    data = xp.decode(packet)
+    data = xp.decode(packet, 'peer')
     assert data.layout == xp.Layout(8, 'big')
     assert data.segments[0].values[0] == 1211.489013671875
 
@@ -216,7 +216,7 @@ def test_minus_999_is_none_both_ways_and_has_the_known_bytes():
     assert pc[18:22] == bytes.fromhex('00C079C4')
     assert pc == hex_of('v6_send_flight_controls_with_trailer_pc')
     assert xp.encode(xp.Data((segment,), BIG_6))[18:22] == bytes.fromhex('C479C000')
-    assert xp.decode(pc).segments == (segment,)
+    assert xp.decode(pc, 'peer').segments == (segment,)
 
 
 @pytest.mark.parametrize(('version', 'sender', 'length', 'start'), [
@@ -250,8 +250,8 @@ def test_mac_packet_without_trailer_reads_as_7_4_unless_the_version_is_known():
 
 def test_row_0_keeps_the_byte_order_learnt_before():
     packet = b'DATA@' + bytes(4) + bytes([66, 246, 64, 0] + [0] * 28)
-    assert xp.decode(packet).layout == LITTLE_8
-    learnt = xp.decode(packet, previous=xp.Layout(8, 'big'))
+    assert xp.decode(packet, 'peer').layout == LITTLE_8
+    learnt = xp.decode(packet, 'peer', previous=xp.Layout(8, 'big'))
     assert learnt.layout == xp.Layout(8, 'big')
     assert learnt.segments[0].values[0] == 123.125
 
@@ -261,14 +261,14 @@ def test_row_0_keeps_the_byte_order_learnt_before():
     (b'DATA*', LITTLE_8),
 ])
 def test_datagram_without_rows_is_read_in_its_framing(packet, layout):
-    data = xp.decode(packet)
+    data = xp.decode(packet, 'peer')
     assert (data.segments, data.layout) == ((), layout)
 
 
 @pytest.mark.parametrize('fifth', [0, ord('@'), ord('*'), ord('&'), ord('0'), ord('O'), 255])
 def test_fifth_byte_is_shown_and_never_tested(fifth):
     packet = b'DATA' + bytes([fifth]) + struct.pack('<i8f', 17, *range(8))
-    data = xp.decode(packet)
+    data = xp.decode(packet, 'peer')
     assert data.fifth_byte == fifth
     assert data.segments == (xp.Segment(17, tuple(range(8))),)
     assert xp.encode(data) == packet
@@ -277,15 +277,15 @@ def test_fifth_byte_is_shown_and_never_tested(fifth):
 def test_row_that_fits_no_byte_order_is_a_protocol_error_but_a_given_layout_shows_it():
     packet = b'DATA*' + struct.pack('<i8f', 0x01020304, *range(8))
     with pytest.raises(ProtocolError, match='row numbers'):
-        xp.decode(packet)
-    assert xp.decode(packet, layout=LITTLE_8).segments[0].index == 0x01020304
+        xp.decode(packet, 'peer')
+    assert xp.decode(packet, 'peer', layout=LITTLE_8).segments[0].index == 0x01020304
 
 
 def test_version_excludes_the_framing_of_another():
     with pytest.raises(ProtocolError, match='X-Plane 12'):
-        xp.decode(DOCUMENT_PACKET, version=12)
+        xp.decode(DOCUMENT_PACKET, 'peer', version=12)
     with pytest.raises(ProtocolError, match='X-Plane 6'):
-        xp.decode(hex_of('v8plus_two_segments_v11_v12_star'), version=6)
+        xp.decode(hex_of('v8plus_two_segments_v11_v12_star'), 'peer', version=6)
 
 
 def test_gear_flag_of_7_4_is_an_int32_among_floats():
@@ -325,7 +325,7 @@ def test_inferred_selection_of_version_6_can_be_laid_out(layout, expected):
 # ------------------------------------------------------------ traps
 
 def test_rpos_has_the_longitude_first_and_vehx_the_latitude():
-    reply = xp.decode(hex_of('RPOS_reply_measured_4'))
+    reply = xp.decode(hex_of('RPOS_reply_measured_4'), 'peer')
     assert struct.unpack_from('<dd', hex_of('RPOS_reply_measured_4'), 5) == (reply.lon, reply.lat)
     for name in ('VEHX', 'VEHS'):
         move = xp.decode(hex_of(name), 'bridge')
@@ -367,7 +367,7 @@ def test_rref_reply_has_the_fifth_byte_of_its_version_and_none_is_tested(version
     packet = xp.encode(xp.RrefReply(((7, 37.5),)), version)
     assert packet == b'RREF' + fifth + bytes.fromhex('07000000' '00001642')
     for other in range(256):
-        assert xp.decode(b'RREF' + bytes([other]) + packet[5:]).values == ((7, 37.5),)
+        assert xp.decode(b'RREF' + bytes([other]) + packet[5:], 'peer').values == ((7, 37.5),)
 
 
 def test_rpos_request_is_binary_up_to_10_and_a_string_after():
@@ -383,12 +383,12 @@ def test_rpos_request_is_binary_up_to_10_and_a_string_after():
 
 def test_radar_points_are_told_apart_by_length_and_by_version_where_it_is_common():
     point11 = struct.pack('<ffBf', 23.5, 37.5, 40, 3000.0)
-    assert xp.decode(b'RADR5' + point11).points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),)
+    assert xp.decode(b'RADR5' + point11, 'peer').points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),)
     common = b'RADR5' + point11 * 24
-    assert len(xp.decode(common).points) == 13
-    assert xp.decode(common, version=11).points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),) * 24
+    assert len(xp.decode(common, 'peer').points) == 13
+    assert xp.decode(common, 'peer', version=11).points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),) * 24
     with pytest.raises(ProtocolError, match='24 n'):
-        xp.decode(b'RADR5' + point11, version=12)
+        xp.decode(b'RADR5' + point11, 'peer', version=12)
 
 
 def test_beacon_name_is_read_at_its_own_length_and_at_500():
@@ -397,7 +397,7 @@ def test_beacon_name_is_read_at_its_own_length_and_at_500():
     assert decoded('BECN_1_1').raknet_port is None
     longest = xp.Becn(1, 2, 1, 120000, 1, 49000, 'n' * 497, 49010)
     assert len(xp.encode(longest)) == 21 + 500
-    assert xp.decode(xp.encode(longest)) == longest
+    assert xp.decode(xp.encode(longest), 'peer') == longest
 
 
 @pytest.mark.parametrize('packet', [
@@ -406,7 +406,7 @@ def test_beacon_name_is_read_at_its_own_length_and_at_500():
 ])
 def test_beacon_with_no_end_with_a_rest_or_of_another_major_is_refused(packet):
     with pytest.raises(ProtocolError, match='BECN'):
-        xp.decode(packet)
+        xp.decode(packet, 'peer')
 
 
 @pytest.mark.parametrize(('version', 'length', 'offset'), [(9, 57, 9), (10, 61, 13)])
@@ -499,7 +499,7 @@ def test_wrong_type_is_a_type_error(message):
 
 
 @pytest.mark.parametrize('call', [
-    lambda: xp.encode(xp.Quit(), 5), lambda: xp.decode(b'QUIT\0', version=13),
+    lambda: xp.encode(xp.Quit(), 5), lambda: xp.decode(b'QUIT\0', 'peer', version=13),
     lambda: xp.decode(b'QUIT\0', 'nobody'), lambda: xp.Layout(8, 'little', True),
     lambda: xp.Layout(5), lambda: xp.Layout(8, 'middle'), lambda: xp.default_layout(13),
     lambda: xp.default_layout(12, trailer=True),
@@ -591,14 +591,14 @@ def test_decode_undoes_encode_of_radar(points11, points12):
 @given(segments, layouts)
 def test_decode_undoes_encode_of_data_in_every_layout(rows, layout):
     message = xp.Data(rows, layout)
-    assert xp.decode(xp.encode(message), layout=layout) == message
+    assert xp.decode(xp.encode(message), 'peer', layout=layout) == message
 
 
 @given(segments.filter(lambda rows: any(s.index for s in rows)), st.sampled_from(
     [LITTLE_6, BIG_6, LITTLE_8, xp.Layout(8, 'big')]))
 def test_layout_of_data_is_recognised(rows, layout):
     # Row 0 alone fits both orders; the platform byte settles it in 6 anyway.
-    assert xp.decode(xp.encode(xp.Data(rows, layout))) == xp.Data(rows, layout)
+    assert xp.decode(xp.encode(xp.Data(rows, layout)), 'peer') == xp.Data(rows, layout)
 
 
 @given(segments, st.sampled_from(['little', 'big']), VERSION)

@@ -32,7 +32,7 @@ VECTORS = {
 
 
 def rows(name, version=None):
-    return xp.decode(bytes.fromhex(VECTORS[name]['hex']), version=version).segments
+    return xp.decode(bytes.fromhex(VECTORS[name]['hex']), 'peer', version=version).segments
 
 
 def row(index, *values):

@@ -45,6 +45,7 @@ Sender: TypeAlias = Literal['bridge', 'peer']
 
 SENDERS: tuple[Sender, ...] = ('bridge', 'peer')
 
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 FLOAT32_MAX = 3.4028234663852886e38
 FLOAT64_MAX = 1.7976931348623157e308
 
@@ -192,7 +193,7 @@ int8 = _integer('b', -128, 127)
 uint8 = _integer('B', 0, 255)
 int16 = _integer('h', -(2**15), 2**15 - 1)
 uint16 = _integer('H', 0, 2**16 - 1)
-int32 = _integer('i', -(2**31), 2**31 - 1)
+int32 = _integer('i', INT32_MIN, INT32_MAX)
 uint32 = _integer('I', 0, 2**32 - 1)
 float32 = _number('f', FLOAT32_MAX)
 float64 = _number('d', FLOAT64_MAX)

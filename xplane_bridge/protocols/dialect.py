@@ -55,9 +55,8 @@ class Dialect:
             except ProtocolError as other_error:
                 # What is wrong is best told by the side that has such a message at all.
                 tag = data[:4].decode('latin-1')
-                if tag in self.messages(other) and tag not in self.messages(sender):
-                    error = other_error
-                raise error from None
+                theirs = tag in self.messages(other) and tag not in self.messages(sender)
+                raise (other_error if theirs else error) from None
 
     def decode_from(self, data: bytes, sender: Sender) -> object:
         """Return the message in a datagram of this side, or raise ProtocolError."""
@@ -73,7 +72,7 @@ class Dialect:
         found: Mapping[str, type[Message]] = self.protocol.MESSAGES[sender]
         return found
 
-    def encode(self, message: object) -> bytes:
+    def encode(self, message: Message) -> bytes:
         """Return the datagram for a message, or raise ValueError or TypeError."""
         data: bytes = self.protocol.encode(message)
         return data

@@ -20,11 +20,11 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from types import ModuleType
 
 from xplane_bridge.protocols import dialect
-from xplane_bridge.protocols.base import Message, Sender, SENDERS
+from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.errors import ProtocolError
+
 # TODO imports of simpit itself
 
 

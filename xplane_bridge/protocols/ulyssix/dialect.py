@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xplane_bridge.protocols import dialect
-from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.ulyssix.decoder import decode
 from xplane_bridge.protocols.ulyssix.encoder import encode
 from xplane_bridge.protocols.ulyssix.readable import from_readable, to_readable
@@ -32,6 +32,6 @@ class Dialect(dialect.Dialect):
         """Return the packet in a datagram, whoever sent it."""
         return (to_readable(decode(data)),)
 
-    def encode(self, message: object) -> bytes:
+    def encode(self, message: Message) -> bytes:
         """Return the datagram for a packet that people can read."""
         return encode(from_readable(message))

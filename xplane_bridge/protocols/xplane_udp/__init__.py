@@ -37,15 +37,15 @@ from xplane_bridge.protocols.xplane_udp.data import (
     INTEGER_INPUTS,
     Layout,
     MOST_ROWS,
+    NO_DATA,
     Segment,
     Selection,
-    Sender,
     Ucoc,
     Usel,
     VALUES_PER_ROW,
     VERSIONS,
 )
-from xplane_bridge.protocols.xplane_udp.fields import NO_DATA
+from xplane_bridge.protocols.xplane_udp.dialect import Dialect
 from xplane_bridge.protocols.xplane_udp.messages import (
     Acfn,
     Acpr,
@@ -61,7 +61,7 @@ from xplane_bridge.protocols.xplane_udp.messages import (
     Ise6,
     Iset,
     Lsnd,
-    Message,
+    MESSAGES,
     Nfal,
     Nrec,
     Objl,
@@ -91,13 +91,13 @@ from xplane_bridge.protocols.xplane_udp.rows import Column, Row, ROW_COUNTS, row
 
 __all__ = [
     'Acfn', 'Acpr', 'Alrt', 'BEACON_GROUP', 'BEACON_PORT', 'Becn', 'Cmnd', 'Column',
-    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dref', 'Dsel', 'FIRST_WITH_DATAREFS',
-    'FIRST_WITH_SENDER', 'FIRST_WITH_TARGETS', 'FIRST_WITH_VEHS', 'Fail',
+    'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dialect', 'Dref', 'Dsel',
+    'FIRST_WITH_DATAREFS', 'FIRST_WITH_SENDER', 'FIRST_WITH_TARGETS', 'FIRST_WITH_VEHS', 'Fail',
     'HIGHEST_PLAUSIBLE_ROW', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd',
-    'MOST_ROWS', 'MOST_RREF_VALUES', 'Message', 'NO_DATA', 'Nfal',
+    'MOST_ROWS', 'MOST_RREF_VALUES', 'MESSAGES', 'NO_DATA', 'Nfal',
     'Nrec', 'Objl', 'Objn', 'PORT', 'Prel', 'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS',
     'RadrPoint11', 'RadrPoint12', 'RadrReply', 'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply',
-    'RposRequest', 'RrefReply', 'RrefRequest', 'Segment', 'Selection', 'Sender', 'Shut', 'Simo',
+    'RposRequest', 'RrefReply', 'RrefRequest', 'Segment', 'Selection', 'Shut', 'Simo',
     'Soun', 'Ssnd', 'Ucoc', 'Unit', 'Usel', 'VALUES_PER_ROW', 'VERSIONS', 'Value', 'Veh1', 'Vehs',
     'Vehx', 'decode', 'decode_data', 'default_layout', 'encode', 'encode_data', 'quantities',
     'row_name', 'rows_for', 'to_segments',

@@ -44,16 +44,23 @@ from dataclasses import dataclass
 import struct
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.xplane_udp.fields import (
+from xplane_bridge.protocols.base import (
     checked_float,
     checked_int,
     FLOAT32_MAX,
-    HEADER_SIZE,
     INT32_MAX,
     INT32_MIN,
-    NO_DATA,
+    Message,
+    Sender,
 )
+from xplane_bridge.protocols.errors import ProtocolError
+
+HEADER_SIZE = 5
+"""Four letters of label and one byte, usually zero, which no reader should test."""
+
+NO_DATA = -999.0
+"""What the wire has for "no data" (from X-Plane) and "leave alone" (to X-Plane)."""
+
 
 VERSIONS = (6, 7, 8, 9, 10, 11, 12)
 """The X-Plane versions whose UDP is known."""
@@ -85,7 +92,6 @@ Version -> row -> the values X-Plane takes as int32. 7.4: the gear flag of row 1
 """
 
 ByteOrder: TypeAlias = Literal['little', 'big']
-Sender: TypeAlias = Literal['peer', 'bridge']
 
 _CODES = {'little': '<', 'big': '>'}
 _SEGMENTS = {order: struct.Struct(code + 'i8f') for order, code in _CODES.items()}
@@ -144,7 +150,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class Data(Message):
     """
     Rows of the data output (DATA), sent either way.
 
@@ -161,13 +167,15 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class _Selection:
+class Selection(Message):
+    """Rows, by their numbers, that something is asked for."""
+
     indices: tuple[int, ...]
     layout: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Dsel(_Selection):
+class Dsel(Selection):
     """
     Ask for rows as DATA datagrams (DSEL).
 
@@ -179,28 +187,27 @@ class Dsel(_Selection):
 
 
 @dataclass(frozen=True, slots=True)
-class Usel(_Selection):
+class Usel(Selection):
     """Stop rows that DSEL asked for (USEL)."""
 
     tag: ClassVar[str] = 'USEL'
 
 
 @dataclass(frozen=True, slots=True)
-class Dcoc(_Selection):
+class Dcoc(Selection):
     """Show rows in X-Plane's cockpit display (DCOC)."""
 
     tag: ClassVar[str] = 'DCOC'
 
 
 @dataclass(frozen=True, slots=True)
-class Ucoc(_Selection):
+class Ucoc(Selection):
     """Take rows off X-Plane's cockpit display (UCOC)."""
 
     tag: ClassVar[str] = 'UCOC'
 
 
-Selection: TypeAlias = Dsel | Usel | Dcoc | Ucoc
-SelectionT = TypeVar('SelectionT', Dsel, Usel, Dcoc, Ucoc)
+SelectionT = TypeVar('SelectionT', bound=Selection)
 
 
 def check_version(version: int) -> None:

@@ -16,14 +16,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from types import ModuleType
 
-from argparse import Namespace
 from xplane_bridge.protocols import dialect
-from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.xplane_udp.codec import decode, encode
-from xplane_bridge.protocols.xplane_udp.data import Data, Layout
-from xplane_bridge.protocols.xplane_udp.messages import VERSIONS
+from xplane_bridge.protocols.xplane_udp.data import Data, Layout, VERSIONS
 
 _NEWEST = 12
 
@@ -46,6 +45,6 @@ class Dialect(dialect.Dialect):
             self._layout = message.layout
         return message
 
-    def encode(self, message: object) -> bytes:
+    def encode(self, message: Message) -> bytes:
         """Return the datagram for a message of the version, 12 if none is given."""
         return encode(message, self.arguments.version or _NEWEST)

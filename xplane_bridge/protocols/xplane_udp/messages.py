@@ -22,9 +22,19 @@ checked here: a decoded message shows what was sent; codec.py refuses to send wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-from xplane_bridge.protocols.xplane_udp.data import Data, Dcoc, Dsel, Ucoc, Usel
+from xplane_bridge.protocols.base import (
+    decimal_text,
+    float32,
+    float64,
+    int32,
+    Message,
+    messages,
+    text,
+    uint8,
+)
+from xplane_bridge.protocols.xplane_udp.data import Data, Dcoc, Dsel, NO_DATA, Ucoc, Usel
 
 PORT = 49000
 """Where X-Plane listens, all versions."""
@@ -489,8 +499,10 @@ class Ssnd(Message):
     path: str = text(500)
 
 
-Message: TypeAlias = (
-    Data | Dsel | Usel | Dcoc | Ucoc | RrefRequest | RrefReply | Dref | Cmnd | RposRequest
-    | RposReply | RadrRequest | RadrReply | Becn | Vehx | Vehs | Veh1 | Prel | Acfn | Acpr | Objn
-    | Objl | Simo | Ise4 | Ise6 | Iset | Alrt | Fail | Reco | Nfal | Nrec | Quit | Shut | Rese
-    | Soun | Lsnd | Ssnd)
+_BOTH_WAYS = (
+    Data, Dsel, Usel, Dcoc, Ucoc, RrefRequest, Dref, Cmnd, RposRequest, RadrRequest, Becn, Vehx,
+    Vehs, Veh1, Prel, Acfn, Acpr, Objn, Objl, Simo, Ise4, Ise6, Iset, Alrt, Fail, Reco, Nfal, Nrec,
+    Quit, Shut, Rese, Soun, Lsnd, Ssnd)
+
+# X-Planes send each other all that a client may send.
+MESSAGES = messages(bridge=_BOTH_WAYS, peer=(*_BOTH_WAYS, RrefReply, RposReply, RadrReply))
