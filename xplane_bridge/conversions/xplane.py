@@ -21,7 +21,7 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import math
 
 from xplane_bridge.conversions import air, frames
@@ -145,12 +145,9 @@ def missed(absent: Collection[str]) -> list[str]:
 # Below this the parked aircraft's contact forces count as unreliable (6.6, Guard).
 _PARKED_SPEED = 0.3
 
-Rows = Sequence[Sequence[float]]
-
-
 def other_datarefs(aircraft: int) -> tuple[str, ...]:
     """Return everything that other_state() reads of aircraft 1..19, its position first (4.31)."""
-    plane = f'sim/multiplayer/position/plane{aircraft}_'
+    plane = _plane(aircraft)
     return tuple(plane + name for name in (
         'lat', 'lon', 'el', 'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
         'yolk_pitch', 'yolk_roll', 'yolk_yaw', 'throttle', 'flap_ratio', 'gear_deploy',
@@ -158,23 +155,25 @@ def other_datarefs(aircraft: int) -> tuple[str, ...]:
     )) + (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN, TIME, PAUSED)
 
 
+def _plane(aircraft: int) -> str:
+    return f'sim/multiplayer/position/plane{aircraft}_'
+
+
 class Values:
     """Values by dataref name, None where X-Plane has none or one that is not finite."""
 
     __slots__ = ('_values',)
 
-    def __init__(self, names: Sequence[str], rows: Rows) -> None:
-        self._values = {
-            name: row[0] for name, row in zip(names, rows, strict=True)
-            if row and math.isfinite(row[0])
-        }
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self._values = values
 
     def __getitem__(self, name: str) -> float | None:
-        return self._values.get(name)
+        value = self._values.get(name)
+        return None if value is None or not math.isfinite(value) else value
 
     def vector(self, names: Sequence[str]) -> Vector | None:
         """Return three values, or None if one is missing."""
-        x, y, z = map(self._values.get, names)
+        x, y, z = map(self.__getitem__, names)
         return None if x is None or y is None or z is None else (x, y, z)
 
     def first(self, names: Sequence[str]) -> float | None:
@@ -182,18 +181,14 @@ class Values:
         return next((value for name in names if (value := self[name]) is not None), None)
 
 
-def running_time(rows: Rows) -> tuple[float | None, bool]:
-    """
-    Return the simulator's time in seconds, None if it says none, and whether it is paused.
-
-    ``rows`` are the values of OWN_DATAREFS or of other_datarefs(), which end with these two.
-    """
-    values = Values((TIME, PAUSED), rows[-2:])
+def running_time(given: Mapping[str, float]) -> tuple[float | None, bool]:
+    """Return the simulator's time in seconds, None if it says none, and whether it is paused."""
+    values = Values(given)
     return values[TIME], bool(values[PAUSED])
 
 
 def own_state(
-    position: Vector, attitude_deg: Vector | None, rows: Rows, *,
+    position: Vector, attitude_deg: Vector | None, given: Mapping[str, float], *,
     by_acceleration: bool = False,
 ) -> VehicleState:
     """
@@ -202,10 +197,10 @@ def own_state(
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
     level, as doubles, or NOWHERE: then nothing is known that X-Plane's local axes have part in.
     ``attitude_deg`` (heading, pitch, roll; None is not known) is used if the datarefs have none.
-    ``rows`` are the values of OWN_DATAREFS. The specific force comes from the three g loads, or,
+    ``given`` are those of OWN_DATAREFS that came. The specific force comes from the three g loads, or,
     ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
-    values = Values(OWN_DATAREFS, rows)
+    values = Values(given)
     turn = _turn_from_origin(values, position)
     true_attitude = values.vector(_TRUE_ATTITUDE)
     attitude = true_attitude or values.vector(_ATTITUDE) or attitude_deg
@@ -239,17 +234,16 @@ def own_state(
 
 
 def other_state(
-    aircraft: int, position: Vector, attitude_deg: Vector, rows: Rows
+    aircraft: int, position: Vector, attitude_deg: Vector, given: Mapping[str, float]
 ) -> VehicleState:
     """
     Return the state of one of the aircraft 1..19, as own_state() does.
 
-    ``rows`` are the values of other_datarefs(aircraft). Rates, forces and air data do not exist
+    ``given`` are those of other_datarefs(aircraft) that came. Rates, forces and air data do not exist
     for these (4.31).
     """
-    names = other_datarefs(aircraft)
-    plane = names[0].removesuffix('lat')
-    values = Values(names, rows)
+    plane = _plane(aircraft)
+    values = Values(given)
     turn = _turn_from_origin(values, position)
     attitude = values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg
     return VehicleState(
@@ -274,10 +268,9 @@ def other_state(
     )
 
 
-def origin(aircraft: int, rows: Rows) -> tuple[float, float] | None:
+def origin(given: Mapping[str, float]) -> tuple[float, float] | None:
     """Return latitude and longitude of the origin of X-Plane's local axes, in degrees (1.10)."""
-    names = other_datarefs(aircraft) if aircraft else OWN_DATAREFS
-    return _origin(Values(names, rows))
+    return _origin(Values(given))
 
 
 def local_attitude(
@@ -357,7 +350,9 @@ def _specific_force(
     return None if loads is None else frames.g_loads_to_specific_force(*loads)
 
 
-def force_difference(position: Vector, state: VehicleState, rows: Rows) -> float | None:
+def force_difference(
+    position: Vector, state: VehicleState, given: Mapping[str, float]
+) -> float | None:
     """
     Return how far the two ways to a specific force are apart, in m/s^2.
 
@@ -365,7 +360,7 @@ def force_difference(position: Vector, state: VehicleState, rows: Rows) -> float
     """
     if state.specific_force is None or state.orientation is None:
         return None
-    values = Values(OWN_DATAREFS, rows)
+    values = Values(given)
     turn = _turn_from_origin(values, position)
     by_loads = _specific_force(values, turn, state.orientation, False)
     by_acceleration = _specific_force(values, turn, state.orientation, True)
