@@ -21,16 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from xplane_bridge.sessions.base import (
-    check_read,
-    CommandDone,
-    CommandQueue,
-    LatestValues,
-    Leases,
-    Ledger,
-    MOST_READ,
-    Tickets,
-)
+from xplane_bridge.sessions.base import check_read, CommandDone, MOST_READ, Tickets
+from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.lifetimes import CommandQueue, LatestValues
 
 
 def make_queue(**options):

@@ -17,7 +17,7 @@
 import pytest
 
 from xplane_bridge.protocols.xplane_udp import Segment
-from xplane_bridge.sessions.base import Entry
+from xplane_bridge.sessions.ledger import Entry
 from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
 from xplane_bridge.sessions.xplane_udp.taken import Taken

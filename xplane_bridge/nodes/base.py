@@ -39,7 +39,6 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
@@ -472,9 +471,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 lines.append(self._diagnose_log())
             if self.stamps.simulated:
                 lines.append(self._diagnose_ros_time())
-            link = getattr(self, 'link', None)
-            if isinstance(link, ReplayLoop):
-                lines.append(capture_status(link))
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
@@ -515,38 +511,6 @@ def _check_calls(under_way: int) -> None:
     """Raise ValueError if there are too many calls, this one included."""
     if under_way > _MOST_CALLS:
         raise ValueError(f'{_MOST_CALLS} calls are being answered; call again after that')
-
-
-def capture_status(link: ReplayLoop) -> Status:
-    """Return the line of /diagnostics about a capture that is played instead of a network."""
-    progress = link.progress()
-    tally = progress.tally
-    unplayed = progress.incomplete + progress.untimely
-    level, text = OK, 'played to its end' if link.finished else 'being played'
-    if progress.error:
-        level, text = ERROR, f'ended early: {progress.error}'
-    elif unplayed:
-        level = WARN
-        text = f'{unplayed} datagrams could not be played: {progress.fault}'
-    elif link.finished and not link.counters().received:
-        level = WARN
-        text = ('nothing in it was for this node: check the ports and addresses, and below what '
-                'it holds')
-    return Status('capture', level, text, (
-        ('file', link.path),
-        ('packets', str(tally.packets)),
-        ('UDP datagrams', str(tally.datagrams)),
-        ('not captured as a whole', str(progress.incomplete)),
-        ('outside of what ROS time can say', str(progress.untimely)),
-        ('jumps of the recorded time, not waited for', str(progress.jumps)),
-        ('of other protocols', str(tally.others)),
-        ('over IPv6', str(tally.ipv6)),
-        ('of networks that are not read', str(tally.unknown_links)),
-        ('malformed IP or UDP', str(tally.malformed)),
-        ('captured in part, of any program', str(tally.cut)),
-        ('fragments', str(tally.fragments)),
-        ('fragmented datagrams given up', str(tally.abandoned)),
-    ))
 
 
 def _say_refused(response: Any, error: ValueError) -> None:

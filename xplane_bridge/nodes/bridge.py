@@ -26,7 +26,6 @@ from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.nodes.base import (
     BridgeNode,
-    capture_status,
     CaptureParameters,
     OK,
     STALE,
@@ -34,7 +33,13 @@ from xplane_bridge.nodes.base import (
     WARN,
 )
 from xplane_bridge.nodes.clock import SimulatorClock
-from xplane_bridge.nodes.datagrams import LinkReport, Pending, Rates, values_status
+from xplane_bridge.nodes.datagrams import (
+    capture_status,
+    LinkReport,
+    Pending,
+    Rates,
+    values_status,
+)
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle import CommandGate
 from xplane_bridge.nodes.watchdog import CommandWatchdog

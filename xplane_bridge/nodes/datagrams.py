@@ -22,8 +22,9 @@ from typing import Any
 
 from rclpy.task import Future
 
+from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
-from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode, ERROR, OK, Status, WARN
 from xplane_bridge.nodes.lists import named
 from xplane_bridge.sessions.base import CommandDone
 
@@ -157,3 +158,35 @@ def values_status(wanted: Collection[str], missing: Mapping[str, float], now: fl
     names = [f'{name} (for {now - since:.0f} s)' for name, since in missing.items()]
     return Status(
         'values', WARN, f'{len(names)} of {len(wanted)} values do not come: {named(names)}')
+
+
+def capture_status(link: ReplayLoop) -> Status:
+    """Return the line of /diagnostics about a capture that is played instead of a network."""
+    progress = link.progress()
+    tally = progress.tally
+    unplayed = progress.incomplete + progress.untimely
+    level, text = OK, 'played to its end' if link.finished else 'being played'
+    if progress.error:
+        level, text = ERROR, f'ended early: {progress.error}'
+    elif unplayed:
+        level = WARN
+        text = f'{unplayed} datagrams could not be played: {progress.fault}'
+    elif link.finished and not link.counters().received:
+        level = WARN
+        text = ('nothing in it was for this node: check the ports and addresses, and below what '
+                'it holds')
+    return Status('capture', level, text, (
+        ('file', link.path),
+        ('packets', str(tally.packets)),
+        ('UDP datagrams', str(tally.datagrams)),
+        ('not captured as a whole', str(progress.incomplete)),
+        ('outside of what ROS time can say', str(progress.untimely)),
+        ('jumps of the recorded time, not waited for', str(progress.jumps)),
+        ('of other protocols', str(tally.others)),
+        ('over IPv6', str(tally.ipv6)),
+        ('of networks that are not read', str(tally.unknown_links)),
+        ('malformed IP or UDP', str(tally.malformed)),
+        ('captured in part, of any program', str(tally.cut)),
+        ('fragments', str(tally.fragments)),
+        ('fragmented datagrams given up', str(tally.abandoned)),
+    ))

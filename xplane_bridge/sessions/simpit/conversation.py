@@ -33,7 +33,8 @@ from xplane_bridge.protocols.simpit import (
     Profile,
     PROFILES,
 )
-from xplane_bridge.sessions.base import DEFAULT_LIFETIME, Tickets
+from xplane_bridge.sessions.base import Tickets
+from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.simpit.advice import without_telemetry
 from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import (

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet
-from xplane_bridge.sessions.base import Ledger
+from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
 

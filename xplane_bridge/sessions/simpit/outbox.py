@@ -20,15 +20,9 @@ from collections.abc import Collection, Sequence
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
-from xplane_bridge.sessions.base import (
-    CommandDone,
-    CommandQueue,
-    DEFAULT_LIFETIME,
-    expired,
-    LatestValues,
-    Ledger,
-    Tickets,
-)
+from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
 from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.simpit.axes import (
     Axes,

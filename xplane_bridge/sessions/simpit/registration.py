@@ -28,7 +28,7 @@ from xplane_bridge.protocols.simpit import (
     PROFILES,
     Register,
 )
-from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.leases import Leases
 
 # Without registered telemetry for this long the game is not in the flight scene, or gone.
 SILENCE = 2.0

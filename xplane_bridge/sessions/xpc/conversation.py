@@ -21,7 +21,9 @@ import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.sessions.base import DEFAULT_LIFETIME, expired, Leases, Tickets
+from xplane_bridge.sessions.base import Tickets
+from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME, expired
 from xplane_bridge.sessions.xpc.events import (
     Event,
     Generation,

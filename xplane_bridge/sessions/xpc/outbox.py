@@ -19,14 +19,8 @@ from __future__ import annotations
 from dataclasses import fields
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import (
-    CommandDone,
-    CommandQueue,
-    DEFAULT_LIFETIME,
-    expired,
-    LatestValues,
-    Tickets,
-)
+from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
 
 _WHY = 'the budget of datagrams is used up, or X-Plane stopped answering'
 _CONTROLS = tuple(

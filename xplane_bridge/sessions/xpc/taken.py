@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.base import Entry, Ledger
+from xplane_bridge.sessions.ledger import Entry, Ledger
 
 _OVERRIDE = 'sim/operation/override/'
 _JOYSTICK = _OVERRIDE + 'override_joystick'

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xpc.events import Statistics, WatchedDatarefs
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
-from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics, Telemetry
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 

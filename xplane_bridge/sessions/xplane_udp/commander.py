@@ -21,7 +21,7 @@ from functools import partial
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.xplane_udp import Data, Dref, FIRST_WITH_DATAREFS, Layout, Vehx
-from xplane_bridge.sessions.base import Entry
+from xplane_bridge.sessions.ledger import Entry
 from xplane_bridge.sessions.xplane_udp.commands import (
     check_values,
     control_datarefs,

@@ -20,13 +20,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from xplane_bridge.sessions.base import (
-    CommandDone,
-    CommandQueue,
-    expired,
-    LatestValues,
-    Tickets,
-)
+from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.lifetimes import CommandQueue, expired, LatestValues
 
 Outgoing = tuple[str, bytes | None]
 

@@ -26,7 +26,7 @@ from xplane_bridge.protocols.xplane_udp import (
     Segment,
     Usel,
 )
-from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 # What X-Plane sends before we select anything was selected by its user or another program, and is

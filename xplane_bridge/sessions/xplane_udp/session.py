@@ -29,7 +29,8 @@ from xplane_bridge.protocols.xplane_udp import (
     RposReply,
     RrefReply,
 )
-from xplane_bridge.sessions.base import DEFAULT_LIFETIME, PeerAbsentError, Tickets
+from xplane_bridge.sessions.base import PeerAbsentError, Tickets
+from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import RowKind, TRIMS
 from xplane_bridge.sessions.xplane_udp.discovery import Address, Discovery

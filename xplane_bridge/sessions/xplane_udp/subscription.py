@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
-from xplane_bridge.sessions.base import Leases
+from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics
 
 # Seconds, and periods of a slow rate, without a value that make it missed.

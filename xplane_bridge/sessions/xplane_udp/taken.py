@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xplane_bridge.sessions.base import Entry, Ledger
+from xplane_bridge.sessions.ledger import Entry, Ledger
 
 OWN = 0
 """The user's aircraft: X-Plane's own UDP commands no other."""
