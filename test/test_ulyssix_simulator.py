@@ -93,7 +93,8 @@ class Bench:
         self.world = world or SimpleNamespace(aircraft=SimpleNamespace(state=still))
         self.endpoint = MemoryEndpoint(faults)
         self.face = ulyssix.UlyssixFace(
-            self.endpoint, DESTINATION, parameters, clock=lambda _: ns_of(begin), **options)
+            self.endpoint, DESTINATION, ulyssix.Stream(tuple(parameters), **options),
+            clock=lambda _: ns_of(begin))
         self.now = 1000.0
         self.face.open(self.world, self.now)
 
@@ -245,7 +246,7 @@ def test_loss_and_duplicates_are_in_the_network_only():
 ])
 def test_what_cannot_be_published_is_refused(options, text):
     with pytest.raises(ValueError, match=text):
-        ulyssix.UlyssixFace(MemoryEndpoint(), DESTINATION, **options)
+        ulyssix.Stream(**options)
 
 
 def test_the_quantities_are_the_aircrafts():

@@ -12,11 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated Huginn: the aircraft behind FDMData, as the real program was measured to be."""
+"""The simulated Huginn as a peer on the network: two UDP ports, and XML-RPC."""
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-import math
 from queue import Empty, SimpleQueue
 from socketserver import ThreadingMixIn
 import threading
@@ -25,116 +23,14 @@ from typing import Any
 from xmlrpc.server import SimpleXMLRPCRequestHandler, SimpleXMLRPCServer
 
 from xplane_bridge.links.udp import Counters, LinkError
-from xplane_bridge.protocols import fdmdata
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.simulators import options
-from xplane_bridge.simulators.aircraft_state import (
-    AILERON_SIGN,
-    AircraftState,
-    ELEVATOR_SIGN,
-    RUDDER_SIGN,
-)
-from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
-from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.fdmdata.huginn import Huginn
 from xplane_bridge.simulators.world import World
-
-RPC_PORT = 10500
 
 # Without a frame for this long the whole program stands still and answers nothing.
 _STOPPED_AFTER = 0.25
 _LONGEST_PAUSE = 0.02
 _JOIN_TIMEOUT = 5.0
-
-
-class Huginn:
-    """
-    One run of Huginn, without sockets.
-
-    What it answers is what the aircraft was at the last ``step``. ``held`` begins as the real
-    program does, with everything standing still until it is resumed.
-    """
-
-    def __init__(self, world: World, held: bool = False) -> None:
-        self.world = world
-        self.poisoned = False
-        if held:
-            world.paused = True
-        self.step()
-
-    def step(self) -> None:
-        """Take the values that are answered from now on."""
-        self._state = self.world.aircraft.state
-
-    def answer(self, data: bytes) -> bytes:
-        """Return the reply to a datagram at the data port; there always is one."""
-        try:
-            request = fdmdata.decode(data, 'bridge')
-        except ProtocolError:
-            request = None
-        if not isinstance(request, fdmdata.Request):
-            return fdmdata.encode(fdmdata.ErrorReply())
-        command = request.command
-        reply = _SENSORS[command](self._state)
-        if self.poisoned and command is not Command.MAGNETOMETER:
-            reply = type(reply)(*(math.nan for _ in reply.__slots__))
-        return fdmdata.encode(reply)
-
-    def control(self, data: bytes) -> None:
-        """Take a datagram at the controls port; one of another length is dropped silently."""
-        try:
-            controls = fdmdata.decode(data, 'bridge')
-        except ProtocolError:
-            return
-        if not isinstance(controls, fdmdata.Controls):
-            return
-        values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
-        if any(math.isnan(value) for value in values):
-            # It is not clamped and stays in the flight model for good. The other faces of this
-            # aircraft are spared.
-            self.poisoned = True
-            return
-        aileron, elevator, rudder = (min(max(value, -1.0), 1.0) for value in values[:3])
-        self.world.aircraft.set_controls(
-            aileron=AILERON_SIGN * aileron,
-            elevator=ELEVATOR_SIGN * elevator,
-            rudder=RUDDER_SIGN * rudder,
-            throttle=min(max(controls.throttle, 0.0), 1.0),
-        )
-
-    def pause(self) -> bool:
-        """Hold the simulation."""
-        self.world.paused = True
-        return True
-
-    def resume(self) -> bool:
-        """Let the simulation go on."""
-        self.world.paused = False
-        return True
-
-    def reset(self) -> bool:
-        """Go back to the initial conditions; what is held stays held, what is NaN stays NaN."""
-        self.world.reset_flight()
-        return not self.poisoned
-
-
-def _degrees(state: AircraftState) -> tuple[float, float, float]:
-    return math.degrees(state.phi), math.degrees(state.theta), math.degrees(state.psi) % 360.0
-
-
-_SENSORS: dict[Command, Callable[[AircraftState], fdmdata.SensorReply]] = {
-    Command.GPS: lambda s: fdmdata.Gps(
-        s.lat_geocentric_deg, s.lon_deg, s.altitude_msl, s.tas, _degrees(s)[2]),
-    Command.ACCELEROMETER: lambda s: fdmdata.Accelerometer(s.f_eye_x, s.f_eye_y, s.f_eye_z),
-    Command.GYROSCOPE: lambda s: fdmdata.Gyroscope(
-        math.degrees(s.p), math.degrees(s.q), math.degrees(s.r)),
-    Command.MAGNETOMETER: lambda _: fdmdata.Magnetometer(0.0, 0.0, 0.0),
-    Command.THERMOMETER: lambda s: fdmdata.Thermometer(s.temperature),
-    Command.PITOT_TUBE: lambda s: fdmdata.PitotTube(s.qbar),
-    Command.STATIC_PRESSURE: lambda s: fdmdata.StaticPressure(s.static_pressure),
-    Command.INS: lambda s: fdmdata.Ins(
-        *_degrees(s), s.lat_geocentric_deg, s.lon_deg, s.tas, s.altitude_msl),
-}
 
 
 class _QuietHandler(SimpleXMLRPCRequestHandler):
@@ -293,26 +189,3 @@ class FdmdataFace:
             return False
 
         return call
-
-
-# The subcommand.
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the options of ``simulator fdmdata``."""
-    options.add_host(parser)
-    for name, port, what in (
-            ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
-            ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
-            ('--rpc-port', RPC_PORT, 'TCP port of XML-RPC')):
-        parser.add_argument(name, type=options.port, default=port,
-                            help=f'{what}; 0 takes a free one (%(default)s)')
-    parser.add_argument('--held', action='store_true',
-                        help='begin held, as the real one does, until XML-RPC resume')
-
-
-def make_face(arguments: Namespace, faults: Faults) -> FdmdataFace:
-    """Return the face that the options describe."""
-    return FdmdataFace(
-        UdpEndpoint(arguments.host, arguments.port, faults),
-        UdpEndpoint(arguments.host, arguments.controls_port, faults),
-        (arguments.host, arguments.rpc_port), arguments.held)

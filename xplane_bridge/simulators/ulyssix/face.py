@@ -1,0 +1,91 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulated publisher of Ulyssix packets as a sender on the network."""
+
+from collections.abc import Callable
+import time
+
+from xplane_bridge.links.udp import Counters
+from xplane_bridge.simulators.endpoints import Address, Endpoint
+from xplane_bridge.simulators.ulyssix.publisher import DEFAULT_STREAM, Publisher, Stream
+from xplane_bridge.simulators.world import World
+
+
+def utc_ns(moment: float) -> int:
+    """Return what the clock said at a moment of time.monotonic(), in ns since 1970."""
+    return time.time_ns() - round((time.monotonic() - moment) * 1e9)
+
+
+class UlyssixFace:
+    """
+    A publisher of an aircraft's quantities to one destination (address, port).
+
+    interface is the address of the one to multicast on. clock turns the time of the start into ns
+    since 1970-01-01 UTC.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        destination: Address,
+        stream: Stream = DEFAULT_STREAM,
+        *,
+        interface: str | None = None,
+        clock: Callable[[float], int] = utc_ns,
+    ) -> None:
+        self.endpoint = endpoint
+        self.destination = destination
+        self.stream = stream
+        self.interface = interface
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """Return what it is."""
+        return f'Ulyssix publisher ({self.stream.program})'
+
+    @property
+    def address(self) -> str:
+        """Return where it sends to."""
+        host, port = self.destination
+        return f'the way to {host}:{port}'
+
+    @property
+    def counters(self) -> Counters:
+        """Return what has gone out."""
+        return self.endpoint.counters
+
+    def open(self, world: World, now: float) -> None:
+        """Start a measurement: counter and total begin at 0."""
+        self.endpoint.open()
+        self._opened = now
+        self.publisher = Publisher(world, self.stream, self._clock(now))
+
+    def frame(self, now: float) -> None:
+        """Send the packets that the frame completes."""
+        for packet in self.publisher.frame(now - self._opened):
+            self.endpoint.send(packet, self.destination, now, self.interface)
+
+    def poll(self, now: float) -> None:
+        """Send what faults have delayed."""
+        self.endpoint.flush(now)
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+        return self.endpoint.next_due()
+
+    def close(self) -> None:
+        """Stop; closing twice is fine."""
+        self.endpoint.close()
