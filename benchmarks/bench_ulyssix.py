@@ -101,7 +101,7 @@ def decode(goals: Goals) -> None:
         for counts, steps in (COUNTS if count > 1 else COUNTS[:1]):
             packets = cycle([packet(LARGE, count, step) for step in steps])
             took, limit = rounds_in_turn(
-                lambda packets=packets: ulyssix.decode(next(packets)),
+                lambda packets=packets: ulyssix.decode(next(packets), 'peer'),
                 partial(copy_columns, single))
             share = float(np.median(limit / took))
             rate = LARGE / float(np.median(took))

@@ -32,6 +32,7 @@ from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix import PacketFlag, PacketTime, WordOrder
 from xplane_bridge.protocols.ulyssix.columns import _remember
+from xplane_bridge.protocols.ulyssix.dialect import to_readable
 
 VECTORS = {
     vector['name']: vector
@@ -96,6 +97,14 @@ def per_parameter(packet):
     return [samples[end - count:end] for end, count in zip(ends, packet.counts, strict=True)]
 
 
+def micros_of(bcd, order, day_base=1):
+    """Return the time in this word order as microseconds since 1 January; None if it is none."""
+    for time in ulyssix.decode_bcd(bcd, order):
+        return ulyssix.micros_since_jan1(
+            time.doy, time.hour, time.minute, time.second, time.microsecond, day_base)
+    return None
+
+
 def assert_same(packet, expected):
     for name in (
         'counter',
@@ -125,14 +134,14 @@ def test_vector(name):
     data, fields = bytes.fromhex(vector['hex']), vector['fields']
     assert len(data) == vector['length']
     if name in DELIVERED_WITH_A_FLAG:
-        packet = ulyssix.decode(data)
+        packet = ulyssix.decode(data, 'peer')
         assert packet.flags == (DELIVERED_WITH_A_FLAG[name],)
     elif not vector['valid']:
         with pytest.raises(ProtocolError):
-            ulyssix.decode(data)
+            ulyssix.decode(data, 'peer')
         return
     else:
-        packet = ulyssix.decode(data)
+        packet = ulyssix.decode(data, 'peer')
         assert packet.flags == FLAGS.get(name, ())
     if fields['packet_type'] != 0:
         assert isinstance(packet, ulyssix.SkippedPacket)
@@ -176,8 +185,7 @@ def test_time_of_vector(name):
     )
     assert ulyssix.decode_bcd(bcd, order) == (expected,)
     assert ulyssix.micros_since_jan1(*fields['time'].values()) == micros
-    words = np.frombuffer(bcd, '<u8')
-    assert ulyssix.bcd_to_micros(words, order).tolist() == [micros]
+    assert micros_of(bcd, order) == micros
     assert ulyssix.encode_bcd(expected) == bcd
 
 
@@ -186,7 +194,7 @@ def test_time_of_vector(name):
 )
 def test_vector_is_encoded_byte_for_byte(name):
     data = bytes.fromhex(VECTORS[name]['hex'])
-    assert ulyssix.encode(ulyssix.decode(data)) == data
+    assert ulyssix.encode(ulyssix.decode(data, 'peer')) == data
 
 
 @pytest.mark.parametrize('name', ['example_1', 'names_time', 'integer8_no_time'])
@@ -194,9 +202,9 @@ def test_vector_is_encoded_byte_for_byte(name):
 def test_any_kind_of_buffer_is_decoded_and_may_be_used_again(name, kind):
     data = bytes.fromhex(VECTORS[name]['hex'])
     buffer = bytearray(data)
-    packet = ulyssix.decode(kind(buffer))
+    packet = ulyssix.decode(kind(buffer), 'peer')
     buffer[:] = bytes(len(buffer))
-    assert_same(packet, ulyssix.decode(data))
+    assert_same(packet, ulyssix.decode(data, 'peer'))
 
 
 # The document's examples, laid out at the offsets of its tables
@@ -258,7 +266,7 @@ def test_example_1_at_the_offsets_printed():
         (0x71, f64(60.0)),
         (0x79, END),
     )
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert (packet.counter, packet.total_samples, packet.flags) == (9, 100, ())
     assert packet.counts.tolist() == [4, 2]
     assert packet.values.tolist() == [1, 2, 3, 4, 5, 6]
@@ -279,7 +287,7 @@ def test_example_2_at_the_offsets_printed():
         (0x41, f32(4.0)),
         (0x45, END),
     )
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert packet.counts.tolist() == [2, 1, 1]
     assert packet.values.tolist() == [1, 2, 3, 4]
     assert packet.times is None
@@ -307,7 +315,7 @@ def test_example_3_at_the_offsets_corrected():
         (0x75, f64(60.0)),
         (0x7D, END),
     )
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert packet.counts.tolist() == [0, 4, 2]
     assert packet.values.tolist() == [1, 2, 3, 4, 5, 6]
     assert packet.times.tolist() == [10, 20, 30, 40, 50, 60]
@@ -319,22 +327,22 @@ def test_example_3_at_the_offsets_corrected():
 
 def test_row_01_start_and_end_strings_may_be_mirrored_but_not_mixed():
     data = floats(1.5)
-    assert ulyssix.decode(datagram(data, 1)).flags == ()
+    assert ulyssix.decode(datagram(data, 1), 'peer').flags == ()
     mirrored = datagram(data, 1, start=END, end=START)
-    packet = ulyssix.decode(mirrored)
+    packet = ulyssix.decode(mirrored, 'peer')
     assert packet.flags == (PacketFlag.MIRRORED_STRINGS,)
     assert packet.values.tolist() == [1.5]
     assert ulyssix.encode(packet) == mirrored
     for string in (START, END):
         with pytest.raises(ProtocolError, match='end string at offset 49'):
-            ulyssix.decode(datagram(data, 1, start=string, end=string))
+            ulyssix.decode(datagram(data, 1, start=string, end=string), 'peer')
 
 
 @pytest.mark.parametrize('size', [8, 9, 35, 37, 36 + 8, 36 + 16, 0, 27, 2**31, 2**32 - 1])
 def test_row_02_the_end_string_stands_where_the_payload_size_puts_it(size):
-    assert ulyssix.decode(datagram(floats(1.5), 1, size=36)).flags == ()
+    assert ulyssix.decode(datagram(floats(1.5), 1, size=36), 'peer').flags == ()
     with pytest.raises(ProtocolError, match='payload size'):
-        ulyssix.decode(datagram(floats(1.5), 1, size=size))
+        ulyssix.decode(datagram(floats(1.5), 1, size=size), 'peer')
 
 
 def test_row_03_both_word_orders_are_tried_and_neither_is_guessed():
@@ -356,19 +364,15 @@ def test_row_03_both_word_orders_are_tried_and_neither_is_guessed():
 def test_row_03_few_times_fit_both_word_orders():
     random = np.random.default_rng(7)
     n = 20_000
-    doy, hour = random.integers(1, 367, n), random.integers(0, 24, n)
-    minute, second = random.integers(0, 60, n), random.integers(0, 60, n)
-    micro = random.integers(0, 1_000_000, n)
-    text = [
-        f'{c:02d}{d:06d}{h:04d}{i:02d}{j:02d}'
-        for c, d, h, i, j in zip(second, micro, doy, hour, minute, strict=True)
-    ]
-    bcd = np.array([int(digits, 16) for digits in text], np.uint64)
-    first_word_high = ulyssix.bcd_to_micros(bcd, FIRST_WORD_HIGH)
-    assert (first_word_high == ulyssix.micros_since_jan1(doy, hour, minute, second, micro)).all()
-    also_true_u64 = ulyssix.bcd_to_micros(bcd, TRUE_U64) >= 0
-    assert (second[also_true_u64] <= 3).all()
-    assert 0.006 < also_true_u64.mean() < 0.012
+    dates = list(zip(*(random.integers(low, high, n).tolist() for low, high in (
+        (1, 367), (0, 24), (0, 60), (0, 60), (0, 1_000_000))), strict=True))
+    text = [f'{c:02d}{d:06d}{h:04d}{i:02d}{j:02d}' for h, i, j, c, d in dates]
+    bcd = [bytes.fromhex(digits)[::-1] for digits in text]
+    assert [micros_of(each, FIRST_WORD_HIGH) for each in bcd] == [
+        ulyssix.micros_since_jan1(*date) for date in dates]
+    also_true_u64 = [micros_of(each, TRUE_U64) is not None for each in bcd]
+    assert all(date[3] <= 3 for date, both in zip(dates, also_true_u64, strict=True) if both)
+    assert 0.006 < sum(also_true_u64) / n < 0.012
 
 
 @pytest.mark.parametrize(
@@ -390,9 +394,8 @@ def test_row_03_few_times_fit_both_word_orders():
 def test_row_03_bytes_that_are_no_time_have_no_reading(bcd):
     raw = bytes.fromhex(bcd)
     assert ulyssix.decode_bcd(raw) == ()
-    for order in WordOrder:
-        assert ulyssix.bcd_to_micros(np.frombuffer(raw, '<u8'), order).tolist() == [-1]
-    packet = ulyssix.decode(datagram(floats(1.0), 1, bcd=raw))
+    assert [micros_of(raw, order) for order in WordOrder] == [None, None]
+    packet = ulyssix.decode(datagram(floats(1.0), 1, bcd=raw), 'peer')
     assert packet.bcd_hex_on_wire == bcd
 
 
@@ -407,9 +410,8 @@ def test_row_04_days_and_hours_have_the_right_factors():
 def test_row_05_the_first_of_january_is_day_1_unless_told_otherwise():
     assert ulyssix.micros_since_jan1(45, 12, 34, 56, 789012) == 3846896789012
     assert ulyssix.micros_since_jan1(1, 0, 0, 0, 0, day_base=1) == 0
-    bcd = np.frombuffer(BCD, '<u8')
-    assert ulyssix.bcd_to_micros(bcd, FIRST_WORD_HIGH, 1).tolist() == [3846896789012]
-    assert ulyssix.bcd_to_micros(bcd, FIRST_WORD_HIGH, 0).tolist() == [3933296789012]
+    assert micros_of(BCD, FIRST_WORD_HIGH, 1) == 3846896789012
+    assert micros_of(BCD, FIRST_WORD_HIGH, 0) == 3933296789012
     with pytest.raises(ValueError, match='day_base is 2, expected 0 or 1'):
         ulyssix.micros_since_jan1(1, 0, 0, 0, 0, day_base=2)
 
@@ -426,9 +428,9 @@ TWO_4_BYTE_VALUES = struct.pack('<Iii', 2, -1, 2**31 - 1)
 
 
 def test_row_07_the_width_of_integers_is_found_out():
-    wide = ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4))
+    wide = ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4), 'peer')
     assert (wide.integer_width, wide.values.tolist()) == (8, [-1, 2**40])
-    narrow = ulyssix.decode(datagram(TWO_4_BYTE_VALUES, 2, control=4))
+    narrow = ulyssix.decode(datagram(TWO_4_BYTE_VALUES, 2, control=4), 'peer')
     assert (narrow.integer_width, narrow.values.tolist()) == (4, [-1, 2**31 - 1])
     assert wide.values.dtype == narrow.values.dtype == np.int64
     assert wide.flags == narrow.flags == ()
@@ -436,78 +438,78 @@ def test_row_07_the_width_of_integers_is_found_out():
 
 def test_row_07_a_width_that_is_given_is_kept():
     with pytest.raises(ProtocolError, match='parameter 1: 8 bytes left at offset 45, need 16'):
-        ulyssix.decode(datagram(TWO_4_BYTE_VALUES, 2, control=4), integer_width=8)
+        ulyssix.decode(datagram(TWO_4_BYTE_VALUES, 2, control=4), 'peer', integer_width=8)
     # Two samples -1, a parameter without samples, and half of 2**40 as a count.
     with pytest.raises(ProtocolError, match='parameter 3: 0 bytes left at offset 61, need 1024'):
-        ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4), integer_width=4)
+        ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4), 'peer', integer_width=4)
     with pytest.raises(ValueError, match='integer_width is 2, expected 4, 8 or None'):
-        ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4), integer_width=2)
-    assert ulyssix.decode(datagram(floats(1.0), 1), integer_width=8).integer_width is None
+        ulyssix.decode(datagram(TWO_8_BYTE_VALUES, 2, control=4), 'peer', integer_width=2)
+    assert ulyssix.decode(datagram(floats(1.0), 1), 'peer', integer_width=8).integer_width is None
 
 
 def test_row_07_a_width_that_both_readings_allow_is_8_and_flagged():
     # As 4-byte values: one sample 7, then a parameter without samples.
     data = struct.pack('<Iq', 1, 7)
-    packet = ulyssix.decode(datagram(data, 1, control=4))
+    packet = ulyssix.decode(datagram(data, 1, control=4), 'peer')
     assert (packet.integer_width, packet.counts.tolist()) == (8, [1])
     assert packet.flags == (PacketFlag.INTEGER_WIDTH_AMBIGUOUS,)
-    fixed = ulyssix.decode(datagram(data, 1, control=4), integer_width=4)
+    fixed = ulyssix.decode(datagram(data, 1, control=4), 'peer', integer_width=4)
     assert (fixed.counts.tolist(), fixed.flags) == ([1, 0], ())
 
 
 def test_row_07_as_many_names_as_parameters_decide():
     data = struct.pack('<Iq', 1, 7)
-    two = ulyssix.decode(datagram(data, 1, control=6, names=b'A\x1fB'))
+    two = ulyssix.decode(datagram(data, 1, control=6, names=b'A\x1fB'), 'peer')
     assert (two.integer_width, two.counts.tolist(), two.flags) == (4, [1, 0], ())
-    one = ulyssix.decode(datagram(data, 1, control=6, names=b'A'))
+    one = ulyssix.decode(datagram(data, 1, control=6, names=b'A'), 'peer')
     assert (one.integer_width, one.counts.tolist(), one.flags) == (8, [1], ())
 
 
 def test_row_07_finding_out_needs_the_right_samples_in_payload():
     wrong = datagram(TWO_8_BYTE_VALUES, 3, control=4)
     with pytest.raises(ProtocolError, match='as 8-byte values, 2 samples, expected 3; as 4-byte'):
-        ulyssix.decode(wrong)
-    fixed = ulyssix.decode(wrong, integer_width=8)
+        ulyssix.decode(wrong, 'peer')
+    fixed = ulyssix.decode(wrong, 'peer', integer_width=8)
     assert fixed.flags == (PacketFlag.SAMPLE_COUNT_MISMATCH,)
 
 
 def test_row_08_sample_times_are_passed_on_as_they_stand():
     ten_times_too_small = 395216789012
     data = pairs((5, ten_times_too_small), layout='<qQ')
-    packet = ulyssix.decode(datagram(data, 1, control=5))
+    packet = ulyssix.decode(datagram(data, 1, control=5), 'peer')
     assert packet.times.dtype == np.uint64
     assert packet.times.tolist() == [ten_times_too_small]
 
 
 def test_row_09_a_parameter_without_samples_takes_only_its_count():
     data = u32(0) + pairs((1.0, 2.0))
-    packet = ulyssix.decode(datagram(data, 1, control=1))
+    packet = ulyssix.decode(datagram(data, 1, control=1), 'peer')
     assert packet.counts.tolist() == [0, 1]
 
 
 def test_row_10_the_last_group_of_example_3_is_a_third_parameter():
-    packet = ulyssix.decode(bytes.fromhex(VECTORS['example_3']['hex']))
+    packet = ulyssix.decode(bytes.fromhex(VECTORS['example_3']['hex']), 'peer')
     assert per_parameter(packet)[2] == [[100.0, 3846896.789012], [-100.5, 3846896.790012]]
 
 
 def test_row_11_the_end_string_has_8_bytes():
     data = datagram(floats(1.5), 1)
-    assert ulyssix.decode(data).flags == ()
-    assert ulyssix.decode(data + b'\0').flags == (PacketFlag.TRAILING_BYTES,)
+    assert ulyssix.decode(data, 'peer').flags == ()
+    assert ulyssix.decode(data + b'\0', 'peer').flags == (PacketFlag.TRAILING_BYTES,)
     with pytest.raises(ProtocolError, match='end string: 7 bytes left at offset 49'):
-        ulyssix.decode(data[:-1])
+        ulyssix.decode(data[:-1], 'peer')
 
 
 def test_row_12_bit_1_of_the_control_byte_announces_parameter_names():
-    packet = ulyssix.decode(datagram(floats(1.5), 1, control=2, names=b'Mach'))
+    packet = ulyssix.decode(datagram(floats(1.5), 1, control=2, names=b'Mach'), 'peer')
     assert packet.names == ('Mach',)
 
 
 def test_row_13_names_are_bytes_in_utf_8_or_latin_1():
     data = floats(1.0) + floats(2.0)
-    utf8 = ulyssix.decode(datagram(data, 2, control=2, names='ΔP\x1fT°'.encode()))
+    utf8 = ulyssix.decode(datagram(data, 2, control=2, names='ΔP\x1fT°'.encode()), 'peer')
     assert utf8.names == ('ΔP', 'T°')
-    latin = ulyssix.decode(datagram(data, 2, control=2, names='T°\x1fW'.encode('latin-1')))
+    latin = ulyssix.decode(datagram(data, 2, control=2, names='T°\x1fW'.encode('latin-1')), 'peer')
     assert latin.names == ('T°', 'W')
 
 
@@ -517,20 +519,20 @@ def test_row_13_a_length_that_counts_characters_is_told_by_the_start_string(stri
     data = floats(1.0) + floats(2.0)
     sound = datagram(data, 2, control=2, names='ΔP\x1fT°'.encode(), start=start, end=end)
     characters = sound[:5] + struct.pack('<H', 5) + sound[7:]
-    packet = ulyssix.decode(characters)
+    packet = ulyssix.decode(characters, 'peer')
     assert packet.names == ('ΔP', 'T°')
     assert packet.values.tolist() == [1.0, 2.0]
     assert PacketFlag.NAMES_LENGTH_IN_CHARACTERS in packet.flags
-    assert PacketFlag.NAMES_LENGTH_IN_CHARACTERS not in ulyssix.decode(sound).flags
+    assert PacketFlag.NAMES_LENGTH_IN_CHARACTERS not in ulyssix.decode(sound, 'peer').flags
     for length in (4, 6, len(sound), 65535):
         with pytest.raises(ProtocolError, match='start string at offset|names: '):
-            ulyssix.decode(sound[:5] + struct.pack('<H', length) + sound[7:])
+            ulyssix.decode(sound[:5] + struct.pack('<H', length) + sound[7:], 'peer')
 
 
 @pytest.mark.parametrize('names', [b'A', b'A\x1fB\x1fC', b'A\x1fB\x1f'])
 def test_row_13_names_that_are_not_one_a_parameter_are_dropped(names):
     data = floats(1.0) + floats(2.0)
-    packet = ulyssix.decode(datagram(data, 2, control=2, names=names))
+    packet = ulyssix.decode(datagram(data, 2, control=2, names=names), 'peer')
     assert packet.names is None
     assert packet.flags == (PacketFlag.NAME_COUNT_MISMATCH,)
     assert packet.values.tolist() == [1.0, 2.0]
@@ -538,20 +540,20 @@ def test_row_13_names_that_are_not_one_a_parameter_are_dropped(names):
 
 def test_row_14_names_of_length_0_are_no_names():
     data = datagram(floats(1.0), 1, control=2, names=b'')
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert (packet.names, packet.flags, packet.values.tolist()) == (None, (), [1.0])
     assert ulyssix.encode(packet) == data
 
 
 def test_row_15_counter_and_total_samples_are_unsigned():
-    packet = ulyssix.decode(datagram(floats(1.0), 1, counter=2**32 - 1, total=2**64 - 1))
+    packet = ulyssix.decode(datagram(floats(1.0), 1, counter=2**32 - 1, total=2**64 - 1), 'peer')
     assert packet.counter == 0xFFFFFFFF
     assert packet.total_samples == 0xFFFFFFFFFFFFFFFF
     assert ulyssix.COUNTER_MODULUS == 2**32
 
 
 def test_row_16_without_time_tags_there_are_no_sample_times():
-    packet = ulyssix.decode(datagram(floats(1.0, 2.0), 2))
+    packet = ulyssix.decode(datagram(floats(1.0, 2.0), 2), 'peer')
     assert packet.times is None
     assert packet.values.tolist() == [1.0, 2.0]
 
@@ -559,7 +561,7 @@ def test_row_16_without_time_tags_there_are_no_sample_times():
 @pytest.mark.parametrize('control', [0, 1, 4, 5])
 @pytest.mark.parametrize('parameters', [0, 1, 3])
 def test_row_17_a_packet_without_samples_is_decoded(control, parameters):
-    packet = ulyssix.decode(datagram(u32(0) * parameters, 0, control=control))
+    packet = ulyssix.decode(datagram(u32(0) * parameters, 0, control=control), 'peer')
     assert packet.counts.tolist() == [0] * parameters
     assert packet.values.shape == (0,)
     assert packet.values.dtype == (np.int64 if control & 4 else np.float32)
@@ -570,7 +572,7 @@ def test_row_17_a_packet_without_samples_is_decoded(control, parameters):
 @pytest.mark.parametrize('packet_type', [1, 2, 2**32 - 1])
 def test_row_18_another_packet_type_is_skipped(packet_type):
     data = datagram(b'what ever', 3, control=2, names=b'A', packet_type=packet_type)
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert isinstance(packet, ulyssix.SkippedPacket)
     assert packet.packet_type == packet_type
     assert packet.names == ('A',)
@@ -580,7 +582,7 @@ def test_row_18_another_packet_type_is_skipped(packet_type):
 
 def test_row_19_samples_keep_the_order_of_the_wire():
     data = pairs((1.0, 9.0), (2.0, 10.0)) + pairs((3.0, 8.5))
-    packet = ulyssix.decode(datagram(data, 3, control=1))
+    packet = ulyssix.decode(datagram(data, 3, control=1), 'peer')
     assert packet.times.tolist() == [9.0, 10.0, 8.5]
 
 
@@ -598,7 +600,7 @@ def test_a_count_whose_bytes_overflow_32_bits_is_rejected():
     assert 0x15555556 * 12 % 2**32 == 8
     data = struct.pack('<I', 0x15555556) + bytes(8)
     with pytest.raises(ProtocolError, match='8 bytes left at offset 45, need 4294967304'):
-        ulyssix.decode(datagram(data, 0x15555556, control=1))
+        ulyssix.decode(datagram(data, 0x15555556, control=1), 'peer')
 
 
 @pytest.mark.parametrize('control', range(8))
@@ -609,7 +611,7 @@ def test_a_huge_count_allocates_nothing(control, count):
     tracemalloc.start()
     try:
         with pytest.raises(ProtocolError):
-            ulyssix.decode(data)
+            ulyssix.decode(data, 'peer')
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
@@ -618,9 +620,9 @@ def test_a_huge_count_allocates_nothing(control, count):
 def test_a_second_parameter_cut_short_is_rejected():
     data = floats(1.0) + struct.pack('<I2f', 3, 1.0, 2.0)
     with pytest.raises(ProtocolError, match='parameter 2: 8 bytes left at offset 53, need 12'):
-        ulyssix.decode(datagram(data, 4))
+        ulyssix.decode(datagram(data, 4), 'peer')
     with pytest.raises(ProtocolError, match='parameter 2: 2 bytes left at offset 49, need 4'):
-        ulyssix.decode(datagram(floats(1.0) + b'\1\0', 1))
+        ulyssix.decode(datagram(floats(1.0) + b'\1\0', 1), 'peer')
 
 
 def even_packet(parameters, each):
@@ -636,7 +638,7 @@ def even_packet(parameters, each):
 
 @pytest.mark.parametrize(('parameters', 'each'), [(1, 5000), (10, 500), (50, 100), (500, 10)])
 def test_equal_counts_are_copied_in_order(parameters, each):
-    packet = ulyssix.decode(ulyssix.encode(even_packet(parameters, each)))
+    packet = ulyssix.decode(ulyssix.encode(even_packet(parameters, each)), 'peer')
     assert packet.counts.tolist() == [each] * parameters
     assert packet.values.reshape(parameters, each)[-1, :2].tolist() == [
         1000 * (parameters - 1),
@@ -651,7 +653,7 @@ def test_equal_counts_are_copied_in_order(parameters, each):
 def test_counts_that_only_seem_equal_are_walked():
     # Three equal strides' worth of bytes, with a different split: counts 2, 1, 3.
     data = floats(1.0, 2.0) + floats(3.0) + floats(4.0, 5.0, 6.0)
-    packet = ulyssix.decode(datagram(data, 6))
+    packet = ulyssix.decode(datagram(data, 6), 'peer')
     assert packet.counts.tolist() == [2, 1, 3]
     assert packet.values.tolist() == [1, 2, 3, 4, 5, 6]
 
@@ -664,7 +666,7 @@ def test_counts_that_come_again_are_read_each_anew():
         values = [100.0 * number + index for index in range(6)]
         first, second = counts[0], counts[0] + counts[1]
         data = floats(*values[:first]) + floats(*values[first:second]) + floats(*values[second:])
-        packet = ulyssix.decode(datagram(data, 6))
+        packet = ulyssix.decode(datagram(data, 6), 'peer')
         assert packet.counts.tolist() == list(counts)
         assert packet.values.tolist() == values
         packet.counts[:] = 0  # the caller's own
@@ -675,7 +677,7 @@ def test_the_largest_datagram():
     values = np.arange(16_363, dtype=np.float32)
     data = datagram(u32(len(values)) + values.tobytes(), len(values), control=2, names=b'')
     assert len(data) == 65507
-    packet = ulyssix.decode(data)
+    packet = ulyssix.decode(data, 'peer')
     assert (packet.values == values).all()
     assert ulyssix.encode(packet) == data
     with pytest.raises(ValueError, match='65511 bytes, expected at most 65507'):
@@ -683,7 +685,7 @@ def test_the_largest_datagram():
 
 
 def test_16_thousand_empty_parameters():
-    packet = ulyssix.decode(datagram(u32(0) * 16_364, 0))
+    packet = ulyssix.decode(datagram(u32(0) * 16_364, 0), 'peer')
     assert packet.counts.shape == (16_364,)
 
 
@@ -816,7 +818,8 @@ def packets(draw):
 def test_decoding_an_encoded_packet_returns_it(made):
     time, packet = made
     for _ in range(3):  # the third time by what is remembered of the first two
-        decoded = ulyssix.decode(ulyssix.encode(packet), integer_width=packet.integer_width)
+        decoded = ulyssix.decode(
+            ulyssix.encode(packet), 'peer', integer_width=packet.integer_width)
         assert_same(decoded, packet)
     raw = bytes.fromhex(decoded.bcd_hex_on_wire)
     assert time in ulyssix.decode_bcd(raw)
@@ -826,7 +829,7 @@ def test_decoding_an_encoded_packet_returns_it(made):
 def decodes_or_says_why(data):
     for width in (None, 4, 8):
         try:
-            packet = ulyssix.decode(data, integer_width=width)
+            packet = ulyssix.decode(data, 'peer', integer_width=width)
         except ProtocolError as error:
             assert str(error)
             continue
@@ -871,7 +874,7 @@ def test_mutated_packets_give_a_packet_or_a_protocol_error(data, changes):
 
 def outcome(data, width):
     try:
-        return ulyssix.to_readable(ulyssix.decode(data, integer_width=width))
+        return to_readable(ulyssix.decode(data, 'peer', integer_width=width))
     except ProtocolError as error:
         return str(error)
 
@@ -897,4 +900,4 @@ def test_a_packet_cut_anywhere_is_rejected(name):
     data = bytes.fromhex(VECTORS[name]['hex'])
     for length in range(len(data)):
         with pytest.raises(ProtocolError):
-            ulyssix.decode(data[:length])
+            ulyssix.decode(data[:length], 'peer')

@@ -77,7 +77,7 @@ def packets(events):
 
 
 def place(timeline, data, received):
-    return timeline.place(ulyssix.decode(data), received)
+    return timeline.place(ulyssix.decode(data, 'peer'), received)
 
 
 # Counting

@@ -20,20 +20,20 @@ is little-endian. The document contradicts itself in about twenty places; the ta
 there (section 2) has the readings that are followed here.
 """
 
-from xplane_bridge.protocols.ulyssix.decoder import decode
-from xplane_bridge.protocols.ulyssix.encoder import data_packet, encode
-from xplane_bridge.protocols.ulyssix.packet import (
+from xplane_bridge.protocols.ulyssix.codec import decode, encode
+from xplane_bridge.protocols.ulyssix.dialect import Dialect
+from xplane_bridge.protocols.ulyssix.messages import (
     Control,
     COUNTER_MODULUS,
+    data_packet,
     DataPacket,
     MAX_DATAGRAM,
+    MESSAGES,
     Packet,
     PacketFlag,
     SkippedPacket,
 )
-from xplane_bridge.protocols.ulyssix.readable import from_readable, ReadablePacket, to_readable
 from xplane_bridge.protocols.ulyssix.time import (
-    bcd_to_micros,
     decode_bcd,
     encode_bcd,
     MICROS_PER_DAY,
@@ -46,27 +46,7 @@ from xplane_bridge.protocols.ulyssix.time import (
 )
 
 __all__ = [
-    'COUNTER_MODULUS',
-    'Control',
-    'DataPacket',
-    'MAX_DATAGRAM',
-    'MICROS_PER_DAY',
-    'MICROS_PER_HOUR',
-    'MICROS_PER_MINUTE',
-    'MICROS_PER_SECOND',
-    'Packet',
-    'PacketFlag',
-    'PacketTime',
-    'ReadablePacket',
-    'SkippedPacket',
-    'WordOrder',
-    'bcd_to_micros',
-    'data_packet',
-    'decode',
-    'decode_bcd',
-    'encode',
-    'encode_bcd',
-    'from_readable',
-    'micros_since_jan1',
-    'to_readable',
-]
+    'Control', 'COUNTER_MODULUS', 'data_packet', 'DataPacket', 'decode',
+    'decode_bcd', 'Dialect', 'encode', 'encode_bcd', 'MAX_DATAGRAM', 'MESSAGES', 'MICROS_PER_DAY',
+    'MICROS_PER_HOUR', 'MICROS_PER_MINUTE', 'MICROS_PER_SECOND', 'micros_since_jan1', 'Packet',
+    'PacketFlag', 'PacketTime', 'SkippedPacket', 'WordOrder']

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The data of a Ulyssix packet: of each parameter a count and its samples, read into columns.
+The data of a Ulyssix packet: of each parameter a count and its samples; here they are columns.
 
 Only walking from count to count tells where they are, and for dozens of parameters that takes
 longer than all the rest. But a publisher's rates are constant, so its counts come again: what has
@@ -31,10 +31,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.ulyssix.packet import SampleLayout
 
 _COUNT = struct.Struct('<I')
 _INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleLayout:
+    """
+    One sample on the wire.
+
+    sample: the value's type, or with a time tag a structure of `value` and `time`; narrow:
+    whether values are delivered in a wider type, int64.
+    """
+
+    sample: np.dtype[Any]
+    tagged: bool
+    narrow: bool
+
+
+def _layouts(value: str, time: str) -> dict[bool, SampleLayout]:
+    pair = np.dtype([('value', value), ('time', time)])
+    narrow = value == '<i4'
+    return {
+        False: SampleLayout(np.dtype(value), False, narrow),
+        True: SampleLayout(pair, True, narrow),
+    }
+
+
+# By integer width (None: floating point), then by time tag (docs/wire/ulyssix.md, section 1).
+SAMPLE_LAYOUTS = {
+    None: _layouts('<f4', '<f8'),
+    8: _layouts('<i8', '<u8'),
+    4: _layouts('<i4', '<u8'),
+}
 
 # Counts, values and times of a packet's parameters.
 Columns = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any] | None]
@@ -158,3 +188,52 @@ class _Memory:
 def _remember(start: int, end: int, size: int) -> _Memory:
     """Return what is known of data at this place, of samples of this size."""
     return _Memory()
+
+
+def write_columns(
+    counts: NDArray[np.int64], values: NDArray[Any], times: NDArray[Any] | None,
+    layout: SampleLayout,
+) -> bytes:
+    """
+    Return each parameter's count and samples.
+
+    Raises ValueError where columns do not fit together or into their types, TypeError for values
+    in integer mode that are no integers.
+    """
+    samples = len(values)
+    if counts.sum() != samples or (counts < 0).any():
+        raise ValueError(f'counts: expected a sum of {samples}, got {counts.sum()}')
+    records = np.empty(samples, layout.sample)
+    if times is None:
+        records[:] = fitted(values, layout.sample, 'values')
+    else:
+        if len(times) != samples:
+            raise ValueError(f'times: {len(times)}, expected {samples}')
+        records['value'] = fitted(values, layout.sample['value'], 'values')
+        records['time'] = fitted(times, layout.sample['time'], 'times')
+    raw = records.tobytes()
+    parts = []
+    at = 0
+    for count in counts.tolist():
+        after = at + count * layout.sample.itemsize
+        parts += [_COUNT.pack(count), raw[at:after]]
+        at = after
+    return b''.join(parts)
+
+
+def fitted(array: NDArray[Any], kind: np.dtype[Any], what: str) -> NDArray[Any]:
+    """Return the array as that type; raise where a value would change by more than rounding."""
+    if array.size == 0:
+        return array.astype(kind)
+    if kind.kind == 'f':
+        with np.errstate(over='ignore'):
+            result = array.astype(kind)
+        if (np.isinf(result) & ~np.isinf(array)).any():
+            raise ValueError(f'{what}: a value is too large for {kind.name}')
+        return result
+    if array.dtype.kind not in 'iu':
+        raise TypeError(f'{what}: expected integers, got {array.dtype.name}')
+    limits = np.iinfo(kind)
+    if int(array.min()) < limits.min or int(array.max()) > limits.max:
+        raise ValueError(f'{what}: a value is out of the range of {kind.name}')
+    return array.astype(kind)

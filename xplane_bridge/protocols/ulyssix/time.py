@@ -22,20 +22,12 @@ which of them is sent first.
 
 from dataclasses import dataclass
 import enum
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 # The appendix prints the factors of days and hours ten times too small (row 4).
 MICROS_PER_SECOND = 1_000_000
 MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 MICROS_PER_HOUR = 60 * MICROS_PER_MINUTE
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
-
-_NIBBLE_SHIFTS = np.arange(60, -1, -4, dtype=np.uint64)
-
-_Count = TypeVar('_Count', int, NDArray[np.int64])
 
 
 class WordOrder(enum.Enum):
@@ -117,15 +109,10 @@ def encode_bcd(time: PacketTime) -> bytes:
 
 
 def micros_since_jan1(
-    day: _Count,
-    hour: _Count,
-    minute: _Count,
-    second: _Count,
-    microsecond: _Count,
-    day_base: int = 1,
-) -> _Count:
+    day: int, hour: int, minute: int, second: int, microsecond: int, day_base: int = 1
+) -> int:
     """
-    Return microseconds since 1 January 00:00, for integers or arrays of them.
+    Return microseconds since 1 January 00:00.
 
     day_base is the number that 1 January has: 1 as IRIG counts (the reading proposed), 0 as the
     appendix multiplies. Raises ValueError for another day_base.
@@ -139,31 +126,3 @@ def micros_since_jan1(
         + second * MICROS_PER_SECOND
         + microsecond
     )
-
-
-def bcd_to_micros(
-    bcd: NDArray[np.uint64], word_order: WordOrder, day_base: int = 1
-) -> NDArray[np.int64]:
-    """
-    Convert many packet times to microseconds since 1 January 00:00.
-
-    bcd, of any shape, holds each time's eight bytes read as one little-endian integer. Returns
-    int64 of that shape, -1 where the bytes are no time in this word order.
-    """
-    if word_order is WordOrder.FIRST_WORD_HIGH:
-        bcd = (bcd << np.uint64(32)) | (bcd >> np.uint64(32))
-    digits = ((bcd[..., np.newaxis] >> _NIBBLE_SHIFTS) & np.uint64(15)).astype(np.int64)
-    doy, hour, minute, second, microsecond = (
-        digits[..., first:end] @ 10 ** np.arange(end - first - 1, -1, -1)
-        for first, end in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 16))
-    )
-    is_time = (
-        (digits <= 9).all(axis=-1)
-        & (doy >= 1)
-        & (doy <= 366)
-        & (hour <= 23)
-        & (minute <= 59)
-        & (second <= 60)
-    )
-    micros = micros_since_jan1(doy, hour, minute, second, microsecond, day_base)
-    return np.where(is_time, micros, -1)

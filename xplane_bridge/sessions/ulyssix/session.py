@@ -171,21 +171,21 @@ class UlyssixSession:
     def _decode(self, data: bytes) -> ulyssix.Packet:
         """Decode with the width that was settled; find out anew where that does not do."""
         if self._fixed_width is not None:
-            return ulyssix.decode(data, integer_width=self._fixed_width)
+            return ulyssix.decode(data, 'peer', integer_width=self._fixed_width)
         if self.integer_width is not None:
             try:
-                packet = ulyssix.decode(data, integer_width=self.integer_width)
+                packet = ulyssix.decode(data, 'peer', integer_width=self.integer_width)
                 if PacketFlag.SAMPLE_COUNT_MISMATCH not in packet.flags:
                     return packet
             except ProtocolError:
                 pass
-        packet = ulyssix.decode(data)
+        packet = ulyssix.decode(data, 'peer')
         if isinstance(packet, DataPacket) and packet.integer_width is not None:
             if PacketFlag.INTEGER_WIDTH_AMBIGUOUS not in packet.flags:
                 self.integer_width = packet.integer_width
             elif self.parameter_count not in (None, len(packet.counts)):
                 # As many parameters as last time is what a false reading does not have (row 7).
-                narrow = ulyssix.decode(data, integer_width=4)
+                narrow = ulyssix.decode(data, 'peer', integer_width=4)
                 if isinstance(narrow, DataPacket) and len(narrow.counts) == self.parameter_count:
                     return narrow
         return packet

@@ -12,28 +12,37 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Ulyssix packets from bytes: every length and count is checked before anything is allocated."""
+"""
+Ulyssix packets to messages and back.
+
+Every length and count is checked before anything is allocated. Messages here are no declared
+fields: all but a few bytes are samples, and they are decoded by the column.
+"""
+
+from __future__ import annotations
 
 from functools import lru_cache
 import struct
 
 import numpy as np
 
+from xplane_bridge.protocols.base import checked_int, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.ulyssix.columns import read_columns
-from xplane_bridge.protocols.ulyssix.packet import (
+from xplane_bridge.protocols.ulyssix.columns import read_columns, SAMPLE_LAYOUTS, write_columns
+from xplane_bridge.protocols.ulyssix.messages import (
     Control,
     DataPacket,
-    END,
-    NAME_SEPARATOR,
+    MAX_DATAGRAM,
     Packet,
     PacketFlag,
-    SAMPLE_LAYOUTS,
-    SIZE_WITHOUT_DATA,
     SkippedPacket,
-    START,
     UNUSED_BITS,
 )
+
+START = bytes(range(8))  # printed as the integer 0x0706050403020100, sent little-endian
+END = START[::-1]
+NAME_SEPARATOR = '\x1f'
+SIZE_WITHOUT_DATA = 28  # what payload size counts of a payload header, of 36 bytes
 
 _HEADER = struct.Struct('<IB')
 _NAMES_LENGTH = struct.Struct('<H')
@@ -48,9 +57,11 @@ _NAMES = int(Control.NAMES)
 _INTEGER = int(Control.INTEGER)
 
 
-def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = None) -> Packet:
+def decode(
+    data: bytes | bytearray | memoryview, sender: Sender, *, integer_width: int | None = None
+) -> Packet:
     """
-    Decode one datagram.
+    Decode one datagram of the publisher, the only side that sends.
 
     integer_width: bytes of a value in integer mode, 4 or 8. None finds out: the counts must end
     exactly where the payload size says and add up to samples in payload, parameters must be as
@@ -64,6 +75,8 @@ def decode(data: bytes | bytearray | memoryview, *, integer_width: int | None = 
     Raises ProtocolError for bytes that are no Ulyssix packet, ValueError for another
     integer_width. Source: docs/wire/ulyssix.md.
     """
+    if sender != 'peer':
+        raise ProtocolError('a publisher is sent nothing')
     if integer_width not in SAMPLE_LAYOUTS:
         raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
     view = memoryview(data)
@@ -234,3 +247,72 @@ def _find_width(
         raise ProtocolError('; '.join(reasons))
     widths = [width for width in landed if landed[width] == parameters] or list(landed)
     return widths[0], len(widths) > 1
+
+
+def encode(message: Message) -> bytes:
+    """
+    Encode a packet as its fields say; of its flags only MIRRORED_STRINGS counts.
+
+    Names go as UTF-8; a control byte that announces names which are None gets a length of 0.
+    samples_in_payload is sent as it stands. Raises ValueError where fields contradict each other,
+    do not fit their size on the wire, or make more than one UDP datagram.
+    """
+    if isinstance(message, SkippedPacket):
+        packet_type, payload = _unsigned(message, 'packet_type', 4), message.payload
+        if not message.packet_type:
+            raise ValueError('packet_type is 0, expected another in a skipped packet')
+        if len(payload) < SIZE_WITHOUT_DATA - 8:
+            raise ValueError(f'payload: {len(payload)} bytes, expected at least 20')
+    elif isinstance(message, DataPacket):
+        packet_type, payload = bytes(4), _data(message)
+    else:
+        raise TypeError(f'not a message of Ulyssix: {message!r}')
+    start, end = (END, START) if PacketFlag.MIRRORED_STRINGS in message.flags else (START, END)
+    datagram = b''.join((
+        _unsigned(message, 'counter', 4), _unsigned(message, 'control', 1), _names(message),
+        start, (8 + len(payload)).to_bytes(4, 'little'), packet_type, payload, end))
+    if len(datagram) > MAX_DATAGRAM:
+        raise ValueError(f'packet: {len(datagram)} bytes, expected at most {MAX_DATAGRAM}')
+    return datagram
+
+
+def _unsigned(packet: Packet, name: str, size: int) -> bytes:
+    value = checked_int(f'{packet.tag} {name}', getattr(packet, name), 0, 2**(8 * size) - 1)
+    return value.to_bytes(size, 'little')
+
+
+def _names(packet: Packet) -> bytes:
+    names = packet.names
+    if not packet.control & Control.NAMES:
+        if names is not None:
+            raise ValueError('names are given, but the control byte announces none')
+        return b''
+    if not names:
+        return _NAMES_LENGTH.pack(0)
+    if isinstance(packet, DataPacket) and len(names) != len(packet.counts):
+        raise ValueError(f'names: {len(names)}, expected {len(packet.counts)}, one a parameter')
+    if any(NAME_SEPARATOR in name for name in names):
+        raise ValueError('names: the separator 0x1f cannot be part of a name')
+    raw = NAME_SEPARATOR.join(names).encode()
+    if not 0 < len(raw) < 2**16:
+        raise ValueError(f'names: {len(raw)} bytes, expected at most 65535' if raw else
+                         'names: one empty name reads as no names')
+    return _NAMES_LENGTH.pack(len(raw)) + raw
+
+
+def _data(packet: DataPacket) -> bytes:
+    """Return the rest of the payload header, and the columns."""
+    if bool(packet.control & Control.INTEGER) != (packet.integer_width is not None):
+        raise ValueError('integer_width and the control byte contradict each other')
+    tagged = packet.times is not None
+    if bool(packet.control & Control.TIME_TAGGED) != tagged:
+        raise ValueError('times and the control byte contradict each other')
+    if packet.integer_width not in SAMPLE_LAYOUTS:
+        raise ValueError(f'integer_width is {packet.integer_width}, expected 4, 8 or None')
+    bcd = bytes.fromhex(packet.bcd_hex_on_wire)
+    if len(bcd) != 8:
+        raise ValueError(f'bcd_hex_on_wire: {len(bcd)} bytes, expected 8')
+    return b''.join((
+        _unsigned(packet, 'samples_in_payload', 4), _unsigned(packet, 'total_samples', 8), bcd,
+        write_columns(packet.counts, packet.values, packet.times,
+                      SAMPLE_LAYOUTS[packet.integer_width][tagged])))
