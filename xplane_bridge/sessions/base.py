@@ -208,7 +208,7 @@ class Session(ABC):
         try:
             message = self._decode(channel, data)
         except ProtocolError as error:
-            self.statistics.reject(self._kind(data), error)
+            self.statistics.reject(self._kind(data, error), error)
             return ()
         return self._take(channel, message, sender, now)
 
@@ -232,7 +232,7 @@ class Session(ABC):
         """Return the message of one datagram; raise ProtocolError if it is none."""
 
     @abstractmethod
-    def _kind(self, data: bytes) -> str:
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Name the kind of a malformed datagram, one of few, or what the sender makes it."""
 
     @abstractmethod

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
 from xplane_bridge.sessions.base import (
     Address,
@@ -210,7 +211,7 @@ class FdmdataSession(Session):
     def _decode(self, channel: str, data: bytes) -> Any:
         return fdmdata.decode(data, 'peer')
 
-    def _kind(self, data: bytes) -> str:
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Name the kind of a malformed datagram: the command that it echoes, if there is one."""
         if len(data) < 2 or data[0] != 0:
             return 'response code'
