@@ -44,13 +44,12 @@ from ulyssix_packets import (
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.ulyssix import WordOrder
+from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
     NamesChanged,
     PacketReceived,
-    PublisherChanged,
     PublisherRestarted,
-    PublisherState,
     Statistics,
     Timeline,
     UlyssixSession,
@@ -61,6 +60,8 @@ VECTORS = {
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
 }
 
+SENDER = ('10.0.0.1', 4000)
+
 
 def session(**options):
     made = UlyssixSession(Timeline(), **options)
@@ -69,7 +70,7 @@ def session(**options):
 
 
 def receive(made, *datagrams):
-    return [event for each in datagrams for event in made.receive(CHANNEL, each, 1.0)]
+    return [event for each in datagrams for event in made.receive(CHANNEL, each, SENDER, 1.0)]
 
 
 def packets(events):
@@ -125,7 +126,8 @@ def test_a_short_recording_played_in_a_loop_is_no_duplicate():
     made = session()
     for second in range(5):
         events = [event for number in range(3)
-                  for event in made.receive(CHANNEL, datagram(number, 1 + number), 2.0 + second)]
+                  for event in made.receive(
+                      CHANNEL, datagram(number, 1 + number), SENDER, 2.0 + second)]
         assert packets(events) == [0, 1, 2]
     assert (made.statistics.restarts, made.statistics.duplicates) == (4, 0)
 
@@ -146,7 +148,7 @@ def test_the_first_two_packets_swapped_are_neither_a_loss_nor_a_restart():
 def test_a_duplicate_a_hundred_packets_late_is_a_duplicate(late):
     made = session()
     for number in [*range(150), 50, *range(150, 160)]:
-        made.receive(CHANNEL, datagram(number, number), number * late / 100)
+        made.receive(CHANNEL, datagram(number, number), SENDER, number * late / 100)
     made.stop(1.0)
     statistics = made.statistics
     assert (statistics.duplicates, statistics.lost, statistics.restarts) == (1, 0, 0)
@@ -240,7 +242,7 @@ def stream(*packets):
     """Return statistics of (number, total, seconds) that were received then, in this order."""
     made = session()
     for number, total, at in packets:
-        made.receive(CHANNEL, datagram(number, total), at)
+        made.receive(CHANNEL, datagram(number, total), SENDER, at)
     made.stop(10.0)
     return made.statistics
 
@@ -394,13 +396,13 @@ def test_silence_and_return_are_told_once_each():
     made.poll(1.9)
     assert made.expired() == []
     made.poll(2.0)
-    assert made.expired() == [PublisherChanged(PublisherState.UNKNOWN)]
+    assert made.expired() == [PeerChanged(PeerState.UNKNOWN)]
     assert (made.expired(), made.next_deadline()) == ([], None)
-    assert made.receive(CHANNEL, datagram(0), 5.0)[0] == PublisherChanged(PublisherState.SENDING)
-    assert packets(made.receive(CHANNEL, datagram(1), 5.1)) == [1]
+    assert made.receive(CHANNEL, datagram(0), SENDER, 5.0)[0] == PeerChanged(PeerState.STREAMING)
+    assert packets(made.receive(CHANNEL, datagram(1), SENDER, 5.1)) == [1]
     assert made.next_deadline() == 7.1
     made.poll(7.1)
-    assert made.expired() == [PublisherChanged(PublisherState.SILENT)]
+    assert made.expired() == [PeerChanged(PeerState.SILENT)]
     assert (made.expired(), made.next_deadline()) == ([], None)
 
 
@@ -763,7 +765,7 @@ def test_20_000_packet_types_are_counted_within_bounds():
     """Packet types are 32 bits that anybody may choose."""
     made = session()
     for kind in range(1, 20_001):
-        made.receive(CHANNEL, datagram(kind=kind), 0.0)
+        made.receive(CHANNEL, datagram(kind=kind), SENDER, 0.0)
     skipped = made.statistics.skipped
     assert len(skipped) <= 20 and skipped.total == sum(skipped.values()) == 20_000
 

@@ -18,18 +18,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from enum import Enum
 
 from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag
-
-
-class PublisherState(Enum):
-    """How the publisher seems from here; the value says it to a person."""
-
-    UNKNOWN = 'nothing heard yet'
-    SENDING = 'sending'
-    SILENT = 'no longer sending'
+from xplane_bridge.sessions import base
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +49,8 @@ class PublisherRestarted:
     """Counting began anew: the publisher was restarted, or two of them send to one port."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublisherChanged:
-    """The publisher's state is another one now, or has been UNKNOWN for a while."""
-
-    state: PublisherState
-
-
-Event = PacketReceived | NamesChanged | PublisherRestarted | PublisherChanged
-
-
 @dataclass(slots=True)
-class Statistics:
+class Statistics(base.Statistics):
     """
     What happened so far; only ever grows.
 
@@ -76,8 +58,8 @@ class Statistics:
     overtaken and that were delivered, too_late those that came after the window and were dropped.
     missing_samples is what was lost by the publisher's total of samples; total_mismatches counts
     packets in a row whose totals do not fit their samples. renamed counts changes of the
-    parameters' names, malformed and skipped what was no data packet, by kind. The last four are
-    of sample and packet times, see Timeline.
+    parameters' names, skipped what was no data packet, by type. The last four are of sample and
+    packet times, see Timeline.
     """
 
     packets: int = 0
@@ -91,8 +73,6 @@ class Statistics:
     total_mismatches: int = 0
     unnamed: int = 0
     renamed: int = 0
-    malformed: Kinds = field(default_factory=Kinds)
-    last_error: str = ''
     skipped: Kinds = field(default_factory=Kinds)
     flags: Counter[PacketFlag] = field(default_factory=Counter)
     times_unreadable: int = 0

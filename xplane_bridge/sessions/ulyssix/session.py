@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 import re
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,12 @@ from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
+from xplane_bridge.sessions.base import Address, Outgoing, PeerChanged, PeerState, Session
 from xplane_bridge.sessions.ulyssix.counting import NEW, PacketCounting, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
-    Event,
     NamesChanged,
     PacketReceived,
-    PublisherChanged,
     PublisherRestarted,
-    PublisherState,
     Statistics,
 )
 from xplane_bridge.sessions.ulyssix.timeline import Timeline
@@ -45,7 +44,7 @@ CHANNEL = 'packets'
 _SILENCE = 2.0
 
 
-class UlyssixSession:
+class UlyssixSession(Session):
     """
     Follow one publisher: its packets' numbers, its parameters' names, and how it is to be read.
 
@@ -55,8 +54,16 @@ class UlyssixSession:
     time tags. timeline places packets in time.
 
     Packets may come in any order within a window; PacketCounting tells what is lost, a duplicate
-    or a restart.
+    or a restart. A publisher is only listened to: nothing is ever sent, taken or asked for.
     """
+
+    sentences = {
+        PeerState.UNKNOWN: 'nothing heard yet',
+        PeerState.STREAMING: 'sending',
+        PeerState.SILENT: 'no longer sending',
+    }
+
+    statistics: Statistics
 
     def __init__(
         self,
@@ -66,9 +73,8 @@ class UlyssixSession:
         names: Sequence[str] = (),
         rates: Sequence[tuple[str, float]] = (),
     ) -> None:
+        super().__init__(timeline.statistics)
         self.timeline = timeline
-        self.statistics: Statistics = timeline.statistics
-        self.publisher_state = PublisherState.UNKNOWN
         self.integer_width = integer_width
         self.names: tuple[str, ...] = ()
         self.parameter_count: int | None = None
@@ -78,10 +84,14 @@ class UlyssixSession:
         # The names of the last packet that had some, as they came and as they are shown.
         self._names_on_wire: tuple[str, ...] | None = None
         self._names_shown: tuple[str, ...] = ()
-        self._active = False
-        self._deadline: float | None = None
-        self._expired: list[Event] = []
         self._counting = PacketCounting(self.statistics, timeline.is_later)
+
+    # What the owner asks for.
+
+    @property
+    def awaited(self) -> int:
+        """Return how many packets have not come, but may still."""
+        return self._counting.awaited
 
     def start(self, now: float) -> None:
         """Begin to listen."""
@@ -95,80 +105,27 @@ class UlyssixSession:
         self._counting.close()
         self._counting.forget()
         self._deadline = None
-        self.publisher_state = PublisherState.UNKNOWN
+        self.peer_state = PeerState.UNKNOWN
 
-    def receive(self, channel: str, data: bytes, now: float) -> list[Event]:
-        """Take one datagram; return what it tells."""
-        if not self._active:
-            return []
-        try:
-            packet = self._decode(data)
-        except ProtocolError as error:
-            self.statistics.malformed.add(_kind(str(error)))
-            self.statistics.last_error = str(error)
-            return []
-        for flag in packet.flags:
-            self.statistics.flags[flag] += 1
-        events: list[Event] = []
-        self._deadline = now + _SILENCE
-        if self.publisher_state is not PublisherState.SENDING:
-            self.publisher_state = PublisherState.SENDING
-            events.append(PublisherChanged(self.publisher_state))
-        if isinstance(packet, SkippedPacket):
-            self.statistics.skipped.add(str(packet.packet_type))
-            self._counting.skip(packet.counter)
-            return events
-        verdict = self._counting.take(packet, now)
-        if verdict is not NEW:
-            if verdict is Verdict.DROPPED:
-                return events
-            self.timeline.restart()
-            events.append(PublisherRestarted())
-            held = self._counting.take_held()
-            if held is not None:
-                self._deliver(held, events)
-        self._deliver(packet, events)
-        return events
+    # What the link calls.
 
-    @property
-    def awaited(self) -> int:
-        """Return how many packets have not come, but may still."""
-        return self._counting.awaited
+    def receive(
+        self, channel: str, data: bytes, sender: Address | None, now: float
+    ) -> Sequence[Any]:
+        """Take one datagram; return what it tells. While stopped, not even bad ones count."""
+        return super().receive(channel, data, sender, now) if self._active else ()
 
-    def _deliver(self, packet: DataPacket, events: list[Event]) -> None:
-        self.statistics.packets += 1
-        self.statistics.samples += len(packet.values)
-        self.parameter_count = len(packet.counts)
-        names = self._names_of(packet)
-        if names and names != self.names:
-            self.names = names
-            self.statistics.renamed += 1
-            self.timeline.periods_ns = self._periods(names)
-            events.append(NamesChanged(names))
-        # A publisher never sends one without samples; there is nothing to tell.
-        if len(packet.values):
-            events.append(PacketReceived(packet, names))
-
-    def poll(self, now: float) -> list[tuple[str, bytes | None]]:
+    def poll(self, now: float) -> Sequence[Outgoing]:
         """Notice silence; there is never anything to send."""
         if self._deadline is not None and now >= self._deadline:
             self._deadline = None
             self._counting.close()
-            if self.publisher_state is PublisherState.SENDING:
-                self.publisher_state = PublisherState.SILENT
-            self._expired.append(PublisherChanged(self.publisher_state))
-        return []
+            if self.peer_state is PeerState.STREAMING:
+                self.peer_state = PeerState.SILENT
+            self._expired.append(PeerChanged(self.peer_state))
+        return ()
 
-    def next_deadline(self) -> float | None:
-        """Return when silence is to be noticed."""
-        return self._deadline
-
-    def expired(self) -> list[Event]:
-        """Return what time has caused."""
-        events, self._expired = self._expired, []
-        return events
-
-    def _decode(self, data: bytes) -> ulyssix.Packet:
+    def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:
         """Decode with the width that was settled; find out anew where that does not do."""
         if self._fixed_width is not None:
             return ulyssix.decode(data, 'peer', integer_width=self._fixed_width)
@@ -189,6 +146,54 @@ class UlyssixSession:
                 if isinstance(narrow, DataPacket) and len(narrow.counts) == self.parameter_count:
                     return narrow
         return packet
+
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
+        """Name what the decoder says is bad: its words before a number or a place."""
+        text = str(error)
+        if text.startswith('as '):
+            return 'integer values'
+        found = re.match(r'[a-z ]*?[a-z]+(?=:| at | \d)', text)
+        return found.group() if found else 'other'
+
+    def _take(
+        self, channel: str, packet: ulyssix.Packet, sender: Address | None, now: float
+    ) -> list[Any]:
+        for flag in packet.flags:
+            self.statistics.flags[flag] += 1
+        events: list[Any] = []
+        self._deadline = now + _SILENCE
+        if self.peer_state is not PeerState.STREAMING:
+            self.peer_state = PeerState.STREAMING
+            events.append(PeerChanged(self.peer_state))
+        if isinstance(packet, SkippedPacket):
+            self.statistics.skipped.add(str(packet.packet_type))
+            self._counting.skip(packet.counter)
+            return events
+        verdict = self._counting.take(packet, now)
+        if verdict is not NEW:
+            if verdict is Verdict.DROPPED:
+                return events
+            self.timeline.restart()
+            events.append(PublisherRestarted())
+            held = self._counting.take_held()
+            if held is not None:
+                self._deliver(held, events)
+        self._deliver(packet, events)
+        return events
+
+    def _deliver(self, packet: DataPacket, events: list[Any]) -> None:
+        self.statistics.packets += 1
+        self.statistics.samples += len(packet.values)
+        self.parameter_count = len(packet.counts)
+        names = self._names_of(packet)
+        if names and names != self.names:
+            self.names = names
+            self.statistics.renamed += 1
+            self.timeline.periods_ns = self._periods(names)
+            events.append(NamesChanged(names))
+        # A publisher never sends one without samples; there is nothing to tell.
+        if len(packet.values):
+            events.append(PacketReceived(packet, names))
 
     # Names.
 
@@ -214,11 +219,3 @@ class UlyssixSession:
                   if name == pattern or fnmatchcase(name, pattern)), 0)
             for name in names
         ], np.int64)
-
-
-def _kind(text: str) -> str:
-    """Return what a decoder's complaint is about: its words before a number or a place."""
-    if text.startswith('as '):
-        return 'integer values'
-    found = re.match(r'[a-z ]*?[a-z]+(?=:| at | \d)', text)
-    return found.group() if found else 'other'
