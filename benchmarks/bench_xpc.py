@@ -38,6 +38,7 @@ from xplane_bridge.conversions import xplane
 from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.base import Message
 from xplane_bridge.sessions.xpc import Telemetry, XpcSession
 
 NAMESPACE = '/bench'
@@ -452,9 +453,9 @@ class BlockingClient:
                 self.spreads_ms.append(1e3 * (last.rows[0][0] - first.rows[0][0]))
 
     @staticmethod
-    def _call(link: socket.socket, request: bytes) -> xpc.Reply:
+    def _call(link: socket.socket, request: bytes) -> Message:
         link.send(request)
-        return xpc.decode_reply(link.recv(4096))
+        return xpc.decode(link.recv(4096), 'peer')
 
 
 def simulator(frame_rate: float, *options: str) -> Any:

@@ -169,7 +169,7 @@ class XpcPeer:
     def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
         from xplane_bridge.conversions import xplane
         from xplane_bridge.protocols import xpc
-        message = xpc.decode_request(request)
+        message = xpc.decode(request, 'bridge')
         if isinstance(message, xpc.GetPosition):
             reply = xpc.PositionReply(0, _LAT, _LON, 0.0, 2.0, 0.0, 90.0, 1.0)
             return message.aircraft, False, bytearray(xpc.encode(reply))

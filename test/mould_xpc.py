@@ -61,7 +61,7 @@ class Plugin(Peer):
         """Do what has come; what comes after the 20th is lost."""
         replies = []
         for channel, data in self._requests[:PER_FRAME]:
-            reply = self._handle(xpc.decode_request(data), now)
+            reply = self._handle(xpc.decode(data, 'bridge'), now)
             if reply is not None:
                 replies.append((channel, xpc.encode(reply)))
         self._requests.clear()
@@ -175,7 +175,7 @@ class XpcAdapter(Adapter):
 
     def numbers_in(self, data):
         """Return the numbers in a command."""
-        request = xpc.decode_request(data)
+        request = xpc.decode(data, 'bridge')
         if isinstance(request, xpc.Controls):
             values = [getattr(request, name) for name in (*SURFACES, 'throttle')]
             return [round(value * SCALE) for value in values if value]

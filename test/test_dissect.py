@@ -120,7 +120,7 @@ def test_each_bad_line_gives_an_error_in_its_place(run):
         'header: 4 bytes left at offset 0, need 5',
         'the line is not pairs of hexadecimal digits',
         'GETC: 5 bytes, expected 6',
-        "tag at offset 0: got b'MOON', expected that of an XPC request",
+        "tag at offset 0: got b'MOON', expected that of an XPC reply",
         'POSI: 6 bytes, expected 34 or 46',
         'the line is not pairs of hexadecimal digits',
     ]
@@ -154,7 +154,7 @@ def test_defaults_may_be_left_out_of_json(run):
           'line 2 column 1 (char 2)'),
     ('[1]', 'expected an object with a "message"'),
     ('{"aircraft": 1}', 'expected an object with a "message"'),
-    ('{"message": "GETP", "aircraft": 20}', 'GETP aircraft: got 20, expected 0..19'),
+    ('{"message": "GETP", "aircraft": 20}', 'GETP aircraft: got 20, expected 0 to 19'),
     ('{"message": "GETP", "aircraft": "x"}',
      'as sent by the bridge, GETP aircraft: got "x", expected int'),
     ('{"message": "GETP", "aircraft": true}',
@@ -168,7 +168,7 @@ def test_defaults_may_be_left_out_of_json(run):
      'as sent by the peer, RESP rows 2 1: got "many", expected float'),
     ('{"message": "WYPT", "op": 1, "points": [[1, 2]]}',
      'as sent by the bridge, WYPT points 1: got 2 items, expected 3'),
-    ('{"message": "CTRL", "elevator": 2}', 'CTRL elevator: got 2, expected -1..1'),
+    ('{"message": "CTRL", "elevator": 2}', 'CTRL elevator: got 2, expected -1 to 1'),
     ('{"message": "CTRL", "elevato": 0}',
      "as sent by the peer, CTRL: got a field 'elevato', expected elevator, aileron, rudder, "
      'throttle, gear, flaps, aircraft, speedbrake; '

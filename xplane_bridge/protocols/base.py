@@ -26,15 +26,16 @@ may be sent, and what leaves a value alone::
         gear: int | None = int8(0, 1, leave=-1)
 
 ``Body`` reads and writes the declared fields of a message. Ranges hold for what is sent only: a
-decoded message shows what was on the wire. A message that is not one run of fixed fields (a list, a
-text with its length) has functions of its own beside it.
+decoded message shows what was on the wire. A message that is not one run of fixed fields (a list,
+a text with its length) has functions of its own beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, Field, field, fields, MISSING
 import math
+from numbers import Integral, Real
 import struct
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -75,25 +76,39 @@ MessageT = TypeVar('MessageT', bound=Message)
 
 # Checks before sending: they raise TypeError or ValueError, and say what, got and expected.
 
+# NumPy's numbers too; the built-in types come first, as they are by far the quickest to find.
+_INTEGERS = (int, Integral)
+_NUMBERS = (int, float, Real)
+
+
 def checked_int(what: str, value: object, low: int, high: int) -> int:
     """Return value if it is an int in low..high."""
-    if not isinstance(value, int):
+    if not isinstance(value, _INTEGERS):
         raise TypeError(f'{what}: got {value!r}, expected an int')
-    if not low <= value <= high:
-        raise ValueError(f'{what}: got {value}, expected {low} to {high}')
-    return int(value)
+    number = int(value)
+    if not low <= number <= high:
+        raise ValueError(f'{what}: got {number}, expected {low} to {high}')
+    return number
 
 
 def checked_float(what: str, value: object, low: float, high: float) -> float:
     """Return value as a finite float in low..high."""
-    if not isinstance(value, int | float):
-        raise TypeError(f'{what}: got {value!r}, expected a number')
+    number = _as_float(what, value)
     # No simulator checks what it is sent: a NaN would get into its flight model.
-    if not math.isfinite(value):
+    if not math.isfinite(number):
         raise ValueError(f'{what}: got {value}, expected a finite number')
-    if not low <= value <= high:
+    if not low <= number <= high:
         raise ValueError(f'{what}: got {value}, expected {low:g} to {high:g}')
-    return float(value)
+    return number
+
+
+def _as_float(what: str, value: object) -> float:
+    if not isinstance(value, _NUMBERS):
+        raise TypeError(f'{what}: got {value!r}, expected a number')
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def checked_text(
@@ -201,15 +216,20 @@ float64 = _number('d', FLOAT64_MAX)
 
 def any_float32(*, default: Any = MISSING) -> Any:
     """Declare a float32 that may be anything, NaN and infinity too: what a peer reports."""
-    return declared(Form('f', _any_float32), default)
+    return declared(Form('f', checked_float32), default)
 
 
-def _any_float32(what: str, value: object) -> float:
-    if not isinstance(value, int | float):
-        raise TypeError(f'{what}: got {value!r}, expected a number')
-    if math.isfinite(value) and abs(value) > FLOAT32_MAX:
+def any_float64(*, default: Any = MISSING) -> Any:
+    """Declare a float64 that may be anything, NaN and infinity too: what a peer reports."""
+    return declared(Form('d', _as_float), default)
+
+
+def checked_float32(what: str, value: object) -> float:
+    """Return value as a float, NaN and infinity too, if float32 can hold it."""
+    number = _as_float(what, value)
+    if math.isfinite(number) and abs(number) > FLOAT32_MAX:
         raise ValueError(f'{what}: {value} is too large for float32')
-    return value
+    return number
 
 
 def text(
@@ -240,6 +260,12 @@ def decimal_text(size: int, low: int, high: int, *, default: Any = MISSING, pad:
         decimal, pad), default)
 
 
+def _narrowed(form: Form) -> Form:
+    """Return the form of a float64 as a float32."""
+    return Form('f', lambda what, value: checked_float32(what, form.pack(what, value)),
+                form.unpack, form.pad)
+
+
 class Codec(Protocol[MessageT]):
     """Writes one kind of message, and reads it."""
 
@@ -262,21 +288,25 @@ class Body(Generic[MessageT]):
     """
     The declared fields of one message, packed in their order: it reads and writes them.
 
-    ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, which writing repeats and
-    reading skips. ``count`` takes the first so many fields only, as older peers have them; the
-    others are then None. ``padded`` tells whether the declared padding is there; ``tail`` is bytes
-    of padding at the end.
+    ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, which writing repeats
+    and reading skips. ``count`` takes the first so many fields only, as older peers have them; the
+    others are then None, or ``rest``. ``narrow`` are float64 that an older form has as float32.
+    ``padded`` tells whether the declared padding is there; ``tail`` is bytes of padding at the
+    end.
     """
 
     def __init__(
         self, kind: type[MessageT], order: Literal['<', '>'], *, header: bytes = b'',
-        count: int | None = None, padded: bool = True, tail: int = 0,
+        count: int | None = None, rest: tuple[Any, ...] = (), narrow: Collection[str] = (),
+        padded: bool = True, tail: int = 0,
     ) -> None:
         every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
         self._kind = kind
         self._header = header
-        self._fields = tuple((each.name, each.metadata[_FORM]) for each in every[:count])
-        self._missing = (None,) * (len(every) - len(self._fields))
+        self._fields = tuple(
+            (each.name, _narrowed(each.metadata[_FORM]) if each.name in narrow
+             else each.metadata[_FORM]) for each in every[:count])
+        self._missing = rest or (None,) * (len(every) - len(self._fields))
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code
             for _, form in self._fields) + f'{tail}x')

@@ -19,8 +19,7 @@ The real plugin and its document differ; this speaks what the plugin was measure
 (docs/wire/xpc.md, sections 2, 3 and 5). "Leave as it is" is None here and -998 on the wire.
 """
 
-from xplane_bridge.protocols.xpc.decoding import decode_reply, decode_request
-from xplane_bridge.protocols.xpc.encoding import encode, resp_size
+from xplane_bridge.protocols.xpc.codec import decode, encode
 from xplane_bridge.protocols.xpc.messages import (
     AIRCRAFT_COUNT,
     ALTITUDE_RANGE,
@@ -48,14 +47,13 @@ from xplane_bridge.protocols.xpc.messages import (
     MAX_DATA_ROWS,
     MAX_VALUES,
     MAX_WAYPOINTS,
+    MESSAGES,
     PlaceAndProbe,
     PORT,
     Position,
     PositionReply,
     Reply,
-    REPLY_CLASSES,
     Request,
-    REQUEST_CLASSES,
     REQUEST_LIMIT,
     RESP_LIMIT,
     SelectCockpitRows,
@@ -73,14 +71,15 @@ from xplane_bridge.protocols.xpc.messages import (
     WaypointOp,
     Waypoints,
 )
+from xplane_bridge.protocols.xpc.replies import resp_size
 
 __all__ = [
     'AIRCRAFT_COUNT', 'ALTITUDE_RANGE', 'BEACON_GROUP', 'BEACON_PORT', 'Beacon', 'Camera',
     'Command', 'CommandBegin', 'CommandEnd', 'Connect', 'Connected', 'Controls', 'ControlsReply',
     'DataRows', 'Datarefs', 'FORWARDED_TAGS', 'Forwarded', 'GetControls', 'GetDatarefs',
     'GetPosition', 'GetTerrain', 'LEAVE', 'MAX_AIRCRAFT', 'MAX_DATA_ROWS', 'MAX_VALUES',
-    'MAX_WAYPOINTS', 'PORT', 'PlaceAndProbe', 'Position', 'PositionReply', 'REPLY_CLASSES',
-    'REQUEST_CLASSES', 'REQUEST_LIMIT', 'RESP_LIMIT', 'Reply', 'Request', 'SelectCockpitRows',
-    'SelectRows', 'SetDatarefs', 'SetView', 'Simulation', 'SimulationOp', 'Terrain',
-    'TerrainStatus', 'Text', 'UnselectCockpitRows', 'UnselectRows', 'View', 'WaypointOp',
-    'Waypoints', 'decode_reply', 'decode_request', 'encode', 'resp_size']
+    'MAX_WAYPOINTS', 'MESSAGES', 'PORT', 'PlaceAndProbe', 'Position', 'PositionReply',
+    'REQUEST_LIMIT', 'RESP_LIMIT', 'Reply', 'Request', 'SelectCockpitRows', 'SelectRows',
+    'SetDatarefs', 'SetView', 'Simulation', 'SimulationOp', 'Terrain', 'TerrainStatus', 'Text',
+    'UnselectCockpitRows', 'UnselectRows', 'View', 'WaypointOp', 'Waypoints', 'decode', 'encode',
+    'resp_size']

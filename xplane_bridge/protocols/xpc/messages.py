@@ -14,9 +14,29 @@
 
 """The datagrams of X-Plane Connect (XPC) as values, and the numbers around them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar
+
+from xplane_bridge.protocols.base import (
+    any_float32,
+    any_float64,
+    checked_float,
+    checked_float32,
+    checked_int,
+    declared,
+    float64,
+    Form,
+    int8,
+    int32,
+    Message,
+    Messages,
+    messages,
+    uint8,
+    uint16,
+)
+from xplane_bridge.protocols.errors import ProtocolError
 
 # docs/wire/xpc.md, section 1: where the plugin listens, and what its buffers hold.
 PORT = 49009
@@ -38,10 +58,8 @@ ALTITUDE_RANGE = (-900.0, 200_000.0)
 MAX_DATA_ROWS = 31
 MAX_WAYPOINTS = 128
 
-# What the wire says for "leave as it is", and the open window in which the plugin hears it.
+# What the wire says for "leave as it is".
 LEAVE = -998.0
-LEAVE_ABOVE = -999.1
-LEAVE_BELOW = -997.9
 
 FORWARDED_TAGS = (
     'MOUS', 'CHAR', 'MENU', 'SOUN', 'FAIL', 'RECO', 'PAPT', 'VEHN', 'VEH1', 'VEHA', 'GSET',
@@ -92,8 +110,63 @@ class TerrainStatus(IntEnum):
     MISSED = 2
 
 
+# Declarations of fields that only this protocol has.
+
+def _is_leave(value: float) -> bool:
+    # The open window in which the plugin hears "leave".
+    return -999.1 < value < -997.9
+
+
+def _or_leave(
+    code: str, low: float, high: float, is_leave: Callable[[float], bool] = _is_leave
+) -> Any:
+    """Declare a number in a range; None, which is also the default, leaves the value alone."""
+    return declared(Form(
+        code,
+        lambda what, value: LEAVE if value is None else checked_float(what, value, low, high),
+        lambda what, raw: None if is_leave(raw) else raw), None)
+
+
+def _state(
+    code: str = 'f', pack: Callable[[str, Any], Any] = checked_float32,
+    is_leave: Callable[[Any], bool] = _is_leave,
+) -> Any:
+    """Declare a value that the plugin reports, which is never "leave"."""
+    def unpack(what: str, raw: float) -> float:
+        if is_leave(raw):
+            raise ProtocolError(f'{what}: got {raw} (leave), expected a state')
+        return raw
+    return declared(Form(code, pack, unpack))
+
+
+def _aircraft() -> Any:
+    """Declare the number of an aircraft, 0 for the user's."""
+    return uint8(0, MAX_AIRCRAFT, default=0)
+
+
+_SIMULATION_OPS = frozenset((0, 1, 2, *range(100, 120), *range(200, 220)))
+
+
+def _simulation_op(what: str, value: object) -> int:
+    if value not in _SIMULATION_OPS:
+        raise ValueError(f'{what}: got {value!r}, expected 0, 1, 2, 100 to 119 or 200 to 219')
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+class Request(Message):
+    """Base of what a client sends to the plugin."""
+
+    __slots__ = ()
+
+
+class Reply(Message):
+    """Base of what the plugin sends to its clients."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class _Commands:
+class _Commands(Request):
     commands: tuple[str, ...]
 
 
@@ -119,23 +192,25 @@ class CommandEnd(_Commands):
 
 
 @dataclass(frozen=True, slots=True)
-class Connect:
+class Connect(Request):
     """Ask for a Connected at another UDP port, 1..65535 (CONN)."""
 
     tag: ClassVar[str] = 'CONN'
-    port: int
+
+    port: int = uint16(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Reply):
     """The plugin's answer to Connect: how many connections it knew, modulo 256 (CONF)."""
 
     tag: ClassVar[str] = 'CONF'
-    id: int
+
+    id: int = uint8()
 
 
 @dataclass(frozen=True, slots=True)
-class Controls:
+class Controls(Request):
     """
     Set the controls of one aircraft (CTRL). None leaves a control as it is.
 
@@ -144,18 +219,19 @@ class Controls:
     """
 
     tag: ClassVar[str] = 'CTRL'
-    elevator: float | None = None
-    aileron: float | None = None
-    rudder: float | None = None
-    throttle: float | None = None
-    gear: int | None = None
-    flaps: float | None = None
-    aircraft: int = 0
-    speedbrake: float | None = None
+
+    elevator: float | None = _or_leave('f', -1.0, 1.0)
+    aileron: float | None = _or_leave('f', -1.0, 1.0)
+    rudder: float | None = _or_leave('f', -1.0, 1.0)
+    throttle: float | None = _or_leave('f', 0.0, 1.0)
+    gear: int | None = int8(0, 1, leave=-1, default=None)
+    flaps: float | None = _or_leave('f', 0.0, 1.0)
+    aircraft: int = _aircraft()
+    speedbrake: float | None = _or_leave('f', -0.5, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
-class ControlsReply:
+class ControlsReply(Reply):
     """
     The controls of one aircraft, as asked for by GetControls (CTRL). Units as in Controls.
 
@@ -164,34 +240,37 @@ class ControlsReply:
     """
 
     tag: ClassVar[str] = 'CTRL'
-    elevator: float
-    aileron: float
-    rudder: float
-    throttle: float
-    gear: int
-    flaps: float
-    aircraft: int
-    speedbrake: float
+
+    elevator: float = _state()
+    aileron: float = _state()
+    rudder: float = _state()
+    throttle: float = _state()
+    gear: int = _state(
+        'b', lambda what, value: checked_int(what, value, -128, 127), lambda raw: raw == -1)
+    flaps: float = _state()
+    aircraft: int = uint8()
+    speedbrake: float = _state()
 
 
 @dataclass(frozen=True, slots=True)
-class GetControls:
+class GetControls(Request):
     """Ask for a ControlsReply (GETC)."""
 
     tag: ClassVar[str] = 'GETC'
-    aircraft: int = 0
+
+    aircraft: int = _aircraft()
 
 
 @dataclass(frozen=True, slots=True)
-class _Placement:
-    aircraft: int = 0
-    lat: float | None = None
-    lon: float | None = None
-    alt: float | None = None
-    pitch: float | None = None
-    roll: float | None = None
-    heading: float | None = None
-    gear: float | None = None
+class _Placement(Request):
+    aircraft: int = _aircraft()
+    lat: float | None = _or_leave('d', -90.0, 90.0)
+    lon: float | None = _or_leave('d', -180.0, 180.0)
+    alt: float | None = _or_leave('d', *ALTITUDE_RANGE)
+    pitch: float | None = _or_leave('f', -90.0, 90.0)
+    roll: float | None = _or_leave('f', -180.0, 180.0)
+    heading: float | None = _or_leave('f', -360.0, 360.0)
+    gear: float | None = _or_leave('f', 0.0, 1.0, lambda raw: raw < 0.0)
     precision: int = 64
 
 
@@ -216,7 +295,7 @@ class PlaceAndProbe(_Placement):
 
 
 @dataclass(frozen=True, slots=True)
-class PositionReply:
+class PositionReply(Reply):
     """
     Where an aircraft is, as asked for by GetPosition (POSI). Units as in Position.
 
@@ -225,27 +304,29 @@ class PositionReply:
     """
 
     tag: ClassVar[str] = 'POSI'
-    gear_handle: int
-    lat: float
-    lon: float
-    alt: float
-    pitch: float
-    roll: float
-    heading: float
-    gear: float
+
+    gear_handle: int = uint8()
+    lat: float = any_float64()
+    lon: float = any_float64()
+    alt: float = any_float64()
+    pitch: float = any_float32()
+    roll: float = any_float32()
+    heading: float = any_float32()
+    gear: float = any_float32()
     precision: int = 64
 
 
 @dataclass(frozen=True, slots=True)
-class GetPosition:
+class GetPosition(Request):
     """Ask for a PositionReply (GETP)."""
 
     tag: ClassVar[str] = 'GETP'
-    aircraft: int = 0
+
+    aircraft: int = _aircraft()
 
 
 @dataclass(frozen=True, slots=True)
-class SetDatarefs:
+class SetDatarefs(Request):
     """
     Write datarefs (DREF): pairs of a name and its values, 1..255 of them.
 
@@ -253,35 +334,39 @@ class SetDatarefs:
     """
 
     tag: ClassVar[str] = 'DREF'
+
     items: tuple[tuple[str, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GetDatarefs:
+class GetDatarefs(Request):
     """Ask for Datarefs by name, 1..255 names (GETD)."""
 
     tag: ClassVar[str] = 'GETD'
+
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Datarefs:
+class Datarefs(Reply):
     """The values of the datarefs asked for, in that order; none for an unknown one (RESP)."""
 
     tag: ClassVar[str] = 'RESP'
+
     rows: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Request):
     """Freeze or run the physics of all or of one aircraft (SIMU); see SimulationOp."""
 
     tag: ClassVar[str] = 'SIMU'
-    op: int
+
+    op: int = declared(Form('B', _simulation_op))
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Request):
     """
     Draw a text on the screen, or clear it with an empty one (TEXT).
 
@@ -290,6 +375,7 @@ class Text:
     """
 
     tag: ClassVar[str] = 'TEXT'
+
     x: int
     y: int
     text: str
@@ -313,16 +399,17 @@ class Camera:
 
 
 @dataclass(frozen=True, slots=True)
-class SetView:
+class SetView(Request):
     """Press an X-Plane command key, 0..93, of which View names those that choose a view (VIEW)."""
 
     tag: ClassVar[str] = 'VIEW'
-    view: int
+
+    view: int = int32(0, 93)
     camera: Camera | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Waypoints:
+class Waypoints(Request):
     """
     Add, remove or clear the waypoints drawn in the world (WYPT); op is a WaypointOp.
 
@@ -331,12 +418,13 @@ class Waypoints:
     """
 
     tag: ClassVar[str] = 'WYPT'
+
     op: int
     points: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class GetTerrain:
+class GetTerrain(Request):
     """
     Ask for the Terrain at a place, or at the aircraft if any of the three is None (GETT).
 
@@ -344,14 +432,15 @@ class GetTerrain:
     """
 
     tag: ClassVar[str] = 'GETT'
-    aircraft: int = 0
-    lat: float | None = None
-    lon: float | None = None
-    alt: float | None = None
+
+    aircraft: int = _aircraft()
+    lat: float | None = float64(-90.0, 90.0, leave=LEAVE, default=None)
+    lon: float | None = float64(-180.0, 180.0, leave=LEAVE, default=None)
+    alt: float | None = float64(*ALTITUDE_RANGE, leave=LEAVE, default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Terrain:
+class Terrain(Reply):
     """
     The ground below a place (TERR): its height alt in metres above mean sea level.
 
@@ -362,6 +451,7 @@ class Terrain:
     """
 
     tag: ClassVar[str] = 'TERR'
+
     aircraft: int
     lat: float
     lon: float
@@ -373,7 +463,7 @@ class Terrain:
 
 
 @dataclass(frozen=True, slots=True)
-class DataRows:
+class DataRows(Request):
     """
     Write rows of X-Plane's data output table (DATA): a row number, 0..255, and eight values.
 
@@ -381,11 +471,12 @@ class DataRows:
     """
 
     tag: ClassVar[str] = 'DATA'
+
     rows: tuple[tuple[int, float, float, float, float, float, float, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _RowNumbers:
+class _RowNumbers(Request):
     rows: tuple[int, ...]
 
 
@@ -418,15 +509,15 @@ class UnselectCockpitRows(_RowNumbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Forwarded:
+class Forwarded(Request):
     """Any other datagram that the plugin hands on to X-Plane: one of FORWARDED_TAGS."""
 
-    tag: str
+    tag: str  # type: ignore[misc]
     body: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Beacon:
+class Beacon(Reply):
     """
     The plugin's sign of life, multicast once a second (BECN).
 
@@ -436,48 +527,19 @@ class Beacon:
     """
 
     tag: ClassVar[str] = 'BECN'
+
     port: int
     xplane_version: int
     plugin_version: str = '1.3-rc.1'
     padding: int = 8
 
 
-Request: TypeAlias = (
-    Command | CommandBegin | CommandEnd | Connect | Controls | GetControls | Position
-    | PlaceAndProbe | GetPosition | SetDatarefs | GetDatarefs | Simulation | Text | SetView
-    | Waypoints | GetTerrain | DataRows | SelectRows | UnselectRows | SelectCockpitRows
-    | UnselectCockpitRows | Forwarded)
-Reply: TypeAlias = Connected | ControlsReply | PositionReply | Datarefs | Terrain | Beacon
-
-REQUEST_CLASSES: dict[str, type[Request]] = {
-    'COMM': Command,
-    'BCOM': CommandBegin,
-    'ECOM': CommandEnd,
-    'CONN': Connect,
-    'CTRL': Controls,
-    'GETC': GetControls,
-    'POSI': Position,
-    'POST': PlaceAndProbe,
-    'GETP': GetPosition,
-    'DREF': SetDatarefs,
-    'GETD': GetDatarefs,
-    'SIMU': Simulation,
-    'TEXT': Text,
-    'VIEW': SetView,
-    'WYPT': Waypoints,
-    'GETT': GetTerrain,
-    'DATA': DataRows,
-    'DSEL': SelectRows,
-    'USEL': UnselectRows,
-    'DCOC': SelectCockpitRows,
-    'UCOC': UnselectCockpitRows,
-    **dict.fromkeys(FORWARDED_TAGS, Forwarded),
-}
-REPLY_CLASSES: dict[str, type[Reply]] = {
-    'CONF': Connected,
-    'CTRL': ControlsReply,
-    'POSI': PositionReply,
-    'RESP': Datarefs,
-    'TERR': Terrain,
-    'BECN': Beacon,
-}
+_OWN = messages(
+    bridge=(
+        Command, CommandBegin, CommandEnd, Connect, Controls, GetControls, Position,
+        PlaceAndProbe, GetPosition, SetDatarefs, GetDatarefs, Simulation, Text, SetView,
+        Waypoints, GetTerrain, DataRows, SelectRows, UnselectRows, SelectCockpitRows,
+        UnselectCockpitRows),
+    peer=(Connected, ControlsReply, PositionReply, Datarefs, Terrain, Beacon))
+MESSAGES: Messages = {
+    **_OWN, 'bridge': {**_OWN['bridge'], **dict.fromkeys(FORWARDED_TAGS, Forwarded)}}

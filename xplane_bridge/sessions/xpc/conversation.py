@@ -147,7 +147,7 @@ class Conversation:
     def receive(self, channel: str, data: bytes, now: float) -> list[Event]:
         """Take one datagram of the peer; return the events that it completes."""
         try:
-            reply = xpc.decode_reply(data)
+            reply = xpc.decode(data, 'peer')
         except ProtocolError as error:
             self.statistics.malformed.add(_kind(data))
             self.statistics.last_error = str(error)
@@ -463,4 +463,4 @@ def period_of(rate: float) -> float:
 def _kind(data: bytes) -> str:
     """Name the kind of a malformed datagram: its tag, if it is one of the plugin's."""
     tag = data[:4].decode('latin-1')
-    return tag if tag in xpc.REPLY_CLASSES else 'unknown tag' if len(tag) == 4 else 'no tag'
+    return tag if tag in xpc.MESSAGES['peer'] else 'unknown tag' if len(tag) == 4 else 'no tag'

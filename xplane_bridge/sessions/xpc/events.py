@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.foreign import Kinds
-from xplane_bridge.protocols.xpc import PositionReply, Reply, REPLY_CLASSES
+from xplane_bridge.protocols.xpc import MESSAGES, PositionReply, Reply
 from xplane_bridge.sessions.base import CommandDone
 
 
@@ -111,6 +111,6 @@ class Statistics:
     unexpected: int = 0
     held_back: int = 0
     watched: int = 0
-    malformed: Kinds = field(default_factory=lambda: Kinds(REPLY_CLASSES))
+    malformed: Kinds = field(default_factory=lambda: Kinds(MESSAGES['peer']))
     last_error: str = ''
     updates: Counter[int] = field(default_factory=Counter)

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 import math
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.base import checked_float
 
 _ATTITUDE, _POSITION, _THROTTLE = 17, 20, 25
 _THROTTLES = 'sim/flightmodel/engine/ENGN_thro'
@@ -127,9 +128,7 @@ def _only(row: int, values: Sequence[float], count: int) -> None:
 def _checked(where: str, value: float, low: float, high: float) -> float:
     if math.isnan(value):
         return _LEAVE
-    if not low <= value <= high:
-        raise ValueError(f'{where}: got {value:g}, expected {low:g}..{high:g}')
-    return value
+    return checked_float(where, value, low, high)
 
 
 def _or_leave(value: float) -> float:

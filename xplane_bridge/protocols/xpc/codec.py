@@ -1,0 +1,86 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+X-Plane Connect's datagrams to messages and back.
+
+A datagram is four letters, one byte that nobody reads, and a packed little-endian body
+(docs/wire/xpc.md, sections 2 and 3). What the plugin is known to crash on or to misunderstand is
+refused before it is sent (section 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xplane_bridge.protocols.base import Codec, Message, Sender
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.xpc.messages import MESSAGES, REQUEST_LIMIT
+from xplane_bridge.protocols.xpc.replies import REPLIES
+from xplane_bridge.protocols.xpc.requests import REQUESTS
+from xplane_bridge.protocols.xpc.wire import HEADER_SIZE
+
+_SIDES: Mapping[Sender, Mapping[type[Any], Codec[Any]]] = {'bridge': REQUESTS, 'peer': REPLIES}
+_BY_TAG = {
+    sender: {tag.encode('ascii'): _SIDES[sender][kind] for tag, kind in kinds.items()}
+    for sender, kinds in MESSAGES.items()}
+_NAMES: Mapping[Sender, str] = {'bridge': 'request', 'peer': 'reply'}
+
+
+def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
+    """
+    Decode one datagram of a client ('bridge') or of the plugin ('peer', its beacon included).
+
+    Values are not judged: a request is shown as it is, even where encode() would refuse to make
+    it. Raises ProtocolError for anything but one whole well-formed message.
+    """
+    raw = bytes(data)
+    if len(raw) < HEADER_SIZE:
+        raise ProtocolError(f'header: {len(raw)} bytes left at offset 0, need {HEADER_SIZE}')
+    codec = _BY_TAG[sender].get(raw[:4])
+    if codec is None:
+        raise ProtocolError(
+            f'tag at offset 0: got {raw[:4]!r}, expected that of an XPC {_NAMES[sender]}')
+    message: Message = codec.unpack(raw)
+    if sender == 'bridge' and len(raw) > REQUEST_LIMIT:
+        raise ProtocolError(_too_long(message.tag, len(raw)))
+    return message
+
+
+def encode(message: Message) -> bytes:
+    """
+    Encode any XPC message; byte 4, which nobody reads, is 0.
+
+    Raises ValueError for a request that could crash or confuse a plugin: an aircraft outside
+    0..19, a number that is not finite or out of its range, one that the plugin would take for
+    "leave", a name that is empty, longer than 255 bytes or not printable ASCII, too many items,
+    or more than 4096 bytes; TypeError where a value is of the wrong kind. How long the answer to
+    GetDatarefs gets is not checked; resp_size() helps with that. Replies are only refused what
+    the format cannot hold.
+    """
+    codec = REQUESTS.get(type(message))
+    if codec is None:
+        codec = REPLIES.get(type(message))
+        if codec is None:
+            raise TypeError(f'not a message of X-Plane Connect: {message!r}')
+        return codec.pack(message)
+    data = codec.pack(message)
+    if len(data) > REQUEST_LIMIT:
+        raise ValueError(_too_long(message.tag, len(data)))
+    return data
+
+
+def _too_long(tag: str, size: int) -> str:
+    return (f'{tag}: {size} bytes, expected at most {REQUEST_LIMIT}: '
+            'the plugin cuts what is longer')
