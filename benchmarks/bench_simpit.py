@@ -66,7 +66,7 @@ def stream(profile: str) -> bytes:
     messages: list[simpit.Message] = [simpit.Altitude(1234.5, 67.25)]
     if profile in ('v2', 'cobs'):
         messages.append(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
-    once = b''.join(simpit.encode(table, 'plugin', message) for message in messages)
+    once = b''.join(simpit.encode(message, 'peer', table) for message in messages)
     if profile == 'v1':
         once = once.ljust(PADDED, b'\0')
     return once * (PACKETS // len(messages))
@@ -79,7 +79,7 @@ def decode_all(profile: str, data: bytes, piece: int) -> int:
     count = 0
     for begin in range(0, len(data), piece):
         for packet in decoder.feed(data[begin:begin + piece]):
-            simpit.decode_payload(table, 'plugin', packet)
+            simpit.decode(packet, 'peer', table)
             count += 1
     return count
 
@@ -136,12 +136,12 @@ class Line:
                     self.send(Packet(0, b'\1\x37'))
                 elif packet.channel == 1:
                     self.send(Packet(2, packet.payload))
-                elif packet.channel == self._table.named('device', 'register').id:
+                elif packet.channel == self._table.named('bridge', 'register').id:
                     self.registered.set()
 
     def send(self, message: simpit.Message | Packet) -> None:
         """Write one packet."""
-        os.write(self._master, simpit.encode(self._table, 'plugin', message))
+        os.write(self._master, simpit.encode(message, 'peer', self._table))
 
     def write(self, data: bytes) -> None:
         """Write bytes."""
@@ -282,7 +282,7 @@ def load(goals: Goals, seconds: float = 5.0) -> None:
     """Measure processor time with the line filled at its baud rate, and at a plugin's usual."""
     rows = []
     for profile in ('v2', 'cobs'):
-        packet = simpit.encode(PROFILES[profile], 'plugin', simpit.Altitude(1234.5, 67.25))
+        packet = simpit.encode(simpit.Altitude(1234.5, 67.25), 'peer', PROFILES[profile])
         for label, rate in (('8 packets/s', 8.0), (f'{BAUD} baud, full', LINE / len(packet))):
             with bridged(profile) as (line, node):
                 before, begin = cpu_seconds(node.pid), time.monotonic()

@@ -56,7 +56,7 @@ class Kerbal(Peer):
         if registered:
             channel = registered[number % len(registered)]
             self._plugin.receive(CHANNEL, simpit.encode(
-                self._plugin.profile, 'device', simpit.Deregister(bytes((channel,)))), 0.0)
+                simpit.Deregister(bytes((channel,))), 'bridge', self._plugin.profile), 0.0)
 
     def frame(self, now):
         """Say what is to be said."""
@@ -125,7 +125,7 @@ class SimpitAdapter(Adapter):
         for profile in (PROFILES['v2'], PROFILES['cobs']):
             for item in simpit.make_decoder(profile.framing).feed(data):
                 try:
-                    message = simpit.decode_payload(profile, 'device', item)
+                    message = simpit.decode(item, 'bridge', profile)
                 except (ProtocolError, AttributeError):
                     continue
                 if isinstance(message, simpit.Rotation):
@@ -140,7 +140,7 @@ class SimpitAdapter(Adapter):
 
     def wanted(self, peer):
         """Return the channels asked for."""
-        names = {row.name for row in PROFILES[peer.version].channels if row.sender == 'plugin'}
+        names = {row.name for row in PROFILES[peer.version].channels if row.sender == 'peer'}
         return {'altitude', 'velocities', 'apsides'} & names
 
     def values_in(self, event):

@@ -185,7 +185,7 @@ class FuzzedFdmdata(Fuzzed):
 
 
 # Channel of the sphere of influence, the only text that a plugin sends.
-SPHERE = simpit.PROFILES['v2'].named('plugin', 'sphere_of_influence').id
+SPHERE = simpit.PROFILES['v2'].named('peer', 'sphere_of_influence').id
 
 
 class FuzzedSimpit(Fuzzed):

@@ -30,9 +30,9 @@ from xplane_bridge.protocols.simpit import (
     ActionGroup,
     ActionGroups,
     CustomActionGroups,
-    decode_payload,
+    decode,
     encode,
-    encode_payload,
+    encode_packet,
     Handshake,
     HandshakeType,
     Packet,
@@ -43,6 +43,7 @@ VECTORS = {
     vector['name']: vector
     for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
+ENDS = {'bridge': 'device', 'peer': 'plugin'}
 V0, V1, V2, V2_3, COBS = (PROFILES[name] for name in ('v0', 'v1', 'v2', 'v2.3', 'cobs'))
 
 
@@ -62,7 +63,9 @@ def frames(vector):
 
 
 def context(vector):
-    return PROFILES[PROFILE_OF_ERA[vector['era']]], vector['direction'].split('->')[0]
+    return (
+        PROFILES[PROFILE_OF_ERA[vector['era']]],
+        'bridge' if vector['direction'] == 'device->plugin' else 'peer')
 
 
 def plain(value):
@@ -109,21 +112,21 @@ def test_recorded_packet_is_decoded_and_encoded_again(name):
     for packet, decoded in frames(VECTORS[name]):
         if name in NOT_DECODED:
             with pytest.raises(ProtocolError, match=NOT_DECODED[name]):
-                decode_payload(profile, sender, packet)
+                decode(packet, sender, profile)
             continue
-        message = decode_payload(profile, sender, packet)
+        message = decode(packet, sender, profile)
         for field, value in decoded.items():
             assert plain(getattr(message, field)) == value
         if name in NOT_ENCODED:
             with pytest.raises(ValueError, match=NOT_ENCODED[name]):
-                encode_payload(profile, sender, message)
-        elif sender == 'plugin' and len(packet.payload) > profile.plugin_payload_limit:
+                encode_packet(message, sender, profile)
+        elif sender == 'peer' and len(packet.payload) > profile.plugin_payload_limit:
             # Tests of the device library fed it what plugins of its time did not send.
             with pytest.raises(ValueError, match='at most 28'):
-                encode_payload(profile, sender, message)
+                encode_packet(message, sender, profile)
         else:
             expected = ENCODED_OTHERWISE.get(name, packet)
-            assert encode_payload(profile, sender, message) == expected
+            assert encode_packet(message, sender, profile) == expected
 
 
 def test_all_recorded_telemetry_has_a_meaning():
@@ -131,7 +134,7 @@ def test_all_recorded_telemetry_has_a_meaning():
         if name.startswith(('telemetry_', 'session_', 'devout_')) and '_send_200_' not in name:
             profile, sender = context(vector)
             for packet, _ in frames(vector):
-                assert not isinstance(decode_payload(profile, sender, packet), Packet), name
+                assert not isinstance(decode(packet, sender, profile), Packet), name
 
 
 @pytest.mark.parametrize(('profile', 'message', 'wire'), [
@@ -171,9 +174,9 @@ def test_all_recorded_telemetry_has_a_meaning():
     ('cobs', simpit.SetActionGroup(True, 10, simpit.GroupSetting.TOGGLE), '043b2b1000'),
 ])
 def test_command_bytes(profile, message, wire):
-    assert encode(PROFILES[profile], 'device', message).hex() == wire
+    assert encode(message, 'bridge', PROFILES[profile]).hex() == wire
     packet, = simpit.make_decoder(PROFILES[profile].framing).feed(bytes.fromhex(wire))
-    assert decode_payload(PROFILES[profile], 'device', packet) == message
+    assert decode(packet, 'bridge', PROFILES[profile]) == message
 
 
 def floats(*values):
@@ -235,19 +238,19 @@ def floats(*values):
 def test_telemetry_bytes(profiles, channel, payload, message):
     packet = Packet(channel, bytes.fromhex(payload))
     for name in profiles.split():
-        assert decode_payload(PROFILES[name], 'plugin', packet) == message
-        assert encode_payload(PROFILES[name], 'plugin', message) == packet
+        assert decode(packet, 'peer', PROFILES[name]) == message
+        assert encode_packet(message, 'peer', PROFILES[name]) == packet
 
 
 def test_scene_change_of_one_byte_is_understood_as_the_documents_have_it():
-    assert decode_payload(V2, 'plugin', Packet(3, b'\1')) == simpit.SceneChange(1)
+    assert decode(Packet(3, b'\1'), 'peer', V2) == simpit.SceneChange(1)
 
 
 def test_not_a_number_in_telemetry_is_shown():
-    message = decode_payload(V1, 'plugin', Packet(8, bytes.fromhex('0000c0ff00808642')))
+    message = decode(Packet(8, bytes.fromhex('0000c0ff00808642')), 'peer', V1)
     assert isnan(message.sea_level_m)
     assert message.surface_m == 67.25
-    assert encode_payload(V1, 'plugin', message).payload[2:] == bytes.fromhex('c0ff00808642')
+    assert encode_packet(message, 'peer', V1).payload[2:] == bytes.fromhex('c0ff00808642')
 
 
 def test_action_groups_have_the_seven_values_of_the_document():
@@ -261,68 +264,68 @@ def test_action_groups_have_the_seven_values_of_the_document():
     ('cobs', 43, 6, 'need 8'), ('v2', 41, 31, 'need 32'), ('v2', 3, 2, 'need 1 or 4')])
 def test_wrong_length_for_the_profile_is_the_peers_fault(profile, channel, size, need):
     with pytest.raises(ProtocolError, match=f'{profile} plugin channel {channel} .*{need}'):
-        decode_payload(PROFILES[profile], 'plugin', Packet(channel, bytes(size)))
+        decode(Packet(channel, bytes(size)), 'peer', PROFILES[profile])
 
 
 def test_text_in_another_encoding_is_the_peers_fault():
     with pytest.raises(ProtocolError, match='byte 0xe9 at text offset 1, need ascii'):
-        decode_payload(COBS, 'plugin', Packet(46, b'K\xe9'))
+        decode(Packet(46, b'K\xe9'), 'peer', COBS)
     with pytest.raises(ProtocolError, match='log: byte 0xff at text offset 0, need utf-8'):
-        decode_payload(V2, 'device', Packet(25, b'\0\xff'))
+        decode(Packet(25, b'\0\xff'), 'bridge', V2)
 
 
 @pytest.mark.parametrize(('profile', 'sender', 'channel'), [
-    ('v0', 'plugin', 8), ('v0', 'device', 12), ('v1', 'plugin', 37), ('v1', 'device', 7),
-    ('v2', 'plugin', 46), ('v2', 'plugin', 23), ('cobs', 'device', 200), ('cobs', 'plugin', 255)])
+    ('v0', 'peer', 8), ('v0', 'bridge', 12), ('v1', 'peer', 37), ('v1', 'bridge', 7),
+    ('v2', 'peer', 46), ('v2', 'peer', 23), ('cobs', 'bridge', 200), ('cobs', 'peer', 255)])
 def test_channel_without_a_meaning_stays_a_packet(profile, sender, channel):
     packet = Packet(channel, b'\1')
-    assert decode_payload(PROFILES[profile], sender, packet) is packet
+    assert decode(packet, sender, PROFILES[profile]) is packet
 
 
 @pytest.mark.parametrize(('profile', 'sender', 'message', 'reason'), [
-    (V0, 'device', simpit.SasMode(1), 'profile v0 .* no channel sas_mode'),
-    (V0, 'plugin', simpit.Velocities(1.0, 1.0, 1.0), 'no channel velocities that a plugin'),
-    (V1, 'device', simpit.TimeWarp(1), 'no channel time_warp'),
-    (V2, 'plugin', simpit.VesselName('x'), 'no channel vessel_name'),
-    (V2, 'plugin', simpit.Resource('plutonium', 1.0, 1.0), 'no channel plutonium'),
-    (V1, 'plugin', simpit.Target(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), '24 payload bytes, need 8'),
-    (COBS, 'plugin', simpit.Airspeed(1.0, 2.0), '8 payload bytes, need 12'),
-    (V2, 'plugin', simpit.Target(1.0, 2.0, 3.0), 'no version of this message has 3 values'),
-    (V2, 'plugin', simpit.FlightStatus(256, 0, 0, 0, 0, 0), 'flags=256'),
-    (V2, 'plugin', simpit.Altitude(1e39, 0.0), 'sea_level_m=1e'),
-    (V2, 'plugin', simpit.SceneChange(2), 'scene is 2'),
-    (V2, 'plugin', simpit.SphereOfInfluence(''), '1..32 ASCII'),
-    (COBS, 'plugin', simpit.VesselName('Kérbal'), '1..32 ASCII'),
-    (COBS, 'plugin', simpit.VesselName('x' * 33), '1..32 ASCII'),
-    (V2, 'plugin', simpit.CustomActionGroupStatus((256,)), '0..255'),
-    (V2, 'plugin', simpit.CustomResources(1, (1.0,)), 'expected 8'),
-    (COBS, 'plugin', simpit.AdvancedActionStatus(False, ()), '16 numbers'),
-    (V1, 'plugin', simpit.EchoResponse(bytes(29)), 'at most 28'),
-    (V2, 'plugin', simpit.ActionStatus(ActionGroup(0x80)), '0..127'),
-    (V2, 'device', simpit.ActionGroups('activate', ActionGroup(0x80)), '0..127'),
-    (V2, 'device', simpit.SasMode(10), 'mode must be 0..9'),
-    (V2, 'device', simpit.CameraMode(7), 'must be one of'),
-    (V2, 'device', simpit.TimeWarp(19), 'command must be 0..18'),
-    (V2_3, 'device', simpit.TimeWarp(14), 'gone in plugin 2.3'),
-    (V2, 'device', simpit.Throttle(-1), '0..32767'),
-    (V2, 'device', simpit.Throttle(32768), 'throttle=32768'),
-    (V2, 'device', simpit.Rotation(0, 0, 0, 8), 'mask must be 0..7'),
-    (V2, 'device', simpit.Wheel(0, 0, 4), 'mask must be 0..3'),
-    (V2, 'device', simpit.Log(8, 'x'), 'flags must be 0..7'),
-    (V2, 'device', simpit.Keyboard(32, 1), 'modifiers must be 0..31'),
-    (COBS, 'device', simpit.RequestMessage(255), '0..254'),
-    (COBS, 'device', simpit.TimeWarpTo(7), 'instant must be 0..6'),
-    (COBS, 'device', simpit.TimeWarpTo(0, float('nan')), 'finite'),
-    (COBS, 'device', simpit.SetActionGroup(True, 0, simpit.GroupSetting.TOGGLE), '1..10'),
-    (COBS, 'device', simpit.SetActionGroup(False, 9, simpit.GroupSetting.TOGGLE), '0..8'),
-    (V2, 'device', simpit.Register(b''), '1..32 ids'),
-    (V2, 'device', simpit.Register(bytes(33)), '1..32 ids'),
-    (V2, 'device', simpit.Deregister(b'\x08\xff'), '0..254'),
-    (V1, 'device', Handshake(3), 'handshake is 3'),
+    (V0, 'bridge', simpit.SasMode(1), 'profile v0 .* no channel sas_mode'),
+    (V0, 'peer', simpit.Velocities(1.0, 1.0, 1.0), 'no channel velocities that a plugin'),
+    (V1, 'bridge', simpit.TimeWarp(1), 'no channel time_warp'),
+    (V2, 'peer', simpit.VesselName('x'), 'no channel vessel_name'),
+    (V2, 'peer', simpit.Resource('plutonium', 1.0, 1.0), 'no channel plutonium'),
+    (V1, 'peer', simpit.Target(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), '24 payload bytes, need 8'),
+    (COBS, 'peer', simpit.Airspeed(1.0, 2.0), '8 payload bytes, need 12'),
+    (V2, 'peer', simpit.Target(1.0, 2.0, 3.0), 'no version of this message has 3 values'),
+    (V2, 'peer', simpit.FlightStatus(256, 0, 0, 0, 0, 0), 'flags: got 256'),
+    (V2, 'peer', simpit.Altitude(1e39, 0.0), 'sea_level_m: 1e'),
+    (V2, 'peer', simpit.SceneChange(2), 'scene: got 2'),
+    (V2, 'peer', simpit.SphereOfInfluence(''), '1..32 ASCII'),
+    (COBS, 'peer', simpit.VesselName('Kérbal'), '1..32 ASCII'),
+    (COBS, 'peer', simpit.VesselName('x' * 33), '1..32 ASCII'),
+    (V2, 'peer', simpit.CustomActionGroupStatus((256,)), '0 to 255'),
+    (V2, 'peer', simpit.CustomResources(1, (1.0,)), 'expected 8'),
+    (COBS, 'peer', simpit.AdvancedActionStatus(False, ()), '16 numbers'),
+    (V1, 'peer', simpit.EchoResponse(bytes(29)), 'at most 28'),
+    (V2, 'peer', simpit.ActionStatus(ActionGroup(0x80)), '0 to 127'),
+    (V2, 'bridge', simpit.ActionGroups('activate', ActionGroup(0x80)), '0 to 127'),
+    (V2, 'bridge', simpit.SasMode(10), 'mode: got 10, expected 0 to 9'),
+    (V2, 'bridge', simpit.CameraMode(7), 'must be one of'),
+    (V2, 'bridge', simpit.TimeWarp(19), 'command: got 19, expected 0 to 18'),
+    (V2_3, 'bridge', simpit.TimeWarp(14), 'gone in plugin 2.3'),
+    (V2, 'bridge', simpit.Throttle(-1), '0 to 32767'),
+    (V2, 'bridge', simpit.Throttle(32768), 'throttle: got 32768'),
+    (V2, 'bridge', simpit.Rotation(0, 0, 0, 8), 'mask: got 8, expected 0 to 7'),
+    (V2, 'bridge', simpit.Wheel(0, 0, 4), 'mask: got 4, expected 0 to 3'),
+    (V2, 'bridge', simpit.Log(8, 'x'), 'flags: got 8, expected 0 to 7'),
+    (V2, 'bridge', simpit.Keyboard(32, 1), 'modifiers: got 32, expected 0 to 31'),
+    (COBS, 'bridge', simpit.RequestMessage(255), '0 to 254'),
+    (COBS, 'bridge', simpit.TimeWarpTo(7), 'instant: got 7, expected 0 to 6'),
+    (COBS, 'bridge', simpit.TimeWarpTo(0, float('nan')), 'finite'),
+    (COBS, 'bridge', simpit.SetActionGroup(True, 0, simpit.GroupSetting.TOGGLE), '1 to 10'),
+    (COBS, 'bridge', simpit.SetActionGroup(False, 9, simpit.GroupSetting.TOGGLE), '0 to 8'),
+    (V2, 'bridge', simpit.Register(b''), '1..32 ids'),
+    (V2, 'bridge', simpit.Register(bytes(33)), '1..32 ids'),
+    (V2, 'bridge', simpit.Deregister(b'\x08\xff'), '0..254'),
+    (V1, 'bridge', Handshake(3), 'handshake: got 3'),
 ])
 def test_what_a_real_peer_does_not_understand_is_not_encoded(profile, sender, message, reason):
     with pytest.raises(ValueError, match=reason):
-        encode_payload(profile, sender, message)
+        encode_packet(message, sender, profile)
 
 
 @pytest.mark.parametrize('message', [
@@ -332,32 +335,32 @@ def test_what_a_real_peer_does_not_understand_is_not_encoded(profile, sender, me
 @pytest.mark.parametrize('profile', [V2, COBS])
 def test_empty_long_and_fatal_frames_are_not_encoded(profile, message):
     with pytest.raises(ValueError, match='channel'):
-        encode(profile, 'device', message)
+        encode(message, 'bridge', profile)
 
 
 @pytest.mark.parametrize('group', [0, 11, 250])
 def test_stock_custom_groups_are_1_to_10(group):
     with pytest.raises(ValueError, match='1..10 without Action Groups Extended'):
-        encode_payload(V1, 'device', CustomActionGroups('toggle', (1, group)))
+        encode_packet(CustomActionGroups('toggle', (1, group)), 'bridge', V1)
 
 
 def test_extended_custom_groups_are_1_to_250():
-    packet = encode_payload(V1, 'device', CustomActionGroups('toggle', (1, 250)), agx=True)
+    packet = encode_packet(CustomActionGroups('toggle', (1, 250)), 'bridge', V1, agx=True)
     assert packet == Packet(12, b'\x01\xfa')
     for group in (0, 251):
         with pytest.raises(ValueError, match='1..250$'):
-            encode_payload(V1, 'device', CustomActionGroups('toggle', (group,)), agx=True)
+            encode_packet(CustomActionGroups('toggle', (group,)), 'bridge', V1, agx=True)
 
 
 @pytest.mark.parametrize('profile', [V2, COBS])
 def test_from_2_0_on_one_custom_group_a_packet(profile):
     with pytest.raises(ValueError, match='2 custom action groups in one packet: .* take 1'):
-        encode_payload(profile, 'device', CustomActionGroups('activate', (1, 2)))
+        encode_packet(CustomActionGroups('activate', (1, 2)), 'bridge', profile)
 
 
 def test_raw_packets_pass_through_both_ways():
-    assert encode(V1, 'device', Packet(200, b'\1')) == bytes.fromhex('aa5001c801')
-    assert encode_payload(V1, 'device', Packet(8, b'\1')) == Packet(8, b'\1')
+    assert encode(Packet(200, b'\1'), 'bridge', V1) == bytes.fromhex('aa5001c801')
+    assert encode_packet(Packet(8, b'\1'), 'bridge', V1) == Packet(8, b'\1')
 
 
 def test_channels_that_real_plugins_do_not_hear_say_so():
@@ -389,23 +392,23 @@ def test_any_payload_of_a_known_length_comes_back_from_what_it_means(where, data
     size = data.draw(st.sampled_from(row.sizes) if row.sizes else st.integers(1, 32))
     packet = Packet(row.id, data.draw(st.binary(min_size=size, max_size=size)))
     try:
-        message = decode_payload(profile, row.sender, packet)
-        again = encode_payload(profile, row.sender, message, agx=True)
+        message = decode(packet, row.sender, profile)
+        again = encode_packet(message, row.sender, profile, agx=True)
     except (ProtocolError, ValueError):
         return
     # NaN is not equal to itself, and its payload bits may change: compare what is shown.
-    assert repr(decode_payload(profile, row.sender, again)) == repr(message)
+    assert repr(decode(again, row.sender, profile)) == repr(message)
     assert again.channel == packet.channel or row.fault
 
 
 @given(
-    st.sampled_from(list(PROFILES.values())), st.sampled_from(['plugin', 'device']),
+    st.sampled_from(list(PROFILES.values())), st.sampled_from(['peer', 'bridge']),
     st.integers(0, 255), st.binary(max_size=255))
 def test_any_packet_is_a_message_a_packet_or_a_protocol_error(profile, sender, channel, payload):
     packet = Packet(channel, payload)
     try:
-        message = decode_payload(profile, sender, packet)
+        message = decode(packet, sender, profile)
     except ProtocolError as error:
-        assert f'{profile.name} {sender} channel' in str(error) or 'offset' in str(error)
+        assert f'{profile.name} {ENDS[sender]} channel' in str(error) or 'offset' in str(error)
     else:
         assert message is packet or isinstance(message, simpit.Message)

@@ -94,7 +94,7 @@ def test_device_sends_syn_ack_deregister_register_in_this_order(profile):
     given_back = Counter(channel for packet in rest[:-1] for channel in packet.payload)
     assert all(packet.channel == deregister for packet in rest[:-1])
     assert given_back[altitude] == (4 if profile in OLD else 1)
-    assert all(table.find('plugin', channel) for channel in given_back)
+    assert all(table.find('peer', channel) for channel in given_back)
 
 
 def test_synack_is_found_among_telemetry_and_garbage():
@@ -320,8 +320,8 @@ def test_what_was_owed_to_a_lost_port_does_not_leave_by_the_next():
 @pytest.mark.parametrize('profile', OLD)
 def test_registrations_that_an_earlier_run_left_behind_are_given_back(profile):
     table = PROFILES[profile]
-    register = simpit.encode(table, 'device', simpit.Register(
-        bytes((table.named('plugin', 'altitude').id,))))
+    register = simpit.encode(
+        simpit.Register(bytes((table.named('peer', 'altitude').id,))), 'bridge', table)
     plugin = PluginSession(profile)
     for _ in range(3):
         plugin.receive('serial', register, 99.0)
@@ -375,7 +375,7 @@ def test_device_answers_an_echo_request(profile):
 
 def test_a_flood_of_echo_requests_is_answered_in_part():
     cable = connect('v2')
-    flood = 500 * simpit.encode(PROFILES['v2'], 'plugin', simpit.EchoRequest(b'?'))
+    flood = 500 * simpit.encode(simpit.EchoRequest(b'?'), 'peer', PROFILES['v2'])
     cable.device.receive('serial', flood, cable.now)
     answers = cable.device.poll(cable.now)
     assert 1 <= len(answers) <= 32
@@ -602,7 +602,7 @@ def test_noise_on_the_line_costs_packets_but_never_the_conversation(profile, see
 
 def test_frame_without_its_end_is_given_up_and_what_it_swallowed_is_found():
     cable = connect('v2')
-    good = simpit.encode(PROFILES['v2'], 'plugin', ALTITUDE)
+    good = simpit.encode(ALTITUDE, 'peer', PROFILES['v2'])
     cable.plugin.withdraw('altitude', cable.now)
     cable.events['device'].clear()
     # The first frame's size counts the second frame as its own, and waits for more.
@@ -642,7 +642,7 @@ def test_raw_channel_ids_are_registered_and_passed_on_raw():
 def test_recorded_telemetry_becomes_events(name):
     vector = VECTORS[name]
     profile = PROFILE_OF_ERA[vector['era']]
-    row = PROFILES[profile].find('plugin', vector['fields']['frame']['chan'])
+    row = PROFILES[profile].find('peer', vector['fields']['frame']['chan'])
     session = SimpitSession([row.name], profile=profile)
     session.opened(0.0)
     session.start(0.0)
@@ -666,8 +666,8 @@ def test_action_groups_leave_far_enough_apart_to_count_each(profile):
         cable.call(cable.device.send, ActionGroups(verb, ActionGroup.STAGE | ActionGroup.GEAR))
     cable.run(1.0)
     assert [message.verb for message in cable.commands()] == verbs
-    groups = PROFILES[profile].named('device', 'action_groups_activate').id, \
-        PROFILES[profile].named('device', 'action_groups_deactivate').id
+    groups = PROFILES[profile].named('bridge', 'action_groups_activate').id, \
+        PROFILES[profile].named('bridge', 'action_groups_deactivate').id
     times = [at for at, data in cable.frames['device']
              if packets(profile, data)[0].channel in groups
              and packets(profile, data)[0].payload == b'\3']
@@ -977,7 +977,7 @@ def test_v1_action_status_comes_each_frame_while_a_group_is_on():
 def test_scene_change_is_told_from_2_0_on():
     for profile, count in (('v1', 0), ('v2', 2), ('cobs', 2)):
         plugin = PluginSession(profile)
-        register = simpit.encode(PROFILES[profile], 'device', simpit.Register(b'\3'))
+        register = simpit.encode(simpit.Register(b'\3'), 'bridge', PROFILES[profile])
         plugin.receive('serial', register, 0.0)
         plugin.set_flight(True, 0.0)
         plugin.set_flight(False, 0.0)
@@ -1029,7 +1029,7 @@ def test_closing_the_port_ends_its_registrations(profile):
     plugin = PluginSession(profile)
     for message in (simpit.Register(bytes((8, 22))), simpit.ClosePort()):
         plugin.receive(
-            'serial', simpit.encode(simpit.PROFILES[profile], 'device', message), 0.0)
+            'serial', simpit.encode(message, 'bridge', simpit.PROFILES[profile]), 0.0)
     plugin.reopen(1.0)
     assert plugin.subscriptions == ()
 
@@ -1065,7 +1065,7 @@ def test_ticks_are_spread_over_the_refresh_period():
     for message in (ALTITUDE, simpit.Apsides(1.0, 2.0), simpit.Velocities(1.0, 2.0, 3.0),
                     simpit.ApsidesTime(1, 2)):
         plugin.provide(message, 0.0)
-    register = simpit.encode(PROFILES['v2'], 'device', simpit.Register(bytes(ids)))
+    register = simpit.encode(simpit.Register(bytes(ids)), 'bridge', PROFILES['v2'])
     plugin.poll(0.0)
     plugin.receive('serial', register, 0.0)
     seen, now = [], 0.0

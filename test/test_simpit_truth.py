@@ -305,7 +305,7 @@ def test_a_revert_ends_and_begins_the_flight_even_if_one_of_its_packets_is_lost(
 
     def spoil(data):
         return b'' if data == simpit.encode(
-            PROFILES['cobs'], 'plugin', simpit.SceneChange(lost)) else data
+            simpit.SceneChange(lost), 'peer', PROFILES['cobs']) else data
 
     if lost is not None:
         cable.spoil['plugin'] = spoil
@@ -351,7 +351,7 @@ def test_a_stray_packet_after_leaving_is_no_flight():
     cable = connect('v2')
     cable.call(cable.plugin.set_flight, False)
     cable.run(0.1)
-    cable.device.receive('serial', simpit.encode(PROFILES['v2'], 'plugin', ALTITUDE), cable.now)
+    cable.device.receive('serial', simpit.encode(ALTITUDE, 'peer', PROFILES['v2']), cable.now)
     assert cable.device.peer_state is PeerState.ANSWERING
 
 
@@ -652,7 +652,7 @@ def test_plugins_before_2_3_force_a_throttle_for_ever():
         plugin.set_flight(True, 0.0)
         for value in (20000, 0):
             plugin.receive('serial', simpit.encode(
-                PROFILES[profile], 'device', simpit.Throttle(value)), 0.0)
+                simpit.Throttle(value), 'bridge', PROFILES[profile]), 0.0)
         assert plugin.hold.throttle == 0
         plugin.hold.move_throttle(FULL)
         assert plugin.hold.throttle == (0 if forced else FULL)
@@ -664,7 +664,7 @@ def test_plugins_before_2_3_force_a_throttle_for_ever():
 def test_plugins_warp_by_their_own_numbers(profile, message, obeyed):
     plugin = PluginSession(profile)
     plugin.set_flight(True, 0.0)
-    data = simpit.encode(PROFILES[profile], 'device', message)
+    data = simpit.encode(message, 'bridge', PROFILES[profile])
     assert bool(plugin.receive('serial', data, 0.0)) is obeyed
 
 
@@ -688,7 +688,7 @@ def test_the_air_of_a_body_without_any_is_what_the_plugin_computed_last():
     plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x2c')), 0.0)
     plugin.provide(simpit.Atmosphere(7, 1.125, 280.0, 95.5), 0.0)
     plugin.provide(simpit.Atmosphere(0, 0.0, 0.0, 0.0), 1.0)
-    sent = [simpit.decode_payload(PROFILES['v2.3'], 'plugin', packet)
+    sent = [simpit.decode(packet, 'peer', PROFILES['v2.3'])
             for _, data in plugin.poll(1.0) for packet in packets('v2.3', data)]
     assert sent == [simpit.Atmosphere(7, 1.125, 280.0, 95.5),
                     simpit.Atmosphere(0, 1.125, 280.0, 95.5)]

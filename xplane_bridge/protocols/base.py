@@ -168,6 +168,12 @@ def declared(form: Form, default: Any = MISSING) -> Any:
     return field(default=default, metadata={_FORM: form})
 
 
+def forms(kind: type[Message]) -> tuple[tuple[str, Form], ...]:
+    """Return the declared fields of a message in their order: name and form."""
+    every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
+    return tuple((each.name, each.metadata[_FORM]) for each in every)
+
+
 def _or_leave(form: Form, leave: float | None, default: Any) -> Any:
     """Declare a field; with ``leave``, the wire's number for it, None leaves the value alone."""
     if leave is None:
@@ -300,12 +306,11 @@ class Body(Generic[MessageT]):
         count: int | None = None, rest: tuple[Any, ...] = (), narrow: Collection[str] = (),
         padded: bool = True, tail: int = 0,
     ) -> None:
-        every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
+        every = forms(kind)
         self._kind = kind
         self._header = header
         self._fields = tuple(
-            (each.name, _narrowed(each.metadata[_FORM]) if each.name in narrow
-             else each.metadata[_FORM]) for each in every[:count])
+            (name, _narrowed(form) if name in narrow else form) for name, form in every[:count])
         self._missing = rest or (None,) * (len(every) - len(self._fields))
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code

@@ -16,27 +16,31 @@
 What a device sends to a KerbalSimpit plugin (docs/wire/simpit.md, sections 2.5, 2.7, 3.2 and 4).
 
 Channel numbers of each profile are in channels.py. The four axis commands that a plugin from 2.2
-on also reads back (Rotation, Translation, Wheel, Throttle) are in payloads.py.
+on also reads back (Rotation, Translation, Wheel, Throttle) are in messages.py.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from math import isfinite
-import struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from xplane_bridge.protocols.simpit.payloads import (
+from xplane_bridge.protocols.base import (
+    checked_int,
+    declared,
+    float32,
+    Form,
+    int16,
+    Pair,
+    uint8,
+)
+from xplane_bridge.protocols.simpit.messages import (
     ActionGroup,
-    ByteListMessage,
-    check_mask,
-    Message,
+    group_bits,
     STOCK_CUSTOM_GROUPS,
-    StructMessage,
-    to_text,
     Verb,
 )
-
-_ONE_BYTE = struct.Struct('<B')
+from xplane_bridge.protocols.simpit.payloads import encoded_text, Message, raw, rest, told
 
 CAMERA_MODES = (*range(1, 7), 10, 20, *range(50, 54))
 """1 flight, 2 to 6 its submodes, 10 IVA, 20 map, 50 to 53 next and previous."""
@@ -109,8 +113,33 @@ class GroupSetting(IntEnum):
     TOGGLE = 3
 
 
+def _verb(channel: str) -> Verb:
+    """Return what a channel of this name does to its groups."""
+    verb = channel.rpartition('_')[2]
+    if verb == 'activate':
+        return 'activate'
+    return 'deactivate' if verb == 'deactivate' else 'toggle'
+
+
+def _pack_ids(what: str, value: Any) -> bytes:
+    ids = bytes(value)
+    if not ids or len(ids) > 32 or 255 in ids:
+        raise ValueError(f'{what}: must be 1..32 ids of 0..254')
+    return ids
+
+
+def _camera_mode(what: str, value: Any) -> int:
+    if value not in CAMERA_MODES:
+        raise ValueError(f'{what}: got {value}, must be one of {CAMERA_MODES}')
+    return int(value)
+
+
+def _warp_command(what: str, value: Any) -> int:
+    return checked_int(what, value, 0, 18) if value != WarpCommand.CANCEL else int(value)
+
+
 @dataclass(frozen=True, slots=True)
-class Register(ByteListMessage):
+class Register(Message):
     """
     Ask for telemetry channels, 1..32 ids of 0..254 (protocol document, "Register Channel").
 
@@ -119,15 +148,11 @@ class Register(ByteListMessage):
 
     tag: ClassVar[str] = 'register'
 
-    channels: bytes
-
-    def to_payload(self) -> bytes:
-        """Return the payload; raise ValueError for an id that is no channel."""
-        return _channel_list(self, self.channels)
+    channels: bytes = rest(_pack_ids, lambda _, ids: ids)
 
 
 @dataclass(frozen=True, slots=True)
-class Deregister(ByteListMessage):
+class Deregister(Message):
     """
     Give telemetry channels back, 1..32 ids of 0..254.
 
@@ -136,28 +161,20 @@ class Deregister(ByteListMessage):
 
     tag: ClassVar[str] = 'deregister'
 
-    channels: bytes
-
-    def to_payload(self) -> bytes:
-        """Return the payload; raise ValueError for an id that is no channel."""
-        return _channel_list(self, self.channels)
+    channels: bytes = rest(_pack_ids, lambda _, ids: ids)
 
 
 @dataclass(frozen=True, slots=True)
-class StageEvent(ByteListMessage):
+class StageEvent(Message):
     """Stage button of plugins 0.2 to 0.5: stages where a byte other than 0 follows a 0."""
 
     tag: ClassVar[str] = 'stage_event'
 
-    states: bytes
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        return bytes(self.states)
+    states: bytes = raw()
 
 
 @dataclass(frozen=True, slots=True)
-class ClosePort(StructMessage):
+class ClosePort(Message):
     """
     Ask the plugin to close the port; value is ignored.
 
@@ -165,10 +182,8 @@ class ClosePort(StructMessage):
     """
 
     tag: ClassVar[str] = 'close_port'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    value: int = 0
+    value: int = uint8(default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,25 +198,15 @@ class ActionGroups(Message):
     """
 
     tag: ClassVar[str] = 'action_groups'
+    sizes: ClassVar = ()
 
-    verb: Verb
-    action_bits: ActionGroup
+    verb: Verb = told(_verb)
+    action_bits: ActionGroup = group_bits()
 
     @property
     def channel(self) -> str:
         """Return the name of the channel that carries this message."""
         return f'action_groups_{self.verb}'
-
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'ActionGroups':
-        """Return the message in the first byte of a payload that came on channel ``name``."""
-        return cls(_verb(name), ActionGroup(payload[0]))
-
-    def to_payload(self) -> bytes:
-        """Return the payload; raise ValueError for a bit that is no action group."""
-        if not 0 <= self.action_bits <= 0x7f:
-            raise ValueError(f'action_bits is {int(self.action_bits)}, must be 0..127')
-        return bytes((self.action_bits,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,94 +221,60 @@ class CustomActionGroups(Message):
 
     tag: ClassVar[str] = 'custom_action_groups'
 
-    verb: Verb
-    groups: tuple[int, ...]
+    verb: Verb = told(_verb)
+    groups: tuple[int, ...] = rest(lambda _, groups: bytes(groups), lambda _, data: tuple(data))
 
     @property
     def channel(self) -> str:
         """Return the name of the channel that carries this message."""
         return f'custom_action_groups_{self.verb}'
 
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'CustomActionGroups':
-        """Return the message in any payload that came on channel ``name``."""
-        return cls(_verb(name), tuple(payload))
-
-    def to_payload(self) -> bytes:
-        """Return the payload; encode_payload() knows which numbers the plugin has."""
-        return bytes(self.groups)
-
 
 @dataclass(frozen=True, slots=True)
-class SasMode(StructMessage):
+class SasMode(Message):
     """Choose the SAS mode: mode is 0..9, see AutopilotMode; SAS itself is an action group."""
 
     tag: ClassVar[str] = 'sas_mode'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    mode: int
-
-    def check(self) -> None:
-        """Raise ValueError for a mode that KSP1 does not have."""
-        _check_range(self, 'mode', self.mode, 9)
+    mode: int = uint8(0, 9)
 
 
 @dataclass(frozen=True, slots=True)
-class CameraMode(StructMessage):
+class CameraMode(Message):
     """Choose the camera: mode is one of CAMERA_MODES."""
 
     tag: ClassVar[str] = 'camera_mode'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    mode: int
-
-    def check(self) -> None:
-        """Raise ValueError for a mode that no plugin has."""
-        if self.mode not in CAMERA_MODES:
-            raise ValueError(f'camera mode is {self.mode}, must be one of {CAMERA_MODES}')
+    mode: int = declared(Form('B', _camera_mode))
 
 
 @dataclass(frozen=True, slots=True)
-class CameraRotation(StructMessage):
+class CameraRotation(Message):
     """Turn the camera: axes -32768..32767; mask: 1 pitch, 2 roll, 4 yaw, 8 zoom."""
 
     tag: ClassVar[str] = 'camera_rotation'
-    layouts: ClassVar = (struct.Struct('<4hB'),)
-    sizes: ClassVar = (9,)
 
-    pitch: int
-    roll: int
-    yaw: int
-    zoom: int
-    mask: int
-
-    def check(self) -> None:
-        """Raise ValueError for a mask bit without an axis."""
-        check_mask(self, self.mask, 15)
+    pitch: int = int16()
+    roll: int = int16()
+    yaw: int = int16()
+    zoom: int = int16()
+    mask: int = uint8(0, 15)
 
 
 @dataclass(frozen=True, slots=True)
-class CameraTranslation(StructMessage):
+class CameraTranslation(Message):
     """Move the camera: axes -32768..32767; mask: 1 x, 2 y, 4 z."""
 
     tag: ClassVar[str] = 'camera_translation'
-    layouts: ClassVar = (struct.Struct('<3hB'),)
-    sizes: ClassVar = (7,)
 
-    x: int
-    y: int
-    z: int
-    mask: int
-
-    def check(self) -> None:
-        """Raise ValueError for a mask bit without an axis."""
-        check_mask(self, self.mask, 7)
+    x: int = int16()
+    y: int = int16()
+    z: int = int16()
+    mask: int = uint8(0, 7)
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWarp(StructMessage):
+class TimeWarp(Message):
     """
     Change the time warp.
 
@@ -312,15 +283,8 @@ class TimeWarp(StructMessage):
     """
 
     tag: ClassVar[str] = 'time_warp'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    command: int
-
-    def check(self) -> None:
-        """Raise ValueError for a command that no plugin has."""
-        if self.command != WarpCommand.CANCEL:
-            _check_range(self, 'command', self.command, 18)
+    command: int = declared(Form('B', _warp_command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,97 +298,59 @@ class Log(Message):
 
     tag: ClassVar[str] = 'log'
 
-    flags: int
-    text: str
-
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'Log':
-        """Return the message in any payload; raise ProtocolError for text that is not UTF-8."""
-        return cls(payload[0], to_text(name, payload[1:], 'utf-8'))
-
-    def to_payload(self) -> bytes:
-        """Return the payload; raise ValueError for unknown flags."""
-        _check_range(self, 'flags', self.flags, 7)
-        return bytes((self.flags,)) + self.text.encode('utf-8')
+    flags: int = uint8(0, 7)
+    text: str = encoded_text('utf-8')
 
 
 @dataclass(frozen=True, slots=True)
-class Keyboard(StructMessage):
+class Keyboard(Message):
     """Press a key: modifiers are KeyModifiers, key a Windows virtual key code."""
 
     tag: ClassVar[str] = 'keyboard'
-    layouts: ClassVar = (struct.Struct('<Bh'),)
-    sizes: ClassVar = (3,)
 
-    modifiers: int
-    key: int
-
-    def check(self) -> None:
-        """Raise ValueError for unknown modifiers."""
-        _check_range(self, 'modifiers', self.modifiers, 31)
+    modifiers: int = uint8(0, 31)
+    key: int = int16()
 
 
 @dataclass(frozen=True, slots=True)
-class CustomAxes(StructMessage):
+class CustomAxes(Message):
     """Set the four custom axes, -32768..32767 each; mask: 1, 2, 4, 8 in their order."""
 
     tag: ClassVar[str] = 'custom_axes'
-    layouts: ClassVar = (struct.Struct('<4hB'),)
-    sizes: ClassVar = (9,)
 
-    custom_1: int
-    custom_2: int
-    custom_3: int
-    custom_4: int
-    mask: int
-
-    def check(self) -> None:
-        """Raise ValueError for a mask bit without an axis."""
-        check_mask(self, self.mask, 15)
+    custom_1: int = int16()
+    custom_2: int = int16()
+    custom_3: int = int16()
+    custom_4: int = int16()
+    mask: int = uint8(0, 15)
 
 
 @dataclass(frozen=True, slots=True)
-class NavballMode(StructMessage):
+class NavballMode(Message):
     """Go to the next mode of the navball; value is ignored."""
 
     tag: ClassVar[str] = 'navball_mode'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    value: int = 0
+    value: int = uint8(default=0)
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMessage(StructMessage):
+class RequestMessage(Message):
     """Ask for an on-change channel to be sent again: its id, or 0 for all registered."""
 
     tag: ClassVar[str] = 'request_message'
-    layouts: ClassVar = (_ONE_BYTE,)
-    sizes: ClassVar = (1,)
 
-    channel_id: int
-
-    def check(self) -> None:
-        """Raise ValueError for an id that is no channel."""
-        _check_range(self, 'channel_id', self.channel_id, 254)
+    channel_id: int = uint8(0, 254)
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWarpTo(StructMessage):
+class TimeWarpTo(Message):
     """Warp to an instant, 0..6 as in WarpInstant, plus delay_s seconds (may be negative)."""
 
     tag: ClassVar[str] = 'time_warp_to'
-    layouts: ClassVar = (struct.Struct('<Bf'),)
-    sizes: ClassVar = (5,)
 
-    instant: int
-    delay_s: float = 0.0
-
-    def check(self) -> None:
-        """Raise ValueError for an unknown instant or a delay that is no time."""
-        _check_range(self, 'instant', self.instant, 6)
-        if not isfinite(self.delay_s):
-            raise ValueError(f'{self}: delay_s must be finite')
+    instant: int = uint8(0, 6)
+    delay_s: float = float32(default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,11 +360,10 @@ class SetActionGroup(Message):
 
     custom tells whether a standard one (channel set_action_group; index counts stage, gear,
     light, RCS, SAS, brakes, abort, solar panels, radiators from 0) or a custom one (channel
-    set_custom_action_group, index 1..10); setting is a GroupSetting.
+    set_custom_action_group, index 1..10); setting is a GroupSetting. Both are in one byte.
     """
 
     tag: ClassVar[str] = 'set_action_group'
-    sizes: ClassVar = (1,)
 
     custom: bool
     index: int
@@ -449,38 +374,17 @@ class SetActionGroup(Message):
         """Return the name of the channel that carries this message."""
         return 'set_custom_action_group' if self.custom else 'set_action_group'
 
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'SetActionGroup':
-        """Return the message in 1 byte that came on channel ``name``."""
-        value = payload[0]
-        return cls(name == 'set_custom_action_group', value >> 2, GroupSetting(value & 3))
 
-    def to_payload(self) -> bytes:
-        """Return the payload; raise ValueError for a group that KSP2 does not have."""
-        groups = STOCK_CUSTOM_GROUPS if self.custom else range(9)
-        if self.index not in groups:
-            raise ValueError(f'{self}: index must be {groups[0]}..{groups[-1]}')
-        _check_range(self, 'setting', self.setting, 3)
-        return bytes((self.index << 2 | self.setting,))
+def set_action_group(*, custom: bool) -> Pair[SetActionGroup]:
+    """Return the codec of SetActionGroup on the one or the other of its channels."""
+    groups = STOCK_CUSTOM_GROUPS if custom else range(9)
 
+    def pack(message: SetActionGroup) -> bytes:
+        index = checked_int(
+            f'{message.channel} index', message.index, groups[0], groups[-1])
+        return bytes((index << 2 | GroupSetting(message.setting),))
 
-def _verb(name: str) -> Verb:
-    """Return what a channel of this name does to its groups."""
-    verb = name.rpartition('_')[2]
-    if verb == 'activate':
-        return 'activate'
-    return 'deactivate' if verb == 'deactivate' else 'toggle'
+    def unpack(data: bytes) -> SetActionGroup:
+        return SetActionGroup(custom, data[0] >> 2, GroupSetting(data[0] & 3))
 
-
-def _channel_list(message: Message, channels: bytes) -> bytes:
-    """Return the ids as a payload; raise ValueError for none, too many, or one above 254."""
-    ids = bytes(channels)
-    if not ids or len(ids) > 32 or 255 in ids:
-        raise ValueError(f'{message}: must be 1..32 ids of 0..254')
-    return ids
-
-
-def _check_range(message: Message, name: str, value: int, highest: int) -> None:
-    """Raise ValueError for a value outside 0..highest."""
-    if not 0 <= value <= highest:
-        raise ValueError(f'{message}: {name} must be 0..{highest}')
+    return Pair(pack, unpack)

@@ -20,63 +20,68 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 
 from xplane_bridge.protocols import dialect
-from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.base import Message, Sender, SENDERS
+from xplane_bridge.protocols.dialect import other_side
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.simpit.channels import PROFILES
+from xplane_bridge.protocols.simpit.codec import decode, encode
+from xplane_bridge.protocols.simpit.framing import make_decoder, MAX_PAYLOAD, Packet
 
-# TODO imports of simpit itself
+_FAULTS = {
+    'bad_version': 'another version', 'bad_size': 'no payload',
+    'oversize': f'more than {MAX_PAYLOAD} bytes of payload',
+    'bad_cobs': 'bad COBS', 'bad_checksum': 'wrong checksum'}
 
 
 class Dialect(dialect.Dialect):
-    """Kerbal Simpit of one generation."""
+    """Kerbal Simpit of one profile: each side's bytes have a decoder with a state."""
 
     options = {'--profile': {
-        'required': True, 'choices': tuple(simpit.PROFILES), 'help': 'generation of the plugin: '
-        + ', '.join(f'{p.name} is {p.plugins}' for p in simpit.PROFILES.values())}}
+        'required': True, 'choices': tuple(PROFILES), 'help': 'plugins at the other end: '
+        + ', '.join(f'{p.name} is {p.plugins}' for p in PROFILES.values())}}
 
-    def __init__(self, arguments: Namespace) -> None:
-        super().__init__(arguments)
-        self._profile = simpit.PROFILES[arguments.profile]
-        self._decoders: dict[Sender, simpit.Decoder] = {
-            sender: simpit.make_decoder(self._profile.framing) for sender in _SENDERS}
-
-    _FAULTS = {
-        'bad_version': 'another version', 'bad_size': 'no payload',
-        'oversize': f'more than {simpit.MAX_PAYLOAD} bytes of payload',
-        'bad_cobs': 'bad COBS', 'bad_checksum': 'wrong checksum'}
+    def __init__(self, protocol: ModuleType, arguments: Namespace) -> None:
+        super().__init__(protocol, arguments)
+        self._profile = PROFILES[arguments.profile]
+        self._decoders = {sender: make_decoder(self._profile.framing) for sender in SENDERS}
 
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
+        """Return the messages that these bytes complete, or raise ProtocolError."""
         decoder = self._decoders[sender]
         before = replace(decoder.counters)
         packets = decoder.feed(data)
         noise = decoder.counters.noise_bytes - before.noise_bytes
         if noise and not packets:
             faults = ', '.join(
-                text for name, text in self._FAULTS.items()
+                text for name, text in _FAULTS.items()
                 if getattr(decoder.counters, name) > getattr(before, name))
             raise ProtocolError(
                 f'{noise} bytes belong to no packet{": " if faults else ""}{faults}')
         return self._understood(packets, sender)
 
     def finish(self) -> Iterable[object]:
+        """Return what is left when the input ends, or raise ProtocolError."""
         for sender, decoder in self._decoders.items():
             if decoder.waiting:
                 yield from self._understood(decoder.expire(), sender)
                 raise ProtocolError('the input ends inside a packet')
 
-    def _understood(
-            self, packets: Iterable[simpit.Packet], sender: Sender) -> Iterable[object]:
-        return map(partial(simpit.decode_payload, self._profile, _end(sender)), packets)
+    def messages(self, sender: Sender) -> Mapping[str, type[Message]]:
+        """Return the messages that this side sends in the profile, by their tags."""
+        rows = [row for row in self._profile.channels if row.sender == sender]
+        return {row.message.tag: row.message for row in rows} | {Packet.tag: Packet}
 
-    def classes(self, sender: Sender) -> Mapping[str, type]:
-        rows = [row for row in self._profile.channels if row.sender == _end(sender)]
-        return {row.message.tag: row.message for row in rows} | {
-            simpit.Packet.tag: simpit.Packet}
-
-    def encode(self, message: object) -> bytes:
+    def encode(self, message: Message) -> bytes:
+        """Return the bytes for a message, or raise ValueError or TypeError."""
         sender: Sender = self.arguments.sender or 'peer'
-        if type(message) not in self.classes(sender).values():
-            sender = _other(sender)
-        return simpit.encode(
-            self._profile, _end(sender), cast(simpit.Message | simpit.Packet, message), agx=True)
+        if type(message) not in self.messages(sender).values():
+            sender = other_side(sender)
+        # Both are kinds of this profile's messages.
+        return encode(message, sender, self._profile, agx=True)  # type: ignore[arg-type]
+
+    def _understood(self, packets: Iterable[Packet], sender: Sender) -> Iterable[object]:
+        # Not a generator: an error costs no other packet of the line.
+        return map(partial(decode, sender=sender, profile=self._profile), packets)

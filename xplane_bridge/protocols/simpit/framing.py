@@ -33,9 +33,13 @@ from operator import xor
 import re
 from typing import ClassVar, Literal
 
+from xplane_bridge.protocols.base import Message
+
 Framing = Literal['aa50', 'cobs']
 
 MAX_PAYLOAD = 32
+FRAME_OVERHEAD = 4
+"""Bytes of a packet on the wire beside its payload, in either framing."""
 MAX_CHANNEL = 254
 """Channel 255 ends every plugin's reader thread: docs/wire/simpit.md, sections 2.1 and 4."""
 
@@ -44,7 +48,7 @@ _OTHER_VERSION = re.compile(rb'\xaa[\x51-\x5f]')
 
 
 @dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(Message):
     """
     One packet of either framing, its payload not yet interpreted.
 

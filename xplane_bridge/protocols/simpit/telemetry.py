@@ -18,22 +18,24 @@ What a KerbalSimpit plugin sends to a device (docs/wire/simpit.md, sections 2.7,
 Channel numbers and cadence of each profile are in channels.py.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 import struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from xplane_bridge.protocols.simpit.payloads import (
-    ActionGroup,
-    Message,
-    StructMessage,
-    TextMessage,
+from xplane_bridge.protocols.base import (
+    any_float32,
+    checked_int,
+    declared,
+    Form,
+    int32,
+    uint8,
+    uint16,
 )
-
-_TWO_FLOATS = struct.Struct('<2f')
-_FOUR_FLOATS = struct.Struct('<4f')
-_SIX_FLOATS = struct.Struct('<6f')
-_EIGHT_FLOATS = struct.Struct('<8f')
+from xplane_bridge.protocols.simpit.messages import ActionGroup, group_bits
+from xplane_bridge.protocols.simpit.payloads import encoded_text, Message, rest, told
 
 
 class FlightFlags(IntFlag):
@@ -65,6 +67,52 @@ class GroupState(IntEnum):
     MIXED = 3
 
 
+def _pack_scene(what: str, value: Any) -> bytes:
+    return struct.pack('<i', checked_int(what, value, 0, 1))
+
+
+def _unpack_scene(what: str, data: bytes) -> int:
+    return int.from_bytes(data, 'little', signed=len(data) == 4)
+
+
+def _pack_eight(what: str, values: Any) -> bytes:
+    if len(values) != 8:
+        raise ValueError(f'{what}: {len(values)} values, expected 8')
+    try:
+        return struct.pack('<8f', *values)
+    except (struct.error, OverflowError) as error:
+        raise ValueError(f'{what}: {error}') from None
+
+
+def _unpack_eight(what: str, data: bytes) -> tuple[float, ...]:
+    return struct.unpack('<8f', data)
+
+
+def _pack_set(what: str, numbers: Any) -> bytes:
+    """Return 32 bytes: number n is bit n % 8 of byte n // 8."""
+    return sum(1 << checked_int(what, number, 0, 255) for number in set(numbers)).to_bytes(
+        32, 'little')
+
+
+def _unpack_set(what: str, data: bytes) -> tuple[int, ...]:
+    bits = int.from_bytes(data, 'little')
+    return tuple(n for n in range(256) if bits >> n & 1) if bits else ()
+
+
+def _pack_states(what: str, states: Any) -> bytes:
+    """Return 4 bytes: two bits a group."""
+    if len(states) != 16:
+        raise ValueError(f'{what}: {len(states)} states, must be 16 numbers of 0..3')
+    return sum(
+        checked_int(what, state, 0, 3) << 2 * index for index, state in enumerate(states)
+    ).to_bytes(4, 'little')
+
+
+def _unpack_states(what: str, data: bytes) -> tuple[GroupState, ...]:
+    bits = int.from_bytes(data, 'little')
+    return tuple(GroupState(bits >> 2 * index & 3) for index in range(16))
+
+
 @dataclass(frozen=True, slots=True)
 class SceneChange(Message):
     """
@@ -77,54 +125,37 @@ class SceneChange(Message):
     tag: ClassVar[str] = 'scene_change'
     sizes: ClassVar = (1, 4)
 
-    scene: int
-
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'SceneChange':
-        """Return the message in 1 or 4 bytes."""
-        return cls(int.from_bytes(payload, 'little', signed=len(payload) == 4))
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        if self.scene not in (0, 1):
-            raise ValueError(f'scene is {self.scene}, must be 0 (flight) or 1 (leaving it)')
-        return struct.pack('<i', self.scene)
+    scene: int = rest(_pack_scene, _unpack_scene)
 
 
 @dataclass(frozen=True, slots=True)
-class Altitude(StructMessage):
+class Altitude(Message):
     """Height above the body's sea level, and above the ground (radar altitude), metres."""
 
     tag: ClassVar[str] = 'altitude'
-    layouts: ClassVar = (_TWO_FLOATS,)
-    sizes: ClassVar = (8,)
 
-    sea_level_m: float
-    surface_m: float
+    sea_level_m: float = any_float32()
+    surface_m: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Apsides(StructMessage):
+class Apsides(Message):
     """Heights of periapsis and apoapsis, metres."""
 
     tag: ClassVar[str] = 'apsides'
-    layouts: ClassVar = (_TWO_FLOATS,)
-    sizes: ClassVar = (8,)
 
-    periapsis_m: float
-    apoapsis_m: float
+    periapsis_m: float = any_float32()
+    apoapsis_m: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class ApsidesTime(StructMessage):
+class ApsidesTime(Message):
     """Time to periapsis and apoapsis, whole seconds, cut toward 0; negative when behind."""
 
     tag: ClassVar[str] = 'apsides_time'
-    layouts: ClassVar = (struct.Struct('<2i'),)
-    sizes: ClassVar = (8,)
 
-    periapsis_s: int
-    apoapsis_s: int
+    periapsis_s: int = int32()
+    apoapsis_s: int = int32()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,57 +168,43 @@ class Resource(Message):
     """
 
     tag: ClassVar[str] = 'resource'
-    sizes: ClassVar = (8,)
 
-    resource: str
-    maximum: float
-    available: float
+    resource: str = told(str)
+    maximum: float = any_float32()
+    available: float = any_float32()
 
     @property
     def channel(self) -> str:
         """Return the name of the channel that carries this message."""
         return self.resource
 
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'Resource':
-        """Return the message in 8 bytes that came on channel ``name``."""
-        return cls(name, *_TWO_FLOATS.unpack(payload))
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        return _pack_floats(_TWO_FLOATS, self, self.maximum, self.available)
-
 
 @dataclass(frozen=True, slots=True)
-class TacResources(StructMessage):
+class TacResources(Message):
     """Supplies of the mod TAC Life Support: current before maximum, in its units."""
 
     tag: ClassVar[str] = 'tac_resources'
-    layouts: ClassVar = (_SIX_FLOATS,)
-    sizes: ClassVar = (24,)
 
-    food: float
-    food_maximum: float
-    water: float
-    water_maximum: float
-    oxygen: float
-    oxygen_maximum: float
+    food: float = any_float32()
+    food_maximum: float = any_float32()
+    water: float = any_float32()
+    water_maximum: float = any_float32()
+    oxygen: float = any_float32()
+    oxygen_maximum: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class TacWaste(StructMessage):
+class TacWaste(Message):
     """Waste of the mod TAC Life Support: current before maximum, in its units."""
 
     tag: ClassVar[str] = 'tac_waste'
-    layouts: ClassVar = (_SIX_FLOATS,)
-    sizes: ClassVar = (24,)
 
-    waste: float
-    waste_maximum: float
-    liquid_waste: float
-    liquid_waste_maximum: float
-    carbon_dioxide: float
-    carbon_dioxide_maximum: float
+    waste: float = any_float32()
+    waste_maximum: float = any_float32()
+    liquid_waste: float = any_float32()
+    liquid_waste_maximum: float = any_float32()
+    carbon_dioxide: float = any_float32()
+    carbon_dioxide_maximum: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,50 +217,37 @@ class CustomResources(Message):
     """
 
     tag: ClassVar[str] = 'custom_resources'
-    sizes: ClassVar = (32,)
 
-    bank: int
-    values: tuple[float, ...]
+    bank: int = told(lambda channel: int(channel[-1]))
+    values: tuple[float, ...] = declared(Form('32s', _pack_eight, _unpack_eight))
 
     @property
     def channel(self) -> str:
         """Return the name of the channel that carries this message."""
         return f'custom_resources_{self.bank}'
 
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'CustomResources':
-        """Return the message in 32 bytes that came on channel ``name``."""
-        return cls(int(name[-1]), _EIGHT_FLOATS.unpack(payload))
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        return _pack_floats(_EIGHT_FLOATS, self, *self.values)
-
 
 @dataclass(frozen=True, slots=True)
-class Velocities(StructMessage):
+class Velocities(Message):
     """Orbital speed, speed over the surface and vertical speed (up positive), m/s."""
 
     tag: ClassVar[str] = 'velocities'
-    layouts: ClassVar = (struct.Struct('<3f'),)
-    sizes: ClassVar = (12,)
 
-    orbital_mps: float
-    surface_mps: float
-    vertical_mps: float
+    orbital_mps: float = any_float32()
+    surface_mps: float = any_float32()
+    vertical_mps: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Airspeed(StructMessage):
+class Airspeed(Message):
     """Indicated airspeed m/s, Mach number, and from 2.2 on the load in standard gravities."""
 
     tag: ClassVar[str] = 'airspeed'
-    layouts: ClassVar = (_TWO_FLOATS, struct.Struct('<3f'))
-    sizes: ClassVar = (8, 12)
+    older: ClassVar = (2,)
 
-    ias_mps: float
-    mach: float
-    g_force: float | None = None
+    ias_mps: float = any_float32()
+    mach: float = any_float32()
+    g_force: float | None = any_float32(default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,20 +255,8 @@ class ActionStatus(Message):
     """Standard action groups that are on."""
 
     tag: ClassVar[str] = 'action_status'
-    sizes: ClassVar = (1,)
 
-    action_bits: ActionGroup
-
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'ActionStatus':
-        """Return the message in 1 byte."""
-        return cls(ActionGroup(payload[0]))
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        if not 0 <= self.action_bits <= 0x7f:
-            raise ValueError(f'action_bits is {int(self.action_bits)}, must be 0..127')
-        return bytes((self.action_bits,))
+    action_bits: ActionGroup = group_bits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,28 +264,12 @@ class CustomActionGroupStatus(Message):
     """Numbers (0..255) of the custom action groups that are on, in ascending order."""
 
     tag: ClassVar[str] = 'custom_action_group_status'
-    sizes: ClassVar = (32,)
 
-    active: tuple[int, ...]
-
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'CustomActionGroupStatus':
-        """Return the message in 32 bytes: group n is bit n % 8 of byte n // 8."""
-        bits = int.from_bytes(payload, 'little')
-        return cls(tuple(n for n in range(256) if bits >> n & 1) if bits else ())
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        if not all(0 <= number <= 255 for number in self.active):
-            raise ValueError(f'{self}: custom action groups are 0..255')
-        bits = 0
-        for number in self.active:
-            bits |= 1 << number
-        return bits.to_bytes(32, 'little')
+    active: tuple[int, ...] = declared(Form('32s', _pack_set, _unpack_set))
 
 
 @dataclass(frozen=True, slots=True)
-class Target(StructMessage):
+class Target(Message):
     """
     The vessel's target: distance in metres, speed relative to it in m/s.
 
@@ -302,28 +278,27 @@ class Target(StructMessage):
     """
 
     tag: ClassVar[str] = 'target'
-    layouts: ClassVar = (_TWO_FLOATS, _SIX_FLOATS)
-    sizes: ClassVar = (8, 24)
+    older: ClassVar = (2,)
 
-    distance_m: float
-    speed_mps: float
-    heading_deg: float | None = None
-    pitch_deg: float | None = None
-    velocity_heading_deg: float | None = None
-    velocity_pitch_deg: float | None = None
+    distance_m: float = any_float32()
+    speed_mps: float = any_float32()
+    heading_deg: float | None = any_float32(default=None)
+    pitch_deg: float | None = any_float32(default=None)
+    velocity_heading_deg: float | None = any_float32(default=None)
+    velocity_pitch_deg: float | None = any_float32(default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class SphereOfInfluence(TextMessage):
+class SphereOfInfluence(Message):
     """Name of the body in whose sphere of influence the vessel is, 1..32 ASCII characters."""
 
     tag: ClassVar[str] = 'sphere_of_influence'
 
-    text: str
+    text: str = encoded_text('ascii')
 
 
 @dataclass(frozen=True, slots=True)
-class Manoeuvre(StructMessage):
+class Manoeuvre(Message):
     """
     The next manoeuvre: time to it s, its velocity change m/s, burn s; then of all of them m/s.
 
@@ -331,31 +306,28 @@ class Manoeuvre(StructMessage):
     """
 
     tag: ClassVar[str] = 'manoeuvre'
-    layouts: ClassVar = (_FOUR_FLOATS, _SIX_FLOATS)
-    sizes: ClassVar = (16, 24)
+    older: ClassVar = (4,)
 
-    time_to_next_s: float
-    dv_next_mps: float
-    duration_next_s: float
-    dv_total_mps: float
-    heading_deg: float | None = None
-    pitch_deg: float | None = None
+    time_to_next_s: float = any_float32()
+    dv_next_mps: float = any_float32()
+    duration_next_s: float = any_float32()
+    dv_total_mps: float = any_float32()
+    heading_deg: float | None = any_float32(default=None)
+    pitch_deg: float | None = any_float32(default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class SasInfo(StructMessage):
+class SasInfo(Message):
     """SAS mode 0..9 as in SasMode, 255 for off; available has bit 1 << mode for each mode."""
 
     tag: ClassVar[str] = 'sas_info'
-    layouts: ClassVar = (struct.Struct('<BH'),)
-    sizes: ClassVar = (3,)
 
-    mode: int
-    available: int
+    mode: int = uint8()
+    available: int = uint16()
 
 
 @dataclass(frozen=True, slots=True)
-class Orbit(StructMessage):
+class Orbit(Message):
     """
     Orbital elements: semi-major axis in metres, angles in degrees, period in seconds.
 
@@ -363,71 +335,61 @@ class Orbit(StructMessage):
     """
 
     tag: ClassVar[str] = 'orbit'
-    layouts: ClassVar = (_EIGHT_FLOATS,)
-    sizes: ClassVar = (32,)
 
-    eccentricity: float
-    semi_major_m: float
-    inclination_deg: float
-    lan_deg: float
-    arg_pe_deg: float
-    true_anomaly: float
-    mean_anomaly: float
-    period_s: float
+    eccentricity: float = any_float32()
+    semi_major_m: float = any_float32()
+    inclination_deg: float = any_float32()
+    lan_deg: float = any_float32()
+    arg_pe_deg: float = any_float32()
+    true_anomaly: float = any_float32()
+    mean_anomaly: float = any_float32()
+    period_s: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaV(StructMessage):
+class DeltaV(Message):
     """Velocity change left in the current stage and in all of them, m/s."""
 
     tag: ClassVar[str] = 'delta_v'
-    layouts: ClassVar = (_TWO_FLOATS,)
-    sizes: ClassVar = (8,)
 
-    stage_dv_mps: float
-    total_dv_mps: float
+    stage_dv_mps: float = any_float32()
+    total_dv_mps: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaVEnvironment(StructMessage):
+class DeltaVEnvironment(Message):
     """Velocity change left, stage and total, at sea level and in vacuum, m/s."""
 
     tag: ClassVar[str] = 'delta_v_environment'
-    layouts: ClassVar = (_FOUR_FLOATS,)
-    sizes: ClassVar = (16,)
 
-    stage_dv_asl: float
-    total_dv_asl: float
-    stage_dv_vac: float
-    total_dv_vac: float
+    stage_dv_asl: float = any_float32()
+    total_dv_asl: float = any_float32()
+    stage_dv_vac: float = any_float32()
+    total_dv_vac: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class BurnTime(StructMessage):
+class BurnTime(Message):
     """Burn time left in the current stage and in all of them, seconds."""
 
     tag: ClassVar[str] = 'burn_time'
-    layouts: ClassVar = (_TWO_FLOATS,)
-    sizes: ClassVar = (8,)
 
-    stage_burn_s: float
-    total_burn_s: float
+    stage_burn_s: float = any_float32()
+    total_burn_s: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Temperature(StructMessage):
+class Temperature(Message):
     """Hottest part and hottest skin, in percent of what they bear, capped at 255."""
 
     tag: ClassVar[str] = 'temperature'
-    layouts: ClassVar = (struct.Struct('<2B'),)
-    sizes: ClassVar = (2,)
 
-    temp_pct: int
-    skin_temp_pct: int
+    temp_pct: int = uint8()
+    skin_temp_pct: int = uint8()
 
 
 @dataclass(frozen=True, slots=True)
-class FlightStatus(StructMessage):
+class FlightStatus(Message):
     """
     State of the flight, every field 0..255.
 
@@ -437,17 +399,16 @@ class FlightStatus(StructMessage):
     """
 
     tag: ClassVar[str] = 'flight_status'
-    layouts: ClassVar = (struct.Struct('<6B'), struct.Struct('<8B'))
-    sizes: ClassVar = (6, 8)
+    older: ClassVar = (6,)
 
-    flags: int
-    situation: int
-    warp_index: int
-    crew_capacity: int
-    crew: int
-    comm_pct: int
-    stage: int | None = None
-    vessel_type: int | None = None
+    flags: int = uint8()
+    situation: int = uint8()
+    warp_index: int = uint8()
+    crew_capacity: int = uint8()
+    crew: int = uint8()
+    comm_pct: int = uint8()
+    stage: int | None = uint8(default=None)
+    vessel_type: int | None = uint8(default=None)
 
     @property
     def control_level(self) -> int:
@@ -456,21 +417,19 @@ class FlightStatus(StructMessage):
 
 
 @dataclass(frozen=True, slots=True)
-class Atmosphere(StructMessage):
+class Atmosphere(Message):
     """Air around the vessel: AtmosphereFlags, density kg/m3, temperature K, pressure kPa."""
 
     tag: ClassVar[str] = 'atmosphere'
-    layouts: ClassVar = (struct.Struct('<B3f'),)
-    sizes: ClassVar = (13,)
 
-    flags: int
-    density_kgpm3: float
-    temperature_k: float
-    pressure_kpa: float
+    flags: int = uint8()
+    density_kgpm3: float = any_float32()
+    temperature_k: float = any_float32()
+    pressure_kpa: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class Attitude(StructMessage):
+class Attitude(Message):
     """
     Heading, pitch and roll of the vessel and directions of its two velocities, all in degrees.
 
@@ -478,36 +437,32 @@ class Attitude(StructMessage):
     """
 
     tag: ClassVar[str] = 'attitude'
-    layouts: ClassVar = (struct.Struct('<7f'),)
-    sizes: ClassVar = (28,)
 
-    heading: float
-    pitch: float
-    roll: float
-    orbital_vel_heading: float
-    orbital_vel_pitch: float
-    surface_vel_heading: float
-    surface_vel_pitch: float
+    heading: float = any_float32()
+    pitch: float = any_float32()
+    roll: float = any_float32()
+    orbital_vel_heading: float = any_float32()
+    orbital_vel_pitch: float = any_float32()
+    surface_vel_heading: float = any_float32()
+    surface_vel_pitch: float = any_float32()
 
 
 @dataclass(frozen=True, slots=True)
-class VesselName(TextMessage):
+class VesselName(Message):
     """Name of the vessel, cut at 32 characters, ``?`` for what is not ASCII."""
 
     tag: ClassVar[str] = 'vessel_name'
 
-    text: str
+    text: str = encoded_text('ascii')
 
 
 @dataclass(frozen=True, slots=True)
-class VesselChange(StructMessage):
+class VesselChange(Message):
     """The controlled vessel changed: 1 by switching, 2 by docking, 3 by undocking."""
 
     tag: ClassVar[str] = 'vessel_change'
-    layouts: ClassVar = (struct.Struct('<B'),)
-    sizes: ClassVar = (1,)
 
-    change: int
+    change: int = uint8()
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,35 +476,18 @@ class AdvancedActionStatus(Message):
     """
 
     tag: ClassVar[str] = 'advanced_action_status'
-    sizes: ClassVar = (4,)
 
-    custom: bool
-    states: tuple[GroupState, ...]
+    custom: bool = told(lambda channel: channel == 'advanced_custom_action_status')
+    states: tuple[GroupState, ...] = declared(Form('4s', _pack_states, _unpack_states))
 
     @property
     def channel(self) -> str:
         """Return the name of the channel that carries this message."""
         return 'advanced_custom_action_status' if self.custom else 'advanced_action_status'
 
-    @classmethod
-    def from_payload(cls, name: str, payload: bytes) -> 'AdvancedActionStatus':
-        """Return the message in 4 bytes that came on channel ``name``: two bits a group."""
-        bits = int.from_bytes(payload, 'little')
-        states = tuple(GroupState(bits >> 2 * index & 3) for index in range(16))
-        return cls(name == 'advanced_custom_action_status', states)
-
-    def to_payload(self) -> bytes:
-        """Return the payload."""
-        if len(self.states) != 16 or not all(0 <= state <= 3 for state in self.states):
-            raise ValueError(f'{self}: states must be 16 numbers of 0..3')
-        bits = 0
-        for index, state in enumerate(self.states):
-            bits |= state << 2 * index
-        return bits.to_bytes(4, 'little')
-
 
 @dataclass(frozen=True, slots=True)
-class Intersects(StructMessage):
+class Intersects(Message):
     """
     Two meetings with the target's orbit (KSP2): distance m, time s, relative speed m/s.
 
@@ -557,20 +495,10 @@ class Intersects(StructMessage):
     """
 
     tag: ClassVar[str] = 'intersects'
-    layouts: ClassVar = (struct.Struct('<fiffif'),)
-    sizes: ClassVar = (24,)
 
-    distance_1_m: float
-    time_1_s: int
-    speed_1_mps: float
-    distance_2_m: float
-    time_2_s: int
-    speed_2_mps: float
-
-
-def _pack_floats(layout: struct.Struct, message: Message, *values: float) -> bytes:
-    """Return the packed floats; raise ValueError for too few, too many or too great ones."""
-    try:
-        return layout.pack(*values)
-    except (struct.error, OverflowError) as error:
-        raise ValueError(f'{message}: {error}') from None
+    distance_1_m: float = any_float32()
+    time_1_s: int = int32()
+    speed_1_mps: float = any_float32()
+    distance_2_m: float = any_float32()
+    time_2_s: int = int32()
+    speed_2_mps: float = any_float32()

@@ -51,7 +51,7 @@ def adapt(
     elif isinstance(message, _OWN):
         raise ValueError(f'{message.tag}: the session sends these itself')
     elif not isinstance(message, simpit.TimeWarpTo):
-        row = profile.named('device', message.channel)
+        row = profile.named('bridge', message.channel)
         if row.fault:
             raise ValueError(f'{row.name}: {row.fault}')
         if isinstance(message, simpit.SetActionGroup) and game is not Game.KSP2:
@@ -67,18 +67,18 @@ def adapt(
     else:
         parts = [message]
     for part in parts:
-        simpit.encode(profile, 'device', part, agx=agx)
+        simpit.encode(part, 'bridge', profile, agx=agx)
     return parts
 
 
 def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
     """Tell whether a plugin takes this outside the flight scene too, or nobody knows."""
     if isinstance(message, Packet):
-        row = profile.find('device', message.channel)
+        row = profile.find('bridge', message.channel)
         return row is None or row.anywhere
     return any(
         row.anywhere for row in profile.channels
-        if row.sender == 'device' and row.name == message.channel)
+        if row.sender == 'bridge' and row.name == message.channel)
 
 
 def _checked(packet: Packet, profile: Profile) -> Message | Packet:
@@ -87,13 +87,13 @@ def _checked(packet: Packet, profile: Profile) -> Message | Packet:
 
     Raise ValueError for one that is the session's own or would mislead a plugin.
     """
-    row = profile.find('device', packet.channel)
+    row = profile.find('bridge', packet.channel)
     if row is None:
         return packet
     if issubclass(row.message, _OWN):
         raise ValueError(f'channel {row.id} ({row.name}): the session sends these itself')
     try:
-        message = simpit.decode_payload(profile, 'device', packet)
+        message = simpit.decode(packet, 'bridge', profile)
     except ProtocolError as error:
         raise ValueError(str(error)) from None
     return message if isinstance(message, Axes) else packet
@@ -113,7 +113,7 @@ def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Pac
         parts.append(simpit.TimeWarp(target))
     elif not has_channel:
         # For the sentence about a profile without time warp at all.
-        profile.named('device', 'time_warp')
+        profile.named('bridge', 'time_warp')
         raise ValueError(
             f'plugins {profile.plugins} warp to no delay and to no burn: they need 2.3')
     if has_channel:

@@ -248,7 +248,7 @@ class Conversation:
         self._flow_at = now
         self.statistics.handshakes += 1
         self._urgent.append(simpit.encode(
-            profile, 'device', Handshake(HandshakeType.ACK, self._id_bytes)))
+            Handshake(HandshakeType.ACK, self._id_bytes), 'bridge', profile))
         events = self._register(profile, now)
         if self.peer_state is not PeerState.STREAMING:
             events += self._change(PeerState.ANSWERING)
@@ -278,7 +278,7 @@ class Conversation:
         """Send messages of the session's own, before all commands."""
         if self.profile is not None:
             self._urgent += [
-                simpit.encode(self.profile, 'device', message) for message in messages]
+                simpit.encode(message, 'bridge', self.profile) for message in messages]
 
     # Which plugin it is, and how it seems.
 
@@ -364,9 +364,9 @@ class Conversation:
         for framing, packet in packets:
             profile = self.profile or PROFILES['cobs' if framing == 'cobs' else 'v0']
             try:
-                message = simpit.decode_payload(profile, 'plugin', packet)
+                message = simpit.decode(packet, 'peer', profile)
             except ProtocolError as error:
-                row = profile.find('plugin', packet.channel)
+                row = profile.find('peer', packet.channel)
                 assert row is not None
                 self.statistics.malformed.add(row.name)
                 self.statistics.last_error = str(error)
@@ -437,7 +437,7 @@ class Conversation:
 
     def _heard_quiet(self, now: float) -> list[Event]:
         """Tell from the silence of v1 that no action group is on."""
-        row = PROFILES['v1'].named('plugin', 'action_status')
+        row = PROFILES['v1'].named('peer', 'action_status')
         if row.id not in self._registration.rows or not self._report.heard_other(now):
             return []
         return [Telemetry(row.name, None, simpit.ActionStatus(ActionGroup(0)))]

@@ -21,9 +21,9 @@ from collections.abc import Collection, Sequence
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
 from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
-from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.simpit.axes import (
     Axes,
     channel_of,
@@ -94,7 +94,7 @@ class Outbox:
         self._queue.check_room(what, len(queued))
         ticket = 0
         for part in queued:
-            data = simpit.encode(profile, 'device', part, agx=agx)
+            data = simpit.encode(part, 'bridge', profile, agx=agx)
             ticket = self._queue.put(
                 (part, data), what, now, awaited=awaited and part is queued[-1])
         for part in parts:
@@ -154,7 +154,7 @@ class Outbox:
         if taken_by.framing != profile.framing:
             return []
         return [
-            simpit.encode(taken_by, 'device', to_message(channel, values))
+            simpit.encode(to_message(channel, values), 'bridge', taken_by)
             for channel, values in given.items()]
 
     def drop(self, reason: str) -> None:
@@ -186,12 +186,12 @@ class Outbox:
         at = self._axis_at.get(channel, 0.0)
         if now < at:
             return at
-        size = len(simpit.encode(profile, 'device', to_message(channel, {})))
+        size = len(simpit.encode(to_message(channel, {}), 'bridge', profile))
         if not self._budget.take(size, now):
             return self._budget.when(size, now)
         values = waiting.take()
         self._axis_at[channel] = now + AXIS_GAP
-        outgoing.append(simpit.encode(profile, 'device', to_message(channel, values)))
+        outgoing.append(simpit.encode(to_message(channel, values), 'bridge', profile))
         for axis, value in values.items():
             # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
             if value or (axis == THROTTLE and not profile.throttle_lets_go):

@@ -116,7 +116,7 @@ class PluginSession:
     @property
     def channels(self) -> frozenset[str]:
         """Return the names of the telemetry channels that provide() takes."""
-        return frozenset(row.name for row in self.profile.channels if row.sender == 'plugin')
+        return frozenset(row.name for row in self.profile.channels if row.sender == 'peer')
 
     @property
     def subscriptions(self) -> tuple[int, ...]:
@@ -135,13 +135,13 @@ class PluginSession:
         self.hold.clear()
         if in_flight:
             for row in self.profile.channels:
-                packet = self._values.get(row.id) if row.sender == 'plugin' else None
+                packet = self._values.get(row.id) if row.sender == 'peer' else None
                 if packet is not None and self._begins_with(row, packet):
                     self._publish(packet)
-        row = self.profile.named('plugin', 'scene_change')
+        row = self.profile.named('peer', 'scene_change')
         if row.sent == 'event':
             message = simpit.SceneChange(0 if in_flight else 1)
-            self._publish(simpit.encode_payload(self.profile, 'plugin', message))
+            self._publish(simpit.encode_packet(message, 'peer', self.profile))
 
     def revert(self, now: float) -> None:
         """Go back to the launch: the flight scene is left and loaded again."""
@@ -164,8 +164,8 @@ class PluginSession:
         """
         if isinstance(message, simpit.Atmosphere):
             message = self._breathe(message)
-        packet = simpit.encode_payload(self.profile, 'plugin', message)
-        row = self.profile.named('plugin', message.channel)
+        packet = simpit.encode_packet(message, 'peer', self.profile)
+        row = self.profile.named('peer', message.channel)
         if row.sent == 'event':
             self._publish(packet)
             return
@@ -182,7 +182,7 @@ class PluginSession:
 
     def withdraw(self, name: str, now: float) -> None:
         """End what a telemetry channel has to say: a target that is no longer set."""
-        self._values.pop(self.profile.named('plugin', name).id, None)
+        self._values.pop(self.profile.named('peer', name).id, None)
 
     def reopen(self, now: float) -> None:
         """Open the port again, as the player does in the plugin's window."""
@@ -249,7 +249,7 @@ class PluginSession:
 
     def _take(self, packet: Packet, now: float) -> list[PluginEvent]:
         """Return what one packet causes."""
-        row = self.profile.find('device', packet.channel)
+        row = self.profile.find('bridge', packet.channel)
         if row is None or row.fault:
             self.statistics.ignored += 1
             return []
@@ -257,7 +257,7 @@ class PluginSession:
             # The handlers read no further than their struct, whatever follows it.
             packet = replace(packet, payload=packet.payload[:max(row.sizes)])
         try:
-            message = simpit.decode_payload(self.profile, 'device', packet)
+            message = simpit.decode(packet, 'bridge', self.profile)
         except ProtocolError as error:
             # The handler throws or reads too far; the plugin logs it and goes on.
             self.statistics.malformed.add(row.name)
@@ -329,7 +329,7 @@ class PluginSession:
                 continue
             self._record.add(channel_id)
             self._senders[channel_id] += 1
-            row = self.profile.find('plugin', channel_id)
+            row = self.profile.find('peer', channel_id)
             if row is not None and row.sent == 'subscription':
                 self._resend(channel_id)
         return [Subscriptions(self.subscriptions)]

@@ -177,7 +177,7 @@ class Registration:
         shown: dict[int, Channel | None] = {}
         for channel in self._channels:
             if isinstance(channel, int):
-                shown[channel] = profile.find('plugin', channel)
+                shown[channel] = profile.find('peer', channel)
             elif (row := _find(profile, channel)) is not None:
                 shown[row.id] = row
         self._shown = frozenset(shown)
@@ -201,7 +201,7 @@ def registrable(profile: Profile) -> tuple[Channel, ...]:
     """Return the channels that plugins of a profile send once they are registered."""
     return tuple(
         row for row in profile.channels
-        if row.sender == 'plugin' and row.sent not in ('request', 'never'))
+        if row.sender == 'peer' and row.sent not in ('request', 'never'))
 
 
 def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
@@ -211,7 +211,7 @@ def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
             if not 3 <= channel <= simpit.MAX_CHANNEL:
                 raise ValueError(f'channel {channel}: must be 3..{simpit.MAX_CHANNEL}')
         elif chosen is not None:
-            if chosen.named('plugin', channel) not in registrable(chosen):
+            if chosen.named('peer', channel) not in registrable(chosen):
                 raise ValueError(f'channel {channel}: plugins {chosen.plugins} never send it')
         elif all(_find(profile, channel) is None for profile in PROFILES.values()):
             raise ValueError(f'channel {channel}: no plugin has a channel of that name to give')

@@ -19,7 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import Counters, Framing, Handshake, HandshakeType, Packet
+from xplane_bridge.protocols.simpit import (
+    Counters,
+    Framing,
+    Handshake,
+    HandshakeType,
+    Packet,
+    PROFILES,
+)
+
+# What is spoken in a framing before more is known of the plugin.
+FIRST_PROFILE = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
 
 # The device libraries wait 1.1 s for an answer.
 _SYN_PERIOD = 1.0
@@ -89,8 +99,8 @@ class Search:
     def syn(self, now: float) -> bytes:
         """Return the SYN that is due."""
         framing = self.listening[self.count % len(self.listening)]
-        data = simpit.encode_frame(framing, Packet(
-            0, Handshake(HandshakeType.SYN, self._id_bytes).to_payload()))
+        data = simpit.encode(
+            Handshake(HandshakeType.SYN, self._id_bytes), 'bridge', FIRST_PROFILE[framing])
         if framing == 'aa50' and len(self.listening) > 1 and not data.endswith(b'\0'):
             # Ends it as well for a plugin of the other framing, which would lose the next packet.
             data += b'\0'

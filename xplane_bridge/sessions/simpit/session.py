@@ -147,7 +147,7 @@ class SimpitSession(Conversation):
     def ping(self, payload: bytes, now: float) -> int:
         """Send an echo request of 1..32 bytes; return the ticket of the EchoDone to come."""
         profile = self._check_connected()
-        simpit.encode(profile, 'device', simpit.EchoRequest(payload))
+        simpit.encode(simpit.EchoRequest(payload), 'bridge', profile)
         return self._echoes.add(bytes(payload), now)
 
     def release(self, now: float, axes: Collection[str] | None = None) -> None:

@@ -102,7 +102,7 @@ class SimpitFace:
         for port in self._ports:
             check_port(port, baud)
         self._channels = {
-            row.name: row for row in PROFILES[profile].channels if row.sender == 'plugin'}
+            row.name: row for row in PROFILES[profile].channels if row.sender == 'peer'}
 
     @property
     def name(self) -> str:
