@@ -168,10 +168,10 @@ def declared(form: Form, default: Any = MISSING) -> Any:
     return field(default=default, metadata={_FORM: form})
 
 
-def forms(kind: type[Message]) -> tuple[tuple[str, Form], ...]:
-    """Return the declared fields of a message in their order: name and form."""
+def forms(kind: type[Message], count: int | None = None) -> tuple[tuple[str, Form], ...]:
+    """Return the name and the form of the fields of a message, of all or of the first so many."""
     every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
-    return tuple((each.name, each.metadata[_FORM]) for each in every)
+    return tuple((each.name, each.metadata[_FORM]) for each in every[:count])
 
 
 def _or_leave(form: Form, leave: float | None, default: Any) -> Any:
@@ -306,12 +306,13 @@ class Body(Generic[MessageT]):
         count: int | None = None, rest: tuple[Any, ...] = (), narrow: Collection[str] = (),
         padded: bool = True, tail: int = 0,
     ) -> None:
-        every = forms(kind)
+        declared_fields = forms(kind, count)
         self._kind = kind
         self._header = header
         self._fields = tuple(
-            (name, _narrowed(form) if name in narrow else form) for name, form in every[:count])
-        self._missing = rest or (None,) * (len(every) - len(self._fields))
+            (name, _narrowed(form) if name in narrow else form) for name, form in declared_fields)
+        missing = len(fields(kind)) - len(self._fields)  # type: ignore[arg-type]
+        self._missing = rest or (None,) * missing
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code
             for _, form in self._fields) + f'{tail}x')
