@@ -23,7 +23,7 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.sessions.xplane_udp import (
     DATA_CHANNEL,
     DataArrived,
-    Needs,
+    Sources,
     Telemetry,
     WatchedDatarefs,
     XplaneUdpSession,
@@ -153,7 +153,7 @@ class Xplane12Adapter(Adapter):
     def make_session(self):
         """Return a session that finds out the version."""
         return XplaneUdpSession(
-            Needs(dict.fromkeys((10, 11, 12), STATE), dict.fromkeys((10, 11, 12), ())),
+            Sources(dict.fromkeys((10, 11, 12), STATE), dict.fromkeys((10, 11, 12), ())),
             rate=5.0, peer=('127.0.0.1', 49000))
 
     def start(self, session, now):
@@ -183,12 +183,11 @@ class Xplane12Adapter(Adapter):
     def values_in(self, event):
         """Return the names of the values that came."""
         if isinstance(event, Telemetry):
-            names, values = ('RPOS', *STATE), (event.pose, *event.values)
-        elif isinstance(event, WatchedDatarefs):
-            names, values = event.names, event.values
-        else:
-            return []
-        return [name for name, value in zip(names, values, strict=True) if value is not None]
+            return [*event.values] + ['RPOS'] * (event.pose is not None)
+        if isinstance(event, WatchedDatarefs):
+            return [name for name, value in zip(event.names, event.values, strict=True)
+                    if value is not None]
+        return []
 
     def neutral(self, name, before):
         """Return 0 for the sticks; everything else is as it was."""
@@ -270,7 +269,7 @@ class Xplane6Adapter(Adapter):
     def make_session(self):
         """Return a session for version 6."""
         return XplaneUdpSession(
-            Needs({}, {SIX: ROWS}), rate=5.0, version=SIX, peer=('127.0.0.1', 49000))
+            Sources({}, {SIX: ROWS}), rate=5.0, version=SIX, peer=('127.0.0.1', 49000))
 
     def make_peer(self, version, started):
         """Return an X-Plane 6 whose user has ticked some rows, or none."""

@@ -18,13 +18,16 @@ import itertools
 import math
 import struct
 
-from xplane_bridge.sessions.xplane_udp import Needs, PeerState, Wire, XplaneUdpSession
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, Wire, XplaneUdpSession
+from xplane_bridge.sessions.xplane_udp.aircraft import POSITION
 
 START = 1000.0
 FRAME = 0.016
 PEER = ('10.0.0.2', 49000)
-NAMES = ('lat', 'lon', 'ele', 'frame', 'g')
-NEEDS = Needs(
+LAT, LON, ELE = POSITION
+NAMES = (LAT, LON, ELE, 'frame', 'g')
+SOURCES = Sources(
     dict.fromkeys((10, 11, 12), NAMES),
     {6: (17, 18), 7: (16, 18), 8: (18, 20), 9: (18, 20), 10: (17, 20), 11: (17, 20),
      12: (17, 20)})
@@ -48,8 +51,8 @@ class XPlane:
         self.version = version
         self.aligned = aligned
         self.drift = drift
-        self.values = {'lat': lambda: latitude(self.frame), 'lon': lambda: 8.0,
-                       'ele': lambda: 500.0, 'frame': lambda: float(self.frame),
+        self.values = {LAT: lambda: latitude(self.frame), LON: lambda: 8.0,
+                       ELE: lambda: 500.0, 'frame': lambda: float(self.frame),
                        'g': lambda: 1.0, TIME: lambda: self.time,
                        **{name: lambda name=name: self.written.get(name, 0.0)
                           for name in (PAUSED, OVERRIDE, PLANEPATH)},
@@ -167,7 +170,7 @@ class Run:
         session.setdefault('rate', 50.0)
         session.setdefault('peer', PEER)
         session.setdefault('wire_format', Wire(data_target=lambda _: ('10.0.0.1', 49003)))
-        self.session = XplaneUdpSession(NEEDS, **session)
+        self.session = XplaneUdpSession(SOURCES, **session)
         self.lose = lose
         self.lose_reply = lose_reply
         self.now = START
@@ -188,7 +191,7 @@ class Run:
                 for channel, data in self.peer.output(self.now):
                     if self.lose_reply(channel, data):
                         continue
-                    self.events += self.session.receive(channel, data, self.now)
+                    self.events += self.session.receive(channel, data, None, self.now)
                     polls = True
         return self
 
@@ -214,6 +217,13 @@ class Run:
 
     def tags(self):
         return [data[:4] for _, _, data in self.sent if data is not None]
+
+
+def hear_beacon(session, beacon, sender, now):
+    """Let a beacon come, also one that cannot be sent."""
+    session.receive(BEACON_CHANNEL, b'BECN\0' + struct.pack(
+        '<BBiiIH', beacon.major, beacon.minor, beacon.host_id, beacon.version, beacon.role,
+        beacon.port) + beacon.name.encode() + b'\0', sender, now)
 
 
 def drefs(run):

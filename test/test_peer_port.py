@@ -15,7 +15,7 @@
 """Which port of its computer is the peer: learnt, locked, and let go when it is silent."""
 
 import pytest
-from scripted_xplane import NEEDS, PEER, Run, XPlane
+from scripted_xplane import hear_beacon, PEER, Run, SOURCES, XPlane
 
 from xplane_bridge.links.peer import FixedPort, LearntPort
 from xplane_bridge.protocols import xplane_udp as xp
@@ -94,29 +94,29 @@ def test_unasked_from_a_peer_that_answers_nothing_comes_from_any_port_after_sile
 @pytest.mark.parametrize('version', [6, 7, 8, 9, 10, 11, 12])
 def test_x_plane_is_met_by_what_was_asked_and_left_by_silence(version):
     run = Run(version=version).start()
-    assert not run.session.has_peer and not run.session.had_peer
+    assert not run.session.presence.has_peer and not run.session.presence.had_peer
     run.run(2.0)
-    assert run.session.has_peer
-    assert run.session.had_peer is (version >= 10)
+    assert run.session.presence.has_peer
+    assert run.session.presence.had_peer is (version >= 10)
     run.peer.on = False
     run.run(2.5)
-    assert not run.session.has_peer
-    assert run.session.had_peer is (version >= 10)
+    assert not run.session.presence.has_peer
+    assert run.session.presence.had_peer is (version >= 10)
     run.session.stop(run.now)
-    assert not run.session.had_peer
+    assert not run.session.presence.had_peer
 
 
 def test_rows_that_nobody_asked_for_do_not_meet_x_plane():
     run = Run(version=12).start()
     rows = xp.Data((xp.Segment(20, (1.0,) * 8),), xp.default_layout(12, 'peer'))
-    run.session.receive('data', xp.encode(rows), run.now)
-    assert run.session.peer_state.name == 'ANSWERING' and not run.session.has_peer
+    run.session.receive('data', xp.encode(rows), None, run.now)
+    assert run.session.peer_state.name == 'ANSWERING' and not run.session.presence.has_peer
 
 
 def test_a_restart_on_another_port_is_taken_within_the_silence():
     """The link drops the new port for as long as the old one may still answer: 1 s, and asking."""
     run = Run(version=12).start()
-    port = LearntPort(run.session)
+    port = LearntPort(run.session.presence)
     run.run(1.0)
     port.settle(TRUE)
     assert not port.admits(AFTER_RESTART)
@@ -130,7 +130,7 @@ def test_a_restart_on_another_port_is_taken_within_the_silence():
     run.peer.on = True
     run.peer.restart()
     run.run(1.2)
-    assert run.session.has_peer
+    assert run.session.presence.has_peer
     port.settle(AFTER_RESTART)
     assert port.only == AFTER_RESTART and not port.admits(FORGED)
 
@@ -144,13 +144,13 @@ def test_beacons_forged_on_another_port_do_not_keep_a_silent_x_plane_alive(disco
     """The very bytes of X-Plane's beacon, from another port of its computer."""
     run = Run(XPlane(12))
     run.session = XplaneUdpSession(
-        NEEDS, rate=50.0, peer=None if discovers else PEER)
+        SOURCES, rate=50.0, peer=None if discovers else PEER)
     run.start()
-    run.session.hear(beacon(), (PEER[0], TRUE), run.now)
+    hear_beacon(run.session, beacon(), (PEER[0], TRUE), run.now)
     run.run(2.0)
     assert run.session.peer_state.name == 'ANSWERING'
     run.peer.on = False
     for _ in range(2):
-        run.session.hear(beacon(), (PEER[0], FORGED), run.now)
+        hear_beacon(run.session, beacon(), (PEER[0], FORGED), run.now)
         run.run(2.0)
     assert run.session.peer_state.name == 'AWAY'

@@ -383,10 +383,11 @@ def test_rpos_request_is_binary_up_to_10_and_a_string_after():
 
 def test_radar_points_are_told_apart_by_length_and_by_version_where_it_is_common():
     point11 = struct.pack('<ffBf', 23.5, 37.5, 40, 3000.0)
-    assert xp.decode(b'RADR5' + point11, 'peer').points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),)
+    expected = xp.RadrPoint11(23.5, 37.5, 40, 3000.0)
+    assert xp.decode(b'RADR5' + point11, 'peer').points == (expected,)
     common = b'RADR5' + point11 * 24
     assert len(xp.decode(common, 'peer').points) == 13
-    assert xp.decode(common, 'peer', version=11).points == (xp.RadrPoint11(23.5, 37.5, 40, 3000.0),) * 24
+    assert xp.decode(common, 'peer', version=11).points == (expected,) * 24
     with pytest.raises(ProtocolError, match='24 n'):
         xp.decode(b'RADR5' + point11, 'peer', version=12)
 

@@ -69,7 +69,7 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     taken.take('elevator_trim', 0.125)
     taken.take_row(17)
     taken.hold()
-    assert taken.on_hold and taken.names == frozenset() and taken.held_rows == (17,)
+    assert taken.on_hold and taken.names == () and taken.held_rows == (17,)
     # Taken again meanwhile: what it was before our first command counts.
     taken.take('elevator_trim', 0.5)
     taken.restore()

@@ -21,9 +21,12 @@ import struct
 import pytest
 from scripted_xplane import (
     drefs,
+    ELE,
+    hear_beacon,
+    LAT,
     latitude,
+    LON,
     NAMES,
-    NEEDS,
     OVERRIDE,
     overrides,
     PAUSED,
@@ -31,20 +34,18 @@ from scripted_xplane import (
     PLANEPATH,
     REPORTED,
     Run,
+    SOURCES,
     START,
     steer,
     XPlane,
 )
 
 from xplane_bridge.protocols import xplane_udp as xp
-from xplane_bridge.sessions.base import CommandDone
+from xplane_bridge.sessions.base import CommandDone, PeerState, ReadDone
 from xplane_bridge.sessions.xplane_udp import (
-    BeaconHeard,
     DataArrived,
-    Needs,
-    PeerState,
-    ReadDone,
     RowTelemetry,
+    Sources,
     Telemetry,
     VersionFound,
     WatchedDatarefs,
@@ -60,9 +61,9 @@ def test_pose_and_datarefs_of_one_frame_become_telemetry(version):
     telemetry = run.of(Telemetry)
     assert len(telemetry) > 80
     for event in telemetry:
-        lat, lon, ele, frame, g = event.values
-        assert event.pose.lat == lat == latitude(frame)
-        assert (lon, ele, g) == (8.0, 500.0, 1.0)
+        values = event.values
+        assert event.pose.lat == values[LAT] == latitude(values['frame'])
+        assert (values[LON], values[ELE], values['g']) == (8.0, 500.0, 1.0)
 
 
 def test_requests_leave_at_the_pace():
@@ -83,15 +84,15 @@ def test_lost_requests_are_sent_again():
 
     run = Run(version=12, lose=lose).start().run(3.0)
     assert lost
-    assert run.of(Telemetry)[-1].values[3] is not None
+    assert 'frame' in run.of(Telemetry)[-1].values
     assert run.session.statistics.asked_again == 1
 
 
-def test_unknown_dataref_is_none_and_asked_for_for_ever():
+def test_unknown_dataref_is_missing_and_asked_for_for_ever():
     run = Run(version=12)
     known = run.peer.values.pop('g')
     run.start().run(60.0)
-    assert run.of(Telemetry)[-1].values[:4] and run.of(Telemetry)[-1].values[4] is None
+    assert run.of(Telemetry)[-1].values.keys() == {*NAMES} - {'g'}
     asked = [at for at, _, data in run.sent if data and data[13:15] == b'g\0']
     pauses = [b - a for a, b in itertools.pairwise(asked)]
     assert 6 <= len(asked) <= 12 and pauses == sorted(pauses) and pauses[-1] > 9.0
@@ -99,17 +100,17 @@ def test_unknown_dataref_is_none_and_asked_for_for_ever():
     # The plugin that has it is loaded.
     run.peer.values['g'] = known
     run.run(11.0)
-    assert run.of(Telemetry)[-1].values[4] == 1.0
+    assert run.of(Telemetry)[-1].values['g'] == 1.0
     assert run.session.missing(run.now) == {}
 
 
 def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
     run = Run(XPlane(12, aligned=False), version=12, rate=20.0).start().run(6.0)
-    assert run.session.every_frame
+    assert run.session.feeds.every_frame
     late = run.of(Telemetry)
     assert late
     for event in late:
-        assert event.pose.lat == event.values[0] == latitude(event.values[3])
+        assert event.pose.lat == event.values[LAT] == latitude(event.values['frame'])
     # Still at the rate asked for.
     assert 15 <= len(late) / 4.0 <= 25
 
@@ -122,8 +123,8 @@ def test_peer_that_sends_few_datarefs_a_datagram_is_understood_at_the_rate_asked
     late = run.of(Telemetry)
     assert 60 <= len(late) <= 120
     for event in late:
-        assert event.pose.lat == event.values[0] == latitude(event.values[3])
-    assert not run.session.every_frame
+        assert event.pose.lat == event.values[LAT] == latitude(event.values['frame'])
+    assert not run.session.feeds.every_frame
     assert {entry[1] for (channel, _), entry in peer.rref.items()
             if channel == 'telemetry'} == {20}
     assert peer.rpos['telemetry'][0] == 20
@@ -141,7 +142,7 @@ def test_restarted_x_plane_is_subscribed_anew():
     assert run.session.peer_state is PeerState.ANSWERING
     back = [event for event in run.events[silent:] if isinstance(event, Telemetry)]
     assert len(back) > 40
-    assert None not in back[-1].values
+    assert back[-1].values.keys() == {*NAMES}
 
 
 def test_silent_x_plane_is_asked_little():
@@ -175,7 +176,7 @@ def test_everything_is_cancelled_and_given_back_on_stop():
     run.session.set_controls({'elevator': 0.5}, run.now)
     run.session.pause(True, run.now)
     run.run(0.5)
-    assert run.session.taken == {'joystick', 'elevator', 'pause'}
+    assert set(run.session.taken) == {'joystick', 'elevator', 'pause'}
     run.session.stop(run.now)
     run.run(1.0)
     assert run.peer.rref == {}
@@ -187,7 +188,7 @@ def test_everything_is_cancelled_and_given_back_on_stop():
     assert drefs[-2:] == [(0.0, 'sim/joystick/yoke_pitch_ratio'), (0.0, OVERRIDE)]
     assert b'CMND\0sim/operation/pause_off' in tail
     assert run.session.drained
-    assert run.session.taken == set()
+    assert set(run.session.taken) == set()
 
 
 def test_flush_sends_what_is_owed_at_once():
@@ -206,7 +207,7 @@ def test_rows_are_selected_and_come(version):
     run = Run(version=version).start().run(3.5)
     events = run.of(RowTelemetry)
     assert len(events) > 25
-    assert tuple(s.index for s in events[-1].segments) == NEEDS.rows[version]
+    assert tuple(s.index for s in events[-1].segments) == SOURCES.rows[version]
     assert len({value for s in events[-1].segments for value in s.values}) == 1
     assert run.of(DataArrived)
 
@@ -245,7 +246,7 @@ def test_layout_of_6_can_be_chosen(wire, expected):
 def test_byte_order_is_learnt_from_what_comes():
     run = Run(version=6).start()
     run.session.receive(
-        'data', b'DATA\0' + b'1' + struct.pack('>i8f', 33, *[1.0] * 8) + b'1', run.now)
+        'data', b'DATA\0' + b'1' + struct.pack('>i8f', 33, *[1.0] * 8) + b'1', None, run.now)
     run.session.set_controls({'throttle': 0.5}, run.now)
     run.run(0.1)
     data = next(data for _, _, data in run.sent if data[:4] == b'DATA')
@@ -313,11 +314,11 @@ def test_rows_of_two_frames_are_not_mixed():
         return b'DATA*' + b''.join(
             struct.pack('<i8f', row, *[value] * 8) for row, value in rows)
     receive = run.session.receive
-    assert not [e for e in receive('data', data((17, 1.0)), run.now)
+    assert not [e for e in receive('data', data((17, 1.0)), None, run.now)
                 if isinstance(e, RowTelemetry)]
-    assert not [e for e in receive('data', data((17, 2.0)), run.now)
+    assert not [e for e in receive('data', data((17, 2.0)), None, run.now)
                 if isinstance(e, RowTelemetry)]
-    event = receive('data', data((20, 2.0)), run.now)[-1]
+    event = receive('data', data((20, 2.0)), None, run.now)[-1]
     assert [s.values[0] for s in event.segments] == [2.0, 2.0]
 
 
@@ -345,16 +346,17 @@ def test_old_version_is_known_by_the_rows_it_sends(version, expected):
 
 def test_beacon_does_not_tell_the_version_but_the_peer_itself():
     run = Run(version=None).start()
-    beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc', 49010)
-    run.session.hear(beacon, (PEER[0], 49001), run.now)
-    assert run.session.beacon == beacon
+    beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc')
+    hear_beacon(run.session, beacon, (PEER[0], 49001), run.now)
+    assert run.session.discovery.beacon == beacon
     run.run(2.0)
     assert run.session.version == 12
 
 
 def test_chosen_version_is_kept_whatever_the_beacon_says():
     run = Run(version=12).start()
-    run.session.hear(xp.Becn(1, 1, 1, 115501, 1, 49000, 'simpc'), (PEER[0], 49001), run.now)
+    hear_beacon(
+        run.session, xp.Becn(1, 1, 1, 115501, 1, 49000, 'simpc'), (PEER[0], 49001), run.now)
     assert run.session.version == 12
 
 
@@ -364,12 +366,12 @@ def beacon(port=49000, name='simpc', role=1, host=1, version=121001):
     return xp.Becn(1, 1, host, version, role, port, name)
 
 
-def test_beacon_bytes_become_an_event():
+def test_beacon_bytes_are_understood():
     run = Run(version=12, peer=XPlane())
     data = bytes.fromhex('4245434e0001010100000031ba010001000000') + struct.pack(
         '<H', 49000) + b'simpc\0'
-    event, = run.session.receive('beacon', data, run.now)
-    assert event == BeaconHeard(xp.Becn(1, 1, 1, 113201, 1, 49000, 'simpc'))
+    assert not run.session.receive('beacon', data, (PEER[0], 49001), run.now)
+    assert run.session.discovery.beacon == xp.Becn(1, 1, 1, 113201, 1, 49000, 'simpc')
 
 
 def test_the_name_in_a_beacon_is_printable():
@@ -377,8 +379,8 @@ def test_the_name_in_a_beacon_is_printable():
     run = Run(version=12, peer=XPlane())
     data = bytes.fromhex('4245434e0001010100000031ba010001000000') + struct.pack(
         '<H', 49000) + b'a\n\x1b[2J' + b'x' * 400 + b'\0'
-    event, = run.session.receive('beacon', data, run.now)
-    name = event.beacon.name
+    run.session.receive('beacon', data, (PEER[0], 49001), run.now)
+    name = run.session.discovery.beacon.name
     assert name.startswith(r'a\n\x1b[2Jx') and name.isprintable() and len(name) < 230
 
 
@@ -386,10 +388,10 @@ class Discovering(Run):
 
     def __init__(self, **session):
         super().__init__(**session)
-        self.session = XplaneUdpSession(NEEDS, rate=50.0, **session)
+        self.session = XplaneUdpSession(SOURCES, rate=50.0, **session)
 
     def hear(self, address, **of):
-        self.session.hear(beacon(**of), (address, 49001), self.now)
+        hear_beacon(self.session, beacon(**of), (address, 49001), self.now)
 
 
 def test_nothing_is_sent_before_a_beacon():
@@ -489,7 +491,7 @@ def test_read_takes_no_value_that_it_did_not_ask_for():
     run.session.read_datarefs(['nothing'], run.now)
     run.run(0.2)
     channel = next(channel for _, channel, _ in run.sent if channel.startswith('read'))
-    run.session.receive(channel, xp.encode(xp.RrefReply(((-1, 1.0),)), 12), run.now)
+    run.session.receive(channel, xp.encode(xp.RrefReply(((-1, 1.0),)), 12), None, run.now)
     run.run(3.0)
     assert 'does not know' in run.of(ReadDone)[0].error
 
@@ -545,7 +547,7 @@ def test_what_is_watched_has_its_turn_beside_an_x_plane_that_forgets_telemetry()
     run.session.watch(['other'], 10.0, run.now)
     run.start().run(0.3)
     for _ in range(40):
-        run.session._outbox.push('telemetry', run.session._feeds.aircraft.state.cancel())
+        run.session._outbox.push('telemetry', run.session.feeds.aircraft.state.cancel())
     run.run(5.0)
     assert [key for key in run.peer.rref if key[0].startswith('watch')]
 
@@ -581,10 +583,11 @@ def test_values_that_nobody_asked_for_are_not_kept():
     for channel in [channel for channel, _ in run.peer.rref]:
         for start in range(10**6, 10**6 + 10_000, 100):
             run.session.receive(channel, b'RREF,' + b''.join(
-                struct.pack('<if', start + n, 1.0) for n in range(100)), run.now)
-    feeds = run.session._feeds
-    kept = [feeds.aircraft.state._group, feeds._watch._group, feeds._reports._group,
-            feeds._watch._leases._heard,
+                struct.pack('<if', start + n, 1.0) for n in range(100)), None, run.now)
+    feeds = run.session.feeds
+    watched = feeds._watch.subscription
+    kept = [feeds.aircraft.state._group, watched._group, feeds._reports._group,
+            watched._leases._heard,
             *(read.values for read in run.session._reads._reads.values())]
     assert max(map(len, kept)) < 10
 
@@ -643,7 +646,7 @@ def test_override_that_somebody_ended_is_set_again_by_the_next_command():
     steer(run, 1.0)
     run.peer.written[OVERRIDE] = 0.0
     run.run(1.0)
-    assert run.session.taken == {'elevator'}
+    assert set(run.session.taken) == {'elevator'}
     assert overrides(run) == [1.0]
     steer(run, 0.5)
     assert overrides(run) == [1.0] * 2
@@ -686,13 +689,13 @@ def test_trims_of_the_user_come_back_on_release():
     run = Run(version=9, row_kind='trim').up()
     rows = b''.join(struct.pack('<i8f', row, *values) for row, values in (
         (13, (0.25, 0.125, -0.5, 0, 0, 0, 0, 0)),))
-    run.session._feeds._needs = Needs({}, {9: (13,)})
+    run.session.feeds._sources = Sources({}, {9: (13,)})
     run.session.start(run.now)
-    run.session.receive('data', b'DATA@' + rows, run.now)
+    run.session.receive('data', b'DATA@' + rows, None, run.now)
     run.session.set_controls({'elevator': 0.75}, run.now)
     run.run(0.1)
     run.session.receive('data', b'DATA@' + rows.replace(
-        struct.pack('<f', 0.25), struct.pack('<f', 0.75)), run.now)
+        struct.pack('<f', 0.25), struct.pack('<f', 0.75)), None, run.now)
     run.session.release(run.now)
     run.transmit()
     # The other two were not moved.
@@ -705,13 +708,14 @@ def test_trim_that_the_user_has_moved_since_is_left_as_it_is():
     def report(trim):
         run.run(1.0)
         run.session.receive('data', b'DATA@' + struct.pack(
-            '<i8f', 13, trim, *[0.0] * 7), run.now)
+            '<i8f', 13, trim, *[0.0] * 7), None, run.now)
 
     report(0.25)
     run.session.set_controls({'elevator': 0.75}, run.now)
     run.run(0.1)
     # The last report of before is none of the user's.
-    run.session.receive('data', b'DATA@' + struct.pack('<i8f', 13, 0.25, *[0.0] * 7), run.now)
+    run.session.receive(
+        'data', b'DATA@' + struct.pack('<i8f', 13, 0.25, *[0.0] * 7), None, run.now)
     for trim in (0.75, -0.5):
         assert run.session.taken
         report(trim)
@@ -785,8 +789,8 @@ def test_rows_and_values_have_a_bound():
     with pytest.raises(ValueError, match='row 201 is not in'):
         run.session.choose_rows([201], run.now)
     with pytest.raises(ValueError, match='DREF: 513 values, at most 512 can be set at once'):
-        run.session.send_all([xp.Dref(1.0, 'a')] * 513, run.now)
-    run.session.send_all([xp.Dref(1.0, 'a')] * 512, run.now)
+        run.session.send([xp.Dref(1.0, 'a')] * 513, run.now)
+    run.session.send([xp.Dref(1.0, 'a')] * 512, run.now)
     run.run(0.5)
     assert len(drefs(run)) == 512
 
@@ -817,7 +821,7 @@ def test_stopped_flight_model_is_released():
     run = Run(version=11).up()
     run.session.send(xp.Vehx(0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), run.now)
     run.run(0.1)
-    assert run.session.taken == {'flight model'}
+    assert set(run.session.taken) == {'flight model'}
     run.session.release(run.now)
     run.transmit()
     assert drefs(run) == [(PLANEPATH, 0.0)]
@@ -835,7 +839,7 @@ def test_commands_need_to_know_the_version():
     b'', b'RREF', b'RREF,1234', b'RPOS4' + bytes(63), b'DATA*' + bytes(35), b'WHAT\0', bytes(99)])
 def test_malformed_datagrams_are_counted(data):
     run = Run(version=12).start()
-    assert run.session.receive('telemetry', data, run.now) == []
+    assert not run.session.receive('telemetry', data, None, run.now)
     assert sum(run.session.statistics.malformed.values()) == 1
     assert run.session.statistics.last_error
 
@@ -843,14 +847,14 @@ def test_malformed_datagrams_are_counted(data):
 @pytest.mark.parametrize('options', [{'rate': 0.0}, {'rate': 1001.0}, {'rate': math.nan}])
 def test_bad_rate_is_refused(options):
     with pytest.raises(ValueError, match='rate'):
-        XplaneUdpSession(NEEDS, peer=PEER, **options)
+        XplaneUdpSession(SOURCES, peer=PEER, **options)
 
 
 def test_20_000_labels_are_counted_within_bounds():
     run = Run(version=12).start()
     for number in range(20_000):
-        run.session.receive('telemetry', b'%04X\0' % number, run.now)
-        run.session.receive('telemetry', b'RREF,1', run.now)
+        run.session.receive('telemetry', b'%04X\0' % number, None, run.now)
+        run.session.receive('telemetry', b'RREF,1', None, run.now)
     malformed = run.session.statistics.malformed
     assert len(malformed) <= 20 and malformed.total == 40_000
     assert malformed['RREF'] == 20_000
@@ -897,7 +901,7 @@ def test_a_beacon_of_no_version_is_counted_with_a_sentence():
     (b'A B \0', 'no label')])
 def test_malformed_datagrams_are_named_by_their_label(data, kind):
     run = Run(version=12).up()
-    assert run.session.receive('telemetry', data, run.now) == []
+    assert not run.session.receive('telemetry', data, None, run.now)
     assert list(run.session.statistics.malformed) == [kind]
 
 

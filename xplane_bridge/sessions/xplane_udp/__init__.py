@@ -17,22 +17,35 @@
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import check_rows, RowKind
 from xplane_bridge.sessions.xplane_udp.events import (
-    BeaconHeard,
     DataArrived,
-    Event,
-    PeerChanged,
-    PeerState,
-    ReadDone,
+    DATAREFS,
     RowTelemetry,
     Statistics,
+    TELEMETRY,
     Telemetry,
     VersionFound,
     WatchedDatarefs,
 )
-from xplane_bridge.sessions.xplane_udp.feeds import check_watched, Needs, Wire
+from xplane_bridge.sessions.xplane_udp.feeds import Sources
+from xplane_bridge.sessions.xplane_udp.formats import Wire
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
+from xplane_bridge.sessions.xplane_udp.watch import check_watched
 
 __all__ = [
-    'BEACON_CHANNEL', 'BeaconHeard', 'DATA_CHANNEL', 'DataArrived', 'Event', 'Needs',
-    'PeerChanged', 'PeerState', 'ReadDone', 'RowKind', 'RowTelemetry', 'Statistics', 'Telemetry',
-    'VersionFound', 'WatchedDatarefs', 'Wire', 'XplaneUdpSession', 'check_rows', 'check_watched']
+    'BEACON_CHANNEL',
+    'DATAREFS',
+    'DATA_CHANNEL',
+    'DataArrived',
+    'RowKind',
+    'RowTelemetry',
+    'Sources',
+    'Statistics',
+    'TELEMETRY',
+    'Telemetry',
+    'VersionFound',
+    'WatchedDatarefs',
+    'Wire',
+    'XplaneUdpSession',
+    'check_rows',
+    'check_watched',
+]

@@ -16,12 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
 from xplane_bridge.sessions.leases import Leases
-from xplane_bridge.sessions.xplane_udp.events import Statistics, Telemetry
+from xplane_bridge.sessions.xplane_udp.events import Statistics, TELEMETRY, Telemetry
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 
 EVERY_FRAME = 1000
@@ -29,6 +29,10 @@ EVERY_FRAME = 1000
 
 POSE = 'RPOS'
 """How the pose is called among the values that do not come."""
+
+POSITION = tuple(
+    f'sim/flightmodel/position/{name}' for name in ('latitude', 'longitude', 'elevation'))
+"""The datarefs that say the same as the pose does, as float32."""
 
 _POSE_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
@@ -57,17 +61,16 @@ _FLOAT = struct.Struct('<f')
 
 class Aircraft:
     """
-    One RREF subscription and the pose by RPOS, both ``rate`` times a second.
+    One RREF subscription and the pose by RPOS, both ``rate`` times per second.
 
-    The first three of ``names`` are latitude, longitude and elevation: they tell whether a pose
-    and a datagram of datarefs are of one frame. When one of the two stays away, the other goes on
-    alone.
+    Those of ``names`` that are in POSITION tell whether a pose and a datagram of datarefs are of
+    one frame. When one of the two stays away, the other goes on alone.
     """
 
     def __init__(self, names: Sequence[str], rate: int, first_index: int, pacing: float,
                  statistics: Statistics, version: int) -> None:
         self.state = Subscription(names, rate, first_index, pacing, statistics)
-        self._pose_lease: Leases[str] = Leases(
+        self._pose_lease = Leases[str](
             max(_POSE_PATIENCE, self.state.frame_patience), longest=_LONGEST_PAUSE)
         self._rate = rate
         self._version = version
@@ -75,6 +78,11 @@ class Aircraft:
         self._window = max(_FEWEST, min(_MOST, rate))
         self._listening = False
         self.end()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what is asked for: POSE, and the datarefs."""
+        return (POSE, *self.state.names)
 
     @property
     def every_frame(self) -> bool:
@@ -103,7 +111,7 @@ class Aircraft:
         self._needs_agreement = True
         self._scattered = False
         self._pose: RposReply | None = None
-        self._values: tuple[float | None, ...] | None = None
+        self._values: Mapping[str, float] | None = None
         self._pose_at = self._state_at = 0.0
         self._poses = self._joined = self._disagreements = 0
         self._asked_again_at = 0.0
@@ -135,7 +143,7 @@ class Aircraft:
         if not self.state.settled(now):
             return None
         if now - self._state_at > self.state.frame_patience:
-            return self._finish(Telemetry(pose, (None,) * len(self.state.names)), now)
+            return self._finish(Telemetry(0, {}, pose), now)
         self._poses += 1
         telemetry = self._join(now)
         if self._poses >= self._window:
@@ -165,7 +173,7 @@ class Aircraft:
         self._values = self.state.take()
         if alone:
             self._pose = None
-            return self._finish(Telemetry(None, self._values), now)
+            return self._finish(Telemetry(0, self._values, None), now)
         return self._join(now)
 
     def _disagree(self, now: float, complete: bool) -> None:
@@ -206,7 +214,7 @@ class Aircraft:
         if self._needs_agreement and not _of_one_frame(self._pose, self._values):
             return None
         self._joined += 1
-        return self._finish(Telemetry(self._pose, self._values), now)
+        return self._finish(Telemetry(0, self._values, self._pose), now)
 
     def _finish(self, telemetry: Telemetry, now: float) -> Telemetry | None:
         """Return telemetry at the rate that is wanted."""
@@ -217,15 +225,15 @@ class Aircraft:
             if now < self._due - _EARLY * period:
                 return None
             self._due = max(self._due + period, now)
-        self._statistics.updates += 1
+        self._statistics.updates[TELEMETRY] += 1
         return telemetry
 
 
-def _of_one_frame(pose: RposReply, values: Sequence[float | None]) -> bool:
+def _of_one_frame(pose: RposReply, values: Mapping[str, float]) -> bool:
     """Tell whether both say the same place, to the last bit of a float32."""
     return all(
-        single is None or _same_float(exact, single)
-        for exact, single in zip((pose.lat, pose.lon, pose.ele_m), values, strict=False))
+        name not in values or _same_float(exact, values[name])
+        for exact, name in zip((pose.lat, pose.lon, pose.ele_m), POSITION, strict=True))
 
 
 def _same_float(exact: float, single: float) -> bool:

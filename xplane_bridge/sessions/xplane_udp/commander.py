@@ -20,7 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from xplane_bridge.protocols import xplane_udp as wire
+from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, Dref, FIRST_WITH_DATAREFS, Layout, Vehx
+from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.ledger import Entry
 from xplane_bridge.sessions.xplane_udp.commands import (
     check_values,
@@ -32,7 +34,7 @@ from xplane_bridge.sessions.xplane_udp.commands import (
     trim_rows,
     TRIMS,
 )
-from xplane_bridge.sessions.xplane_udp.outbox import Command, Outbox, Outgoing
+from xplane_bridge.sessions.xplane_udp.outbox import Command, Outbox
 from xplane_bridge.sessions.xplane_udp.reports import OVERRIDE, PAUSED, planepath, Reports
 from xplane_bridge.sessions.xplane_udp.taken import OWN, Taken
 
@@ -59,7 +61,8 @@ class Commander:
     Commands to one X-Plane of a known version.
 
     ``layout`` returns how rows of ours look in a version. What is to leave without its turn,
-    overrides and what is given back, is in ``urgent``.
+    overrides and what is given back, is in ``urgent``; ``moved`` are the axes that commands have
+    moved since they were centred.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Commander:
     ) -> None:
         self.urgent: list[Outgoing] = []
         self.version: int | None = None
+        self.moved: set[str] = set()
         self._outbox = outbox
         self._reports = reports
         self._taken = taken
@@ -86,7 +90,7 @@ class Commander:
         self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
 
     def send(
-        self, messages: Sequence[wire.Message], now: float, what: str, awaited: bool
+        self, messages: Sequence[Message], now: float, what: str, awaited: bool
     ) -> int:
         """Let messages leave, all or none; return the ticket of the last."""
         assert self.version is not None
@@ -117,6 +121,7 @@ class Commander:
         if self.version < FIRST_WITH_DATAREFS:
             # Raises ValueError for what this version has no row for.
             control_rows(self.version, controls, self._row_kind, self._layout(self.version))
+        self.moved.update(name for name in controls if name in STICKS)
         return self._outbox.set_controls(controls, now)
 
     def compare(self, now: float) -> None:
@@ -137,6 +142,7 @@ class Commander:
 
     def release(self, now: float) -> None:
         """Give back what commands have taken; controls that wait could take it again."""
+        self.moved.clear()
         self._outbox.drop_controls()
         entries = self._taken.give_back()
         if self.version is None or not entries:
@@ -146,7 +152,7 @@ class Commander:
             return
         axes = [STICKS[entry.value] for entry in entries if entry.value in STICKS]
         # Centred first, so that nothing stays deflected (docs/wire/xplane_datarefs.md, row 4.4).
-        messages: list[wire.Message] = [Dref(0.0, name) for name in axes]
+        messages: list[Message] = [Dref(0.0, name) for name in axes]
         written: dict[str, float] = {}
         for entry in entries:
             if entry.value == 'joystick':
@@ -164,7 +170,7 @@ class Commander:
 
     # Inside
 
-    def _command(self, messages: Sequence[wire.Message]) -> Command:
+    def _command(self, messages: Sequence[Message]) -> Command:
         """Return messages as one command; ValueError if one cannot be sent."""
         assert self.version is not None
         first = messages[0]

@@ -20,8 +20,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from xplane_bridge.protocols.xplane_udp import Becn
-
-Address = tuple[str, int]
+from xplane_bridge.sessions.base import Address
 
 _X_PLANE = 1
 _MASTER = 1
@@ -101,9 +100,7 @@ class Discovery:
         self.beacon = beacon
         return moved
 
-    def _is_confirmed(
-        self, identity: _Identity, now: float, answering: bool
-    ) -> bool:
+    def _is_confirmed(self, identity: _Identity, now: float, answering: bool) -> bool:
         """Count the beacon of another one; tell whether it takes the place of the present one."""
         assert self._identity is not None and self._heard_at is not None
         if len(self._others) > _MOST_OTHERS:

@@ -20,10 +20,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.base import CommandDone, Outgoing, Tickets
 from xplane_bridge.sessions.lifetimes import CommandQueue, expired, LatestValues
-
-Outgoing = tuple[str, bytes | None]
 
 # Requests of the channels that go first which may pass over the others.
 _PASSED_OVER = 4
@@ -64,7 +62,7 @@ class Outbox:
         self.controls_wait = True
         self.make_controls: Callable[[Mapping[str, float], float], list[Outgoing]] = (
             lambda values, now: [])
-        self.commands: CommandQueue[Command] = CommandQueue(tickets, lifetime=lifetime, why=_WHY)
+        self.commands = CommandQueue[Command](tickets, lifetime=lifetime, why=_WHY)
         self._tickets = tickets
         self._first = first
         # By channel: whose turn is next comes first.

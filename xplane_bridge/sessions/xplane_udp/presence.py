@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from xplane_bridge.sessions.xplane_udp.discovery import Address
-from xplane_bridge.sessions.xplane_udp.events import PeerChanged, PeerState
+from collections.abc import Callable
+
+from xplane_bridge.sessions.base import Address, PeerState
 
 _PROBE_PERIOD = 1.0
 
@@ -26,14 +27,17 @@ class Presence:
     """
     The state of the peer, by what was heard of it.
 
-    Changes of the state are events, to be fetched by changes().
+    ``tell(state)`` is called when it has become another. ``has_peer``: since it was last silent,
+    X-Plane has sent what it was asked for. ``had_peer``: it answers requests, as it has done
+    before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[PeerState], None]) -> None:
         self.state = PeerState.UNKNOWN
+        self.has_peer = self.had_peer = False
+        self.probe_at = 0.0
         self._heard_at = 0.0
-        self._probe_at = 0.0
-        self._changes: list[PeerChanged] = []
+        self._tell = tell
 
     @property
     def silent(self) -> bool:
@@ -47,13 +51,18 @@ class Presence:
 
     def start(self, state: PeerState, now: float) -> None:
         """Begin to listen, in this state."""
+        self.has_peer = self.had_peer = False
         self._heard_at = now
-        self._probe_at = now + _PROBE_PERIOD
+        self.probe_at = now + _PROBE_PERIOD
         self.become(state)
 
     def hear(self, now: float) -> None:
         """Note that something came, or that nothing is expected before ``now``."""
         self._heard_at = max(now, self._heard_at)
+
+    def hear_reply(self) -> None:
+        """Note that what came answers a request."""
+        self.has_peer = self.had_peer = True
 
     def overdue_at(self, patience: float) -> float:
         """Return when it counts as silent if nothing comes."""
@@ -61,36 +70,22 @@ class Presence:
 
     def fall_silent(self, quiet: PeerState, now: float) -> None:
         """Take it as silent, and ask it at once."""
-        self._probe_at = now
+        self.has_peer = False
+        self.probe_at = now
         self.become(quiet)
 
     def must_probe(self, now: float) -> bool:
         """Tell whether a silent one is to be asked now, and count it as asked."""
-        if now < self._probe_at:
+        if now < self.probe_at:
             return False
-        self._probe_at = now + _PROBE_PERIOD
+        self.probe_at = now + _PROBE_PERIOD
         return True
-
-    @property
-    def probe_at(self) -> float:
-        """Return when a silent one is asked next."""
-        return self._probe_at
 
     def become(self, state: PeerState) -> None:
         """Change the state."""
         if state is not self.state:
             self.state = state
-            self._changes.append(PeerChanged(state))
-
-    @property
-    def has_changed(self) -> bool:
-        """Tell whether there are changes to fetch."""
-        return bool(self._changes)
-
-    def changes(self) -> list[PeerChanged]:
-        """Return the changes since the last call."""
-        changes, self._changes = self._changes, []
-        return changes
+            self._tell(state)
 
     def absence(self, peer: Address | None, version: int | None) -> str:
         """Return why a command would not be taken, '' if it would."""

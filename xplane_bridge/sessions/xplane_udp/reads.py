@@ -19,8 +19,13 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
-from xplane_bridge.sessions.base import check_read, LONGEST_READ, READ_TOO_LONG, Tickets
-from xplane_bridge.sessions.xplane_udp.events import ReadDone
+from xplane_bridge.sessions.base import (
+    check_read,
+    LONGEST_READ,
+    READ_TOO_LONG,
+    ReadDone,
+    Tickets,
+)
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 
 # Asking for many takes long, and X-Plane sends those that it knows all the while.

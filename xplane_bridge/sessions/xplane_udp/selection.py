@@ -52,7 +52,7 @@ class RowSelection:
         self.needed = frozenset(needed)
         self.chosen = frozenset(chosen)
         self._taken = taken
-        self._leases: Leases[int] = Leases(_PATIENCE, longest=_LONGEST_PAUSE)
+        self._leases = Leases[int](_PATIENCE, longest=_LONGEST_PAUSE)
         self._heard: dict[int, float] = {}
         self._group: dict[int, Segment] = {}
         self._listen_until = 0.0

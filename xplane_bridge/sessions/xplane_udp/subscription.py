@@ -58,7 +58,7 @@ class Subscription:
         self._all = frozenset(self.indices)
         self._asking_takes = len(self.names) * pacing
         first = _PATIENCE + self._asking_takes
-        self._leases: Leases[int] = Leases(
+        self._leases = Leases[int](
             max(_PATIENCE, _PERIODS / frequency) + self._asking_takes,
             first=first, longest=max(first, _LONGEST_PAUSE))
         self.datagrams = 0
@@ -156,12 +156,12 @@ class Subscription:
             self._leases.has_come_since(index, now - patience)
             for index in self._all - group.keys())
 
-    def take(self) -> tuple[float | None, ...]:
-        """Return the values in the order of the names, and begin the next frame."""
-        values = tuple(map(self._group.get, self.indices))
-        self._group = {}
+    def take(self) -> dict[str, float]:
+        """Return the values by name, those that came, and begin the next frame."""
+        group, self._group = self._group, {}
         self.datagrams = 0
-        return values
+        return {name: group[index]
+                for index, name in zip(self.indices, self.names, strict=True) if index in group}
 
     def _make_requests(self) -> dict[int, RrefRequest]:
         return {index: RrefRequest(self.frequency, index, name)

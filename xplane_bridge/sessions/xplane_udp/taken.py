@@ -35,16 +35,16 @@ class Taken:
     """
 
     def __init__(self) -> None:
-        self._ledger: Ledger[float] = Ledger()
+        self._ledger = Ledger[float]()
         self._held: list[Entry[float]] = []
 
     def __contains__(self, value: str) -> bool:
         return (OWN, value) in self._ledger
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> tuple[str, ...]:
         """Return what commands have taken."""
-        return frozenset(name for name in self._ledger.names if not name.startswith(_ROW))
+        return tuple(name for name in self._ledger.names if not name.startswith(_ROW))
 
     @property
     def rows(self) -> tuple[int, ...]:

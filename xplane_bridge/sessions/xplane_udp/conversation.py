@@ -1,0 +1,348 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The conversation with the X-Plane at one address: whether it is there, and which one it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xplane_bridge.protocols import xplane_udp as wire
+from xplane_bridge.protocols.base import Message
+from xplane_bridge.protocols.xplane_udp import Data, FIRST_WITH_DATAREFS, RposReply, RrefReply
+from xplane_bridge.sessions.base import Address, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
+from xplane_bridge.sessions.xplane_udp.commands import TRIMS
+from xplane_bridge.sessions.xplane_udp.discovery import Discovery
+from xplane_bridge.sessions.xplane_udp.events import Statistics, VersionFound
+from xplane_bridge.sessions.xplane_udp.feeds import Feeds, REPORT_CHANNEL, TELEMETRY_CHANNEL
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.presence import Presence
+from xplane_bridge.sessions.xplane_udp.reads import Reads
+from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, Reports, TIME
+from xplane_bridge.sessions.xplane_udp.selection import LISTENING
+from xplane_bridge.sessions.xplane_udp.taken import Taken
+from xplane_bridge.sessions.xplane_udp.version import (
+    VERSION_CHANNEL,
+    version_of,
+    VersionFinder,
+)
+
+# Their requests come before those of reads and watched datarefs.
+FIRST = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, VERSION_CHANNEL)
+
+# Without anything for this long, or for some periods of a slow rate, X-Plane counts as away.
+_SILENCE = 1.0
+_SILENT_PERIODS = 2.5
+
+# After a silence it may be another version: how long the dataref may stay away that 10 has not.
+_CHECKING = 5.0
+
+
+class Conversation:
+    """
+    What is said to one X-Plane and heard of it, from start() to stop().
+
+    ``version`` None finds out: 10 and later by asking, 6 to 9 by the rows that they send. What
+    has changed goes to ``tell(event)``.
+    """
+
+    def __init__(
+        self, feeds: Feeds, commander: Commander, outbox: Outbox, reads: Reads,
+        discovery: Discovery, reports: Reports, taken: Taken, statistics: Statistics, *,
+        rate: int, version: int | None, tell: Callable[[Any], None],
+    ) -> None:
+        self.peer = discovery.peer
+        self.version = version
+        self.fixed_version = version
+        self.presence = Presence(lambda state: tell(PeerChanged(state)))
+        self._active = False
+        self._feeds = feeds
+        self._commander = commander
+        self._outbox = outbox
+        self._reads = reads
+        self._discovery = discovery
+        self._reports = reports
+        self._taken = taken
+        self._statistics = statistics
+        self._rate = rate
+        self._tell = tell
+        self._finder: VersionFinder | None = None
+        self._next_peer: Address | None = None
+        # Whether it is known that it is the same run of X-Plane as before a silence.
+        self._identified = True
+        self._release_owed = False
+
+    # From beginning to end.
+
+    def start(self, now: float) -> None:
+        """Begin to talk."""
+        self._active = True
+        self.presence.start(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
+        if self.peer is None:
+            return
+        if self.version is None:
+            self._finder = VersionFinder(now)
+        else:
+            self._begin(self.version, now)
+
+    def stop(self, now: float) -> None:
+        """Stop talking: give back what was taken, end what was subscribed and selected."""
+        self._leave('the node was deactivated', now)
+        self._active = False
+        self.presence.start(PeerState.UNKNOWN, now)
+
+    def move(self, peer: Address, now: float) -> None:
+        """Talk to another address from now on, on new sockets."""
+        if self.peer is None or not self._active:
+            self._arrive(peer, now)
+            return
+        self._leave('X-Plane has another address now', now)
+        self._commander.urgent += self._outbox.take_requests()
+        self._commander.urgent += [(channel, None) for channel in (
+            TELEMETRY_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL, VERSION_CHANNEL)]
+        self._next_peer = peer
+
+    def _arrive(self, peer: Address, now: float) -> None:
+        self.peer = peer
+        self._next_peer = None
+        if self._active:
+            self.version = self.fixed_version
+            self.start(now)
+
+    def _leave(self, reason: str, now: float) -> None:
+        """End all that goes on with the peer, and give back what was taken from it."""
+        if self.presence.silent:
+            # It may be the same run, which reads this when it goes on.
+            self._taken.restore()
+        self._taken.drop()
+        self._release_owed = False
+        self._outbox.drop_commands(reason)
+        self._commander.release(now)
+        self._feeds.end()
+        self._end_finding()
+        self._reports.clear()
+        self._reports.forget_run()
+        self._identified = True
+        for event in (*self._reads.abandon(reason), *self._outbox.ended()):
+            self._tell(event)
+
+    # Commands.
+
+    def need_peer(self, what: str) -> None:
+        """Raise PeerAbsentError with the reason if X-Plane is not there to take a command."""
+        reason = self._absence()
+        if reason:
+            raise PeerAbsentError(f'{what}: {reason}')
+
+    def need_datarefs(self, what: str) -> None:
+        """Raise ValueError if this version has none."""
+        if self.version is not None and self.version < FIRST_WITH_DATAREFS:
+            raise ValueError(
+                f'{what}: X-Plane {self.version} knows only rows of data; datarefs, commands and '
+                f'placing by UDP are there since X-Plane {FIRST_WITH_DATAREFS}')
+
+    def keep_controls(self) -> None:
+        """Take note that controls are commanded again: what was to be given back is not."""
+        self._release_owed = False
+
+    def release(self, now: float) -> None:
+        """Give back what was taken; what was before a silence, if it is the same run."""
+        self._release_owed = self._taken.on_hold
+        self._commander.release(now)
+
+    def _absence(self) -> str:
+        if not self._active:
+            return 'not sent, the node is not active'
+        return self.presence.absence(
+            self.peer if self._next_peer is None else None, self.version)
+
+    # Asking.
+
+    def ask(self, now: float) -> float | None:
+        """Put what is to be asked now into the outbox; return when to ask again."""
+        if self._next_peer is not None:
+            # The farewell to the old one has left: what is sent from now on goes to the new one.
+            if not self._commander.urgent:
+                self._arrive(self._next_peer, now)
+            return now
+        if not self._active or self.peer is None:
+            return None
+        deadlines = [self._find_version(now), self._watch_peer(now)]
+        if not self.presence.silent:
+            deadlines.append(self._feeds.ask(now, self.presence.answering))
+        for done in self._reads.poll(now):
+            self._tell(done)
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def _find_version(self, now: float) -> float | None:
+        """Ask for the version until it is known; return when to ask again."""
+        if self._finder is None:
+            return None
+        version = self._finder.found(now)
+        if version is not None:
+            self._end_finding()
+            self._learn_version(version, now)
+            return None
+        self._outbox.push(VERSION_CHANNEL, self._finder.due(now))
+        return self._finder.deadline
+
+    def _end_finding(self) -> None:
+        if self._finder is not None:
+            self._outbox.drop(VERSION_CHANNEL)
+            self._outbox.push(VERSION_CHANNEL, [*self._finder.cancel(), None])
+            self._finder = None
+
+    def _learn_version(self, version: int | None, now: float) -> None:
+        if version is None or self.fixed_version is not None or version == self.version:
+            return
+        if self.version is not None:
+            # What was taken before a silence was taken from another X-Plane.
+            self._taken.drop()
+            self._outbox.drop_commands('X-Plane is of another version now')
+            self._feeds.end()
+        self.version = version
+        self.presence.had_peer &= version >= FIRST_WITH_DATAREFS
+        self._tell(VersionFound(version))
+        if self._active and self.peer is not None:
+            self._begin(version, now)
+
+    def _begin(self, version: int, now: float) -> None:
+        assert self.peer is not None
+        self._commander.begin(version)
+        self._feeds.begin(version, self.peer[0], now)
+        if version < FIRST_WITH_DATAREFS:
+            # Rows are listened for before any is selected.
+            self.presence.hear(now + LISTENING)
+
+    # Hearing.
+
+    def hear(self, channel: str, message: Message, now: float) -> list[Any]:
+        """Take one message; return the events that it completes."""
+        if not self._active:
+            return []
+        self.presence.hear(now)
+        if not isinstance(message, Data | RposReply | RrefReply):
+            self._statistics.unexpected += 1
+            return []
+        self._wake_up(now)
+        if isinstance(message, Data):
+            return self._hear_rows(message, now)
+        self.presence.hear_reply()
+        if self._finder is not None:
+            self._finder.hear_reply(now)
+        if isinstance(message, RposReply):
+            return self._feeds.receive_pose(message, now)
+        return self._hear_values(channel, message, now)
+
+    def _hear_rows(self, message: Data, now: float) -> list[Any]:
+        events = self._feeds.receive_rows(message, now)
+        if self._finder is not None and message.layout is not None:
+            self._finder.hear_rows(message.layout.framing)
+        if self.version is not None and self.version < FIRST_WITH_DATAREFS:
+            # Before 10 rows are all that X-Plane answers with.
+            self.presence.has_peer |= self._feeds.wants_any(message.segments)
+            known = wire.quantities(self.version, message.segments)
+            self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
+            self._commander.compare(now)
+            self._identify(known.total_time, now)
+        return events
+
+    def _hear_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
+        if channel == REPORT_CHANNEL:
+            values = self._feeds.receive_reports(reply, now)
+            self._reports.hear(values, now)
+            self._identify(values.get(TIME), now)
+            self._commander.compare(now)
+            self._learn_version(version_of(values.get(INTERNAL_VERSION)), now)
+            return []
+        events = self._feeds.receive_values(channel, reply, now)
+        if events is not None:
+            return events
+        if channel == VERSION_CHANNEL:
+            if self._finder is not None:
+                self._finder.hear_values(dict(reply.values), now)
+            return []
+        done = self._reads.receive(channel, reply)
+        if done is None and not self._reads.owns(channel):
+            self._statistics.unexpected += 1
+        return [] if done is None else [done]
+
+    def _identify(self, time: float | None, now: float) -> None:
+        """See by the running time whether it is the X-Plane of before, and what that means."""
+        if time is None:
+            return
+        identified, self._identified = self._identified, True
+        if self._reports.is_same_run(time, now):
+            if not identified:
+                self._taken.restore()
+            if self._release_owed:
+                self.release(now)
+            return
+        if identified:
+            # It was restarted so fast that no silence was noticed.
+            self._outbox.drop_commands('X-Plane was restarted')
+            self._reports.clear()
+            self._taken.hold()
+            self._feeds.resume(now, anew=True)
+        self._feeds.disown()
+        self._taken.drop()
+        self._release_owed = False
+
+    # Whether it is there.
+
+    def _watch_peer(self, now: float) -> float | None:
+        """Notice silence, and ask the silent peer a small thing; return when to look again."""
+        quiet = PeerState.LOADING if self._discovery.is_heard(now) else PeerState.AWAY
+        if not self.presence.silent:
+            patience = _SILENCE
+            if self._feeds.aircraft is not None:
+                patience = max(patience, _SILENT_PERIODS / self._rate)
+            at = self.presence.overdue_at(patience)
+            if now < at:
+                return at
+            self._fall_silent(quiet, now)
+        self.presence.become(quiet)
+        if self.presence.must_probe(now):
+            self._feeds.probe()
+        return self.presence.probe_at
+
+    def _fall_silent(self, quiet: PeerState, now: float) -> None:
+        answered = self.presence.answering
+        self.presence.fall_silent(quiet, now)
+        reason = self._absence()
+        self._outbox.drop_commands(reason)
+        for done in self._reads.abandon(reason):
+            self._tell(done)
+        self._feeds.forget()
+        self._reports.clear()
+        self._taken.hold()
+        if not answered:
+            # Nobody was there to take anything from.
+            self._taken.drop()
+
+    def _wake_up(self, now: float) -> None:
+        """Start anew at the first datagram after silence."""
+        if self.presence.answering:
+            return
+        if self.presence.silent:
+            self._feeds.resume(now)
+            self._identified = False
+            if not self._reports.knows_run:
+                self._taken.drop()
+                self._feeds.disown()
+            if self.version is not None and self.fixed_version is None:
+                self._finder = VersionFinder(now, _CHECKING)
+        self.presence.become(PeerState.ANSWERING)

@@ -1,0 +1,99 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Datarefs that the user chose to watch: one subscription at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
+from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, WatchedDatarefs
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.subscription import Subscription
+
+# Blocks of RREF numbers, so that no late value is taken for another dataref's.
+_FIRST_INDEX = 1000
+MOST_WATCHED = 1000
+"""Datarefs that may be watched at once."""
+_BLOCKS = 90
+# To watch others cancels what was watched before: so many datagrams may wait for that.
+_MOST_WAITING = 4 * MOST_WATCHED
+
+
+def check_watched(names: Sequence[str]) -> None:
+    """Raise ValueError for datarefs that are too many to be watched, or that cannot be asked."""
+    if len(names) > MOST_WATCHED:
+        raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
+    for name in names:
+        encode(RrefRequest(1, 0, name))
+
+
+class Watch:
+    """
+    The watched datarefs, on a channel and with numbers of their own each time they change.
+
+    ``subscription`` is None while none are asked for.
+    """
+
+    def __init__(self, outbox: Outbox, statistics: Statistics) -> None:
+        self.subscription: Subscription | None = None
+        self._outbox = outbox
+        self._statistics = statistics
+        self._names: tuple[str, ...] = ()
+        self._rate = 1
+        self._serial = 0
+
+    @property
+    def channel(self) -> str:
+        """Return the channel that they are asked for on."""
+        return f'watch {self._serial}'
+
+    def choose(self, names: Sequence[str], rate: float) -> None:
+        """Take these from the next begin() on; raise ValueError for what cannot be."""
+        if not 1.0 <= rate <= 1000.0:
+            raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
+        check_watched(names)
+        if len(self._outbox) > _MOST_WAITING:
+            raise ValueError(
+                f'datarefs: {len(self._outbox)} datagrams wait to leave; change it less often')
+        self._names, self._rate = tuple(names), round(rate)
+
+    def begin(self, now: float) -> None:
+        """Subscribe to what was chosen."""
+        if not self._names:
+            return
+        self._serial += 1
+        first = _FIRST_INDEX + MOST_WATCHED * (self._serial % _BLOCKS)
+        self.subscription = Subscription(
+            self._names, self._rate, first, self._outbox.pacing, self._statistics)
+        self.subscription.begin(now)
+
+    def end(self) -> None:
+        """End the subscription."""
+        if self.subscription is not None:
+            self._outbox.drop(self.channel)
+            self._outbox.push(self.channel, [*self.subscription.cancel(), None])
+            self.subscription = None
+
+    def receive(self, channel: str, reply: RrefReply, now: float) -> list[WatchedDatarefs] | None:
+        """Take datarefs; return what they complete, None if they are not from here."""
+        watched = self.subscription
+        if watched is None or channel != self.channel:
+            return None
+        if not watched.receive(reply, now):
+            return []
+        self._statistics.updates[DATAREFS] += 1
+        return [WatchedDatarefs(
+            watched.names, tuple(map(watched.take().get, watched.names)))]
