@@ -205,7 +205,7 @@ class World:
                 self.peer.receive(channel, data, self.now)
             for channel, data in self.peer.frame(self.now):
                 if channel in self.open and self._random.random() >= self.loss:
-                    self._note(self.session.receive(channel, data, self.now))
+                    self._note(self.session.receive(channel, data, None, self.now))
                     self._send()
         self._note(self.session.expired())
 

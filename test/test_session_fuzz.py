@@ -47,8 +47,7 @@ from xplane_bridge.sessions.ulyssix import (
     Timeline,
     UlyssixSession,
 )
-from xplane_bridge.sessions.xplane_udp import BeaconHeard, Needs, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL
+from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, XplaneUdpSession
 
 STEPS = int(os.environ.get('FUZZ_STEPS', '400'))
 
@@ -124,7 +123,7 @@ class FuzzedXplane12(Fuzzed):
     """X-Plane 10 and later."""
 
     protocol, adapter = 'xplane_udp', Xplane12Adapter
-    needs = Needs(dict.fromkeys((10, 11, 12), STATE), dict.fromkeys(VERSIONS, (1, 3, 17)))
+    sources = Sources(dict.fromkeys((10, 11, 12), STATE), dict.fromkeys(VERSIONS, (1, 3, 17)))
     peer = ('127.0.0.1', 49000)
     calls = (
         lambda s, n, now: s.read_datarefs([f'test/{n % 7}', 'test/two'], now),
@@ -135,7 +134,7 @@ class FuzzedXplane12(Fuzzed):
 
     def start(self, now):
         """Return a session that takes whatever version answers."""
-        session = XplaneUdpSession(self.needs, rate=5.0, peer=self.peer)
+        session = XplaneUdpSession(self.sources, rate=5.0, peer=self.peer)
         session.watch(WATCHED, 2.0, now)
         session.start(now)
         return session
@@ -150,12 +149,6 @@ class FuzzedXplane12(Fuzzed):
             wire.Segment(random.choice((random.randrange(2**31), random.randrange(140))),
                          (0.0,) * 8) for _ in range(9)),
             wire.default_layout(version, 'peer')), version)
-
-    def heed(self, session, event, random, now):
-        """Tell the session where a beacon came from: from anywhere."""
-        if isinstance(event, BeaconHeard):
-            host = '127.0.0.1' if random.random() < 0.3 else f'10.0.0.{random.randrange(256)}'
-            session.hear(event.beacon, host, now)
 
 
 class FuzzedDiscovery(FuzzedXplane12):
@@ -357,7 +350,11 @@ class Storm:
 
     def _receive(self, channel, data):
         self.received += 1
-        self._heed(self._measured(len(data), self.session.receive, channel, data, self._now))
+        # Beacons come from anywhere.
+        sender = '127.0.0.1' if self.random.random() < 0.3 else (
+            f'10.0.0.{self.random.randrange(256)}')
+        self._heed(self._measured(
+            len(data), self.session.receive, channel, data, (sender, 49001), self._now))
         if self.random.random() < 0.5:
             # The link polls after each burst of datagrams.
             self._poll(False)
@@ -433,7 +430,7 @@ def test_values_come_again_soon_after_a_flood_and_a_restart(protocol, seed):
         world.run(STEP)
         for channel in sorted(world.open):
             for _ in range(3):
-                world.session.receive(channel, mutator.mutant(), world.now)
+                world.session.receive(channel, mutator.mutant(), None, world.now)
         if step == 50:
             world.happen(Happening('kill', seed % 10))
     world.calm()
@@ -450,7 +447,7 @@ def test_a_capture_of_any_number_of_askers_is_bounded():
 
     def hear(ports):
         for port in ports:
-            session.receive(f'10.0.0.1:{port}', reply, port * 0.001)
+            session.receive(f'10.0.0.1:{port}', reply, None, port * 0.001)
         return held(session)
 
     elements, size = hear(range(2000))

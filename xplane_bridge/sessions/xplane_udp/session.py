@@ -22,6 +22,7 @@ from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.base import Message
+from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import Becn, Data
 from xplane_bridge.sessions.base import (
@@ -245,7 +246,7 @@ class XplaneUdpSession(Session):
     def _decode(self, channel: str, data: bytes) -> Any:
         return wire.decode(data, 'peer', self.version, previous=self.feeds.format.layout)
 
-    def _kind(self, data: bytes) -> str:
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Name the kind of a malformed datagram: its label, if it is one."""
         tag = data[:4].decode('latin-1')
         return tag if len(tag) == 4 and tag.isascii() and tag.isalnum() else 'no label'
