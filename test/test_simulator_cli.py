@@ -32,7 +32,10 @@ from xplane_bridge.simulators.main import main
 DEADLINE = 60.0
 INTERFACES = (
     ('xpc', '--beacon-interface'), ('xplane_udp', '--beacon-interface'),
-    ('ulyssix', '--port', '5000', '--interface'))
+    ('xplane', '--beacon-interface'), ('ulyssix', '--port', '5000', '--interface'))
+PORTS = (
+    ('xpc', '--port'), ('xplane_udp', '--port'), ('xplane', '--port'), ('fdmdata', '--port'),
+    ('fdmdata', '--controls-port'), ('fdmdata', '--rpc-port'), ('ulyssix', '--port'))
 
 MODULE = [sys.executable, '-m', 'xplane_bridge.simulators.main']
 
@@ -145,8 +148,16 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     (['xpc', '--plugin', 'rc7'], 'rc7'),
     (['xplane', '--port', '65535'], "'65535' is not a port, 0..65534"),
     (['fdmdata', '--rpc-port', '70000'], "'70000' is not a port"),
+    (['xplane_udp', '--data-target', '127.0.0.1:99999'], 'is not an address and a port'),
+    (['xplane_udp', '--data-target', 'no.such.host.invalid:1'], 'no IPv4 address found'),
+    *(([*command, port], f'{port!r} is not a port') for command in PORTS
+      for port in ('99999', '-1', 'foo')),
+    *((['all', ' '.join([*command, '99999'])], "'99999' is not a port") for command in PORTS),
+    *((['all', ' '.join([*command, 'foo'])], "'foo' is not an IPv4 address")
+      for command in INTERFACES),
     (['ulyssix', '--port', '0'], "'0' is not a port, 1..65535"),
-    *(([*command, 'eth0'], "'eth0' is not an IPv4 address") for command in INTERFACES),
+    *(([*command, name], f'{name!r} is not an IPv4 address') for command in INTERFACES
+      for name in ('foo', 'eth0')),
     *(([*command, '192.0.2.1'], "'192.0.2.1' is not the address of an interface of this machine")
       for command in INTERFACES),
     (['nosuch'], 'nosuch'),

@@ -38,6 +38,7 @@ from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.simulators.registry import SIMULATORS
 
 FRAME = 1.0 / 60.0
 
@@ -248,7 +249,7 @@ def test_a_link_that_is_down_is_noticed_and_comes_back(flying):
 # Faces
 
 
-@pytest.mark.parametrize('face', ['xplane6', 'xplane9', 'xplane11', 'xplane12', 'fdmdata'])
+@pytest.mark.parametrize('face', [name for name in SIMULATORS if name != 'xpc'])
 def test_a_bridge_meets_every_face(ros, face):
     port, data_port = free_port(), free_port()
     ros.subscribe(NavSatFix, '/fix')
@@ -257,7 +258,7 @@ def test_a_bridge_meets_every_face(ros, face):
         ros.start(FdmdataNode, data_port=port, controls_port=port + 1)
     else:
         ros.start(XplaneUdpNode, port=port, data_port=data_port,
-                  version=face.removeprefix('xplane'))
+                  version=str(SIMULATORS[face].version))
     assert ros.next('/fix', 3).longitude == pytest.approx(9.5, abs=0.1)
 
 
@@ -271,6 +272,26 @@ def test_a_bridge_meets_every_face(ros, face):
 def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):
     node = ros.start(SimulatorNode, port=free_port(), **parameters)
     assert sentence in node.failed
+
+
+@pytest.mark.parametrize('face', SIMULATORS)
+@pytest.mark.parametrize(('parameters', 'sentence'), [
+    ({'port': 99999}, 'parameter port: 99999 is not in 0 .. 65534'),
+    ({'port': -1}, 'parameter port: -1 is not in 0 .. 65534'),
+    ({'controls_port': 99999}, 'parameter controls_port: 99999 is not in 0 .. 65535'),
+    ({'data_port': 99999}, 'parameter data_port: 99999 is not in 1 .. 65535'),
+    ({'host': 'no.such.host.invalid'}, "host 'no.such.host.invalid': no IPv4 address found"),
+    ({'host': '192.0.2.1'}, 'this machine has no such address'),
+])
+def test_wrong_addresses_and_ports_are_refused_by_every_face(ros, face, parameters, sentence):
+    node = ros.start(SimulatorNode, face=face, **{'port': free_port()} | parameters)
+    assert sentence in node.failed
+
+
+def test_where_x_plane_6_sends_rows_has_to_be_an_address(ros):
+    node = ros.start(
+        SimulatorNode, face='xplane6', port=free_port(), data_host='no.such.host.invalid')
+    assert 'no IPv4 address found' in node.failed
 
 
 def test_a_port_in_use_is_said(ros):

@@ -30,9 +30,10 @@ from typing import Any
 
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.verdict import UNITS
+from xplane_bridge.simulators.registry import SIMULATORS
 
-SIMULATORS = ('xpc', 'xplane12', 'xplane6', 'fdmdata')
 INTERRUPTED = 130
+_COMPARED = tuple(name for name, simulator in SIMULATORS.items() if simulator.compared)
 _BEGIN, _END = '<!-- table begin -->', '<!-- table end -->'
 
 
@@ -128,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     put(document, '')
     results = {}
     with tempfile.TemporaryDirectory() as folder:
-        for sim in arguments.sim or SIMULATORS:
+        for sim in arguments.sim or _COMPARED:
             print(f'{arguments.scenario} on {sim} ...', flush=True)
             prefix = os.path.join(folder, sim)
             code, output = _fly([

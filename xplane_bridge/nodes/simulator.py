@@ -27,20 +27,17 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.conversions.units import KNOT
+from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, run, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft, Initial, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.endpoints import Endpoint, UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.fdmdata import FdmdataFace
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Face, Server, Simulation
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
 
 _LOOPBACK = '127.0.0.1'
 
@@ -163,8 +160,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def open(self) -> None:
         """Make the aircraft and open its ports; time stands still."""
         given = self.parameters
-        self._endpoints: list[Endpoint] = []
         face = self._make_face(given)
+        self._endpoints = face.endpoints
         simulation = Simulation(
             [face], self._make_world, given.frame_rate, on_frame=self._on_frame,
             lockstep=Lockstep(self._endpoints[0]) if given.lockstep else None)
@@ -231,28 +228,16 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._standard = StandardInterface(self, given)
 
     def _make_face(self, given: SimulatorParameters) -> Face:
-        faults = Faults(
-            loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed)
-
-        def endpoint(port: int) -> Endpoint:
-            self._endpoints.append(UdpEndpoint(given.host, port, faults))
-            return self._endpoints[-1]
-
         simulator = SIMULATORS[given.face]
         port = given.port or simulator.port
-        first = endpoint(port)
-        beacons = tuple(dict.fromkeys((first.address[0], _LOOPBACK)))
-        if given.face == 'xpc':
-            return XpcFace(first, beacon_interfaces=beacons)
-        if given.face == 'fdmdata':
-            return FdmdataFace(first, endpoint(given.controls_port or port + 1))
-        version = simulator.version
-        assert version is not None
-        return XplaneUdpFace(
-            first, version, sender=endpoint(port + 1) if simulator.ports == 2 else None,
+        sends_to_settings = simulator.version is not None and (
+            simulator.version < FIRST_WITH_TARGETS)
+        return simulator.make_face(
+            Faults(loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed),
+            host=given.host, port=port, controls_port=given.controls_port or port + 1,
+            rpc_port=None, data_rate=given.frame_rate,
             data_target=(
-                (given.data_host, given.data_port) if version < FIRST_WITH_TARGETS else None),
-            data_rate=given.frame_rate, beacon_interfaces=beacons)
+                (resolve(given.data_host), given.data_port) if sends_to_settings else None))
 
     def _make_world(self) -> World:
         given = self.parameters

@@ -43,6 +43,7 @@ from simulation_interfaces.srv import (
 from xplane_bridge.nodes.base import NotActiveError
 from xplane_bridge.simulators.entities import Entities, Filters, Motion
 from xplane_bridge.simulators.geometry import Vector
+from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.standard import (
     Feature,
     make_bounds,
@@ -65,8 +66,7 @@ class StandardInterface:
         self._server = node.server
         self._control = StandardControl(node.server, node.reset, node.quit)
         datum = tuple(map(float, given.datum)) or (given.latitude_deg, given.longitude_deg, 0.0)
-        # Huginn knows one aircraft only.
-        count = 1 if given.face == 'fdmdata' else AIRCRAFT_COUNT
+        count = AIRCRAFT_COUNT if SIMULATORS[given.face].has_traffic else 1
         self._entities = Entities(
             self._server.simulation.world, datum, given.world_frame, given.model, count)
         self._about = (

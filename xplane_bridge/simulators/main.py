@@ -33,16 +33,15 @@ from xplane_bridge.links.signals import calling_on_signal
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.registry import PeerProtocol, PROTOCOLS
+from xplane_bridge.simulators.registry import protocol_named, PROTOCOLS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
 _START = Initial()
 
-# One aircraft with several faces: which, where none are named. Ulyssix has no usual port.
+# One aircraft with several faces: which, where none are named.
 _ALL = 'all'
-_TOGETHER = ('xpc', 'xplane_udp', 'fdmdata', 'simpit')
-_ALIASES = {protocol.alias: name for name, protocol in PROTOCOLS.items() if protocol.alias}
+_TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,7 +96,7 @@ def _make_server(arguments: Namespace) -> Server:
         return World(Aircraft(arguments.model, initial, seed=arguments.seed))
 
     faces = [
-        _protocol(chosen.face).load().make_face(chosen, faults)
+        protocol_named(chosen.face).load().make_face(chosen, faults)
         for chosen in (_chosen(arguments) if arguments.face == _ALL else [arguments])
     ]
     return Server(Simulation(faces, make_world, arguments.frame_rate, faults))
@@ -108,20 +107,12 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
     chosen = []
     for text in arguments.faces or _TOGETHER:
         name, *options = shlex.split(text) or ['']
-        protocol = _protocol(name)
+        protocol = protocol_named(name)
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
         protocol.load().add_options(parser)
         parser.set_defaults(**vars(arguments) | {'face': name})
         chosen.append(parser.parse_args(options))
     return chosen
-
-
-def _protocol(name: str) -> PeerProtocol:
-    """Return the protocol of a face. Raises ValueError for a name that is none."""
-    try:
-        return PROTOCOLS[_ALIASES.get(name, name)]
-    except KeyError:
-        raise ValueError(f"{name!r} is none of {', '.join(PROTOCOLS)}") from None
 
 
 def _summary(server: Server, seconds: float) -> str:

@@ -22,7 +22,7 @@ import ipaddress
 import math
 import socket
 
-from xplane_bridge.links.udp import resolve
+from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.simulators.endpoints import Address
 
 LOOPBACK = '127.0.0.1'
@@ -113,7 +113,10 @@ def address(text: str) -> Address:
     host, _, digits = text.rpartition(':')
     if not host or not digits.isdecimal() or not 0 < int(digits) < 65536:
         raise ArgumentTypeError(f'{text!r} is not an address and a port, like 127.0.0.1:49003')
-    return resolve(host), int(digits)
+    try:
+        return resolve(host), int(digits)
+    except LinkError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def interface(text: str) -> str:

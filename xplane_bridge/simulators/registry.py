@@ -25,7 +25,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast, Protocol, TYPE_CHECKING
+from typing import Any, cast, Protocol, TYPE_CHECKING
 
 from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 
@@ -50,13 +50,15 @@ class PeerProtocol:
     """
     One protocol: its name in the package, what its documents are about, and its usual UDP port.
 
-    ``alias`` is what the command ``simulator`` called it first.
+    ``alias`` is what the command ``simulator`` called it first. ``has_usual_place``: a peer can
+    be met without having been told where, so ``simulator all`` may start it.
     """
 
     name: str
     peer: str
     port: int | None = None
     alias: str = ''
+    has_usual_place: bool = True
 
     @property
     def node(self) -> str:
@@ -74,10 +76,19 @@ PROTOCOLS = {
         PeerProtocol(
             'xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT, 'xplane'),
         PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
-        PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets'),
+        PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets',
+                     has_usual_place=False),
         PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit'),
     )
 }
+
+
+def protocol_named(name: str) -> PeerProtocol:
+    """Return the protocol of this name or alias. Raises ValueError for a name that is none."""
+    for protocol in PROTOCOLS.values():
+        if name and name in (protocol.name, protocol.alias):
+            return protocol
+    raise ValueError(f"{name!r} is none of {', '.join(PROTOCOLS)}")
 
 
 DATA_PORT = 49003
@@ -93,7 +104,8 @@ class Simulator:
     ``ports`` is how many UDP ports in a row it takes, from the usual one of its protocol on.
     ``version`` is that of X-Plane. ``has_time``: its own time is on the wire, so messages can be
     stamped by it, and lockstep is possible. ``reports_controls``: the position of its controls is
-    on the wire.
+    on the wire. ``has_traffic``: there are other aircraft. ``compared``: the table of experiments
+    has a column for it.
     """
 
     name: str
@@ -102,6 +114,8 @@ class Simulator:
     version: int | None = None
     has_time: bool = True
     reports_controls: bool = True
+    has_traffic: bool = True
+    compared: bool = True
 
     @property
     def port(self) -> int:
@@ -115,19 +129,32 @@ class Simulator:
         return _DATA_PORT_OF_6 if self.version == 6 else DATA_PORT
 
 
-def _x_plane(version: int) -> Simulator:
+    def make_face(self, faults: Faults, **given: Any) -> Face:
+        """Return its face; options of the command that are not given have their defaults."""
+        module = self.protocol.load()
+        parser = ArgumentParser()
+        module.add_options(parser)
+        parser.set_defaults(**{'version': self.version} | given)
+        return module.make_face(parser.parse_args([]), faults)
+
+
+def _x_plane(version: int, name: str = '', compared: bool = False) -> Simulator:
     sends_from_next_port = version >= xplane_udp.FIRST_WITH_SENDER
     return Simulator(
-        f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1, version)
+        name or f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1,
+        version, compared=compared)
 
 
 SIMULATORS = {
     simulator.name: simulator for simulator in (
         Simulator('xpc', PROTOCOLS['xpc']),
-        _x_plane(12),
+        _x_plane(12, compared=True),
         _x_plane(11),
         _x_plane(9),
-        _x_plane(6),
-        Simulator('fdmdata', PROTOCOLS['fdmdata'], 2, has_time=False, reports_controls=False),
+        _x_plane(6, compared=True),
+        Simulator('fdmdata', PROTOCOLS['fdmdata'], 2, has_time=False, reports_controls=False,
+                  has_traffic=False),
+        # By the name of the protocol, as the command has it: the newest.
+        _x_plane(12, 'xplane_udp'),
     )
 }

@@ -29,6 +29,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from xplane_bridge.links.udp import Counters
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.world import World
@@ -58,6 +59,10 @@ class Face(Protocol):
     @property
     def counters(self) -> Counters:
         """Return what has gone in and out."""
+
+    @property
+    def endpoints(self) -> Sequence[Endpoint]:
+        """Return its ends of the network: first the one where commands come; none if serial."""
 
     def open(self, world: World, now: float) -> None:
         """Begin anew with this world. Raises LinkError if its address cannot be had."""

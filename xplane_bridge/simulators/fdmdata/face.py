@@ -84,6 +84,11 @@ class FdmdataFace:
         return f'{host}:{port}, controls on port {self.controls.address[1]}{rpc}'
 
     @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return its ends of the network."""
+        return (self.data, self.controls)
+
+    @property
     def counters(self) -> Counters:
         """Return what has gone in and out."""
         total = Counters()

@@ -41,8 +41,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def make_face(arguments: Namespace, faults: Faults) -> FdmdataFace:
-    """Return the face that the options describe."""
+    """Return the face that the options describe; without rpc_port it has no XML-RPC."""
+    rpc_port: int | None = arguments.rpc_port
     return FdmdataFace(
         UdpEndpoint(arguments.host, arguments.port, faults),
         UdpEndpoint(arguments.host, arguments.controls_port, faults),
-        (arguments.host, arguments.rpc_port), arguments.held)
+        None if rpc_port is None else (arguments.host, rpc_port), arguments.held)

@@ -26,6 +26,7 @@ from xplane_bridge.links.serial import check_port, PortChanged, SerialLoop
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
 from xplane_bridge.sessions.simpit import Command, PluginSession
+from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.simpit.line import FaultyLine
 from xplane_bridge.simulators.simpit.vessel import Vessel
@@ -118,6 +119,11 @@ class SimpitFace:
     def address(self) -> str:
         """Return where devices find the ports; known once it has been open."""
         return ', '.join(self.paths)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return its ends of the network."""
+        return ()
 
     @property
     def counters(self) -> Counters:

@@ -63,6 +63,11 @@ class UlyssixFace:
         return f'the way to {host}:{port}'
 
     @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return its ends of the network."""
+        return (self.endpoint,)
+
+    @property
     def counters(self) -> Counters:
         """Return what has gone out."""
         return self.endpoint.counters

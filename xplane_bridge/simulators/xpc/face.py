@@ -52,6 +52,11 @@ class XpcFace:
         return f'{host}:{port}'
 
     @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return its ends of the network."""
+        return (self.endpoint,)
+
+    @property
     def counters(self) -> Counters:
         """Return what has gone in and out."""
         return self.endpoint.counters

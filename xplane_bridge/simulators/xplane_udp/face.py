@@ -65,6 +65,11 @@ class XplaneUdpFace:
         return f'{host}:{port}'
 
     @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return its ends of the network."""
+        return tuple(dict.fromkeys((self.endpoint, self.sender)))
+
+    @property
     def counters(self) -> Counters:
         """Return what has gone in and out."""
         came, went = self.endpoint.counters, self.sender.counters
