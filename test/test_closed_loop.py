@@ -40,7 +40,7 @@ from xplane_bridge.sessions.fdmdata import (
     Wanted,
 )
 from xplane_bridge.sessions.xpc import Telemetry, XpcSession
-from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, Needs, RowTelemetry, XplaneUdpSession
+from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, RowTelemetry, Sources, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
@@ -159,13 +159,10 @@ class XplaneLoop:
         self.endpoint = MemoryEndpoint()
         self.face = XplaneUdpFace(self.endpoint, version, data_target=BRIDGE)
         self.face.open(self.world, 0.0)
-        names = xplane.own_datarefs(12)
-        self.places = [names.index(name) if name in names else None
-                       for name in xplane.OWN_DATAREFS]
         self.session = XplaneUdpSession(
-            Needs(
-                {version: tuple(f'{name}[0]' if name == xplane.THROTTLE else name
-                                for name in names)},
+            Sources(
+                {version: tuple(xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
+                                for name in xplane.own_datarefs(12))},
                 {version: telemetry_rows(version)}),
             rate=50.0, version=version, peer=self.endpoint.address, row_kind='joystick')
         self.channels = {DATA_CHANNEL: BRIDGE[1]}
@@ -184,7 +181,7 @@ class XplaneLoop:
         names = {port: channel for channel, port in self.channels.items()}
         states = []
         for data, (_, port) in self.endpoint.collect():
-            for event in self.session.receive(names[port], data, self.now):
+            for event in self.session.receive(names[port], data, None, self.now):
                 if isinstance(event, PushedTelemetry):
                     states.append(self._by_datarefs(event))
                 elif isinstance(event, RowTelemetry):
@@ -195,9 +192,7 @@ class XplaneLoop:
         pose = event.pose
         return xplane.own_state(
             (pose.lat, pose.lon, pose.ele_m),
-            (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg),
-            [() if place is None or event.values[place] is None else (event.values[place],)
-             for place in self.places])
+            (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), event.values)
 
     def command(self, controls):
         self.session.set_controls({

@@ -47,6 +47,7 @@ ELEVATION = _POSITION + 'elevation'
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro'
+FIRST_THROTTLE = THROTTLE + '[0]'
 
 # Names are put together once: most of them are looked up for each update.
 _TRUE_ATTITUDE = tuple(_POSITION + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
@@ -222,7 +223,7 @@ def own_state(
             elevator=values[_PITCH_YOKE],
             aileron=values[_ROLL_YOKE],
             rudder=values[_HEADING_YOKE],
-            throttle=values[THROTTLE],
+            throttle=values.first((THROTTLE, FIRST_THROTTLE)),
             flaps=values[_FLAPS],
             gear=values[_GEAR],
             speedbrake=values[_SPEEDBRAKE],

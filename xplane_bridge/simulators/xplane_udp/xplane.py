@@ -28,6 +28,7 @@ import re
 from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
+from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp.data import ByteOrder
 from xplane_bridge.simulators.commands import Commands
@@ -148,7 +149,7 @@ class XPlane:
                 self._store is None or not self._handle_modern(self._store, message, sender)):
             self.counters.ignored += 1
 
-    def _decode(self, data: bytes) -> wire.Message:
+    def _decode(self, data: bytes) -> Message:
         """Decode in our own byte order; a public sender to version 6 leaves the trailer out."""
         if self._input_layout is None or data[:4] not in (b'DATA', b'DSEL', b'USEL'):
             return wire.decode(data, 'bridge', self.version, previous=self._layout)
@@ -158,7 +159,7 @@ class XPlane:
         layout = wire.Layout(bare.framing, bare.byte_order, has_trailer)
         return wire.decode(data, 'bridge', self.version, layout=layout)
 
-    def _set_target(self, message: wire.Message) -> bool:
+    def _set_target(self, message: Message) -> bool:
         """Take the data output target of ISET (9, 10) or ISE4 (10 and later)."""
         known = {9: wire.Iset, 10: (wire.Iset, wire.Ise4), 11: wire.Ise4, 12: wire.Ise4}
         kinds: Any = known.get(self.version, ())
@@ -170,7 +171,7 @@ class XPlane:
         return True
 
     def _handle_modern(
-        self, store: DatarefStore, message: wire.Message, sender: Address
+        self, store: DatarefStore, message: Message, sender: Address
     ) -> bool:
         """Handle what X-Plane 10 and later know; tell whether it has a meaning here."""
         if isinstance(message, wire.RrefRequest):
