@@ -23,14 +23,14 @@ from collections import Counter, deque
 from dataclasses import fields, is_dataclass
 from enum import Enum
 import gc
-import json
 import os
-from pathlib import Path
 import random
 import struct
 import sys
 import types
 import unicodedata
+
+from vector_files import vectors
 
 SEED = int(os.environ.get('FUZZ_SEED', '14'))
 LARGEST_DATAGRAM = 65507
@@ -52,8 +52,7 @@ _TEXTS = (b'\x1b[2J', b'\x1b]0;x\x07', b'\n[ERROR] [1.0] [node]: forged', b'\r',
 
 def recorded(protocol, where=lambda vector: True):
     """Return the datagrams of a file of vectors."""
-    vectors = json.loads((Path(__file__).parent / 'vectors' / f'{protocol}.json').read_text())
-    return [bytes.fromhex(vector['hex']) for vector in vectors if where(vector)]
+    return [bytes.fromhex(vector['hex']) for vector in vectors(protocol) if where(vector)]
 
 
 class Mutator:

@@ -69,8 +69,9 @@ def names(path):
 
 def place(file):
     """Return the path of a file as the page names it."""
-    folder = 'test' if file.startswith(('test_', 'vectors/')) else 'xplane_bridge'
-    return ROOT / folder / file
+    if file.startswith('test_'):
+        return next((ROOT / 'test').rglob(file), ROOT / 'test' / file)
+    return ROOT / ('test' if file.startswith('vectors/') else 'xplane_bridge') / file
 
 
 @pytest.mark.parametrize('row', ROWS, ids=lambda row: row[0])

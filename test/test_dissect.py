@@ -24,11 +24,12 @@ import sys
 
 from captures import CAPTURES, ETHERNET, packet
 import pytest
+from vector_files import vectors
 
 from xplane_bridge import dissect
 
 ROOT = Path(__file__).parent.parent
-VECTORS = json.loads((ROOT / 'test' / 'vectors' / 'xpc.json').read_text())
+VECTORS = vectors('xpc')
 VALID = [vector for vector in VECTORS if vector['valid']]
 
 

@@ -102,7 +102,7 @@ def test_rosdoc2_finds_its_configuration_and_the_pages():
 def test_what_tests_skip_without_is_installed_for_make_test():
     """Else nothing would run them anywhere, as it was with those that want pyproj."""
     wanted = {
-        name.partition('.')[0] for path in (ROOT / 'test').glob('test_*.py')
+        name.partition('.')[0] for path in (ROOT / 'test').rglob('test_*.py')
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
     installed = {
         line.partition('==')[0].lower()

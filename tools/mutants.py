@@ -85,7 +85,7 @@ def tests_of(module):
     imports = re.compile(
         rf'^(from|import) ({re.escape(folder)}|{re.escape(package)}\.{stem})\b(?!\.)'
         rf'|^from {re.escape(package)} import .*\b{stem}\b', re.MULTILINE)
-    sources = {path: path.read_text() for path in sorted((HERE / 'test').glob('*.py'))}
+    sources = {path: path.read_text() for path in sorted((HERE / 'test').rglob('*.py'))}
     found = {path for path, source in sources.items() if imports.search(source)}
     if helpers := [path.stem for path in found if not path.name.startswith('test_')]:
         by_helper = re.compile(rf'^(from|import) ({"|".join(helpers)})\b', re.MULTILINE)

@@ -16,14 +16,14 @@
 
 import io
 import json
-from pathlib import Path
 import sys
 
 import pytest
+from vector_files import vectors
 
 from xplane_bridge import dissect
 
-VECTORS = json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
+VECTORS = vectors('ulyssix')
 VALID = [vector for vector in VECTORS if vector['valid']]
 
 

@@ -37,7 +37,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.nodes.xpc import XpcNode
 
-FILE = Path(__file__).resolve().parent.parent / 'config' / 'ekf.yaml'
+FILE = Path(__file__).resolve().parents[2] / 'config' / 'ekf.yaml'
 CONFIG = {
     name.removeprefix('/**/'): section['ros__parameters']
     for name, section in yaml.safe_load(FILE.read_text()).items()}

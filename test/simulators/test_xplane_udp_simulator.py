@@ -14,14 +14,14 @@
 
 """The simulated X-Plane with its own UDP: recorded bytes in, what the real one does out."""
 
-import json
 import math
-from pathlib import Path
 import struct
 
 import pytest
 
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
+
+from vector_files import vectors
 
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import MemoryEndpoint
@@ -31,7 +31,7 @@ from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace
 
 VECTORS = {
     vector['name']: bytes.fromhex(vector['hex'])
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'xplane_udp.json').read_text())}
+    for vector in vectors('xplane_udp')}
 CLIENT = ('10.0.0.1', 40001)
 OTHER = ('10.0.0.1', 40002)
 TARGET = ('10.0.0.1', 49003)

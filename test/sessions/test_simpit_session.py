@@ -15,8 +15,6 @@
 """Both ends of a KerbalSimpit conversation, with the time passed in and no port at all."""
 
 from collections import Counter
-import json
-from pathlib import Path
 import random
 import struct
 
@@ -24,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 from simpit_cable import ALTITUDE, Cable, connect, LATENCY, of_kind, OWN, packets
+from vector_files import vectors
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
@@ -51,7 +50,7 @@ from xplane_bridge.sessions.simpit import (
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
+    for vector in vectors('simpit')}
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ALL = sorted(PROFILES)
 OLD = ('v0', 'v1')

@@ -14,21 +14,20 @@
 
 """Requests, replies and controls of FDMData against recorded and hand-written bytes."""
 
-import json
 import math
-from pathlib import Path
 import struct
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.errors import ProtocolError
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'fdmdata.json').read_text())
+    for vector in vectors('fdmdata')
 }
 REPLIES = [v for v in VECTORS.values() if v['direction'] == 'sim:10300_to_client']
 REQUESTS = [v for v in VECTORS.values() if v['direction'] == 'client_to_sim:10300']

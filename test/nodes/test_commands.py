@@ -54,7 +54,7 @@ from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xpc import XpcFace
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # Node -> what it takes beside the services of std_srvs, which have no more than one bool.
 COMMANDS = {

@@ -248,5 +248,5 @@ def test_a_plain_checkout_has_the_grid():
     found = subprocess.run(
         [sys.executable, '-c', 'from xplane_bridge.conversions import geoid; '
          'print(geoid.packaged_grid().height_m(47.4, 8.5))'],
-        cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     assert float(found.stdout) == pytest.approx(47.4, abs=0.8)

@@ -21,7 +21,7 @@ import pytest
 
 from xplane_bridge.nodes.throttle import MOST, Throttle
 
-NODES = sorted((Path(__file__).resolve().parent.parent / 'xplane_bridge' / 'nodes').glob('*.py'))
+NODES = sorted((Path(__file__).resolve().parents[2] / 'xplane_bridge' / 'nodes').glob('*.py'))
 # Said while configuring and ending, once of a capture, and of what is installed: the wire has no
 # part in these.
 NOT_FROM_THE_WIRE = {

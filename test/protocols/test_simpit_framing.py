@@ -16,12 +16,11 @@
 
 import dataclasses
 import itertools
-import json
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols.simpit import (
     Aa50Decoder,
@@ -34,7 +33,7 @@ from xplane_bridge.protocols.simpit import (
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
+    for vector in vectors('simpit')}
 
 GOOD_4 = (4, '00509a4400808642')
 GOOD_8 = (8, '00509a4400808642')

@@ -93,7 +93,7 @@ def test_nothing_is_printed() -> None:
             '    except ValueError:\n'
             '        pass\n')
     run = subprocess.run([sys.executable, '-c', code], capture_output=True, check=False,
-                         cwd=Path(__file__).parents[1])
+                         cwd=Path(__file__).parents[2])
     assert (run.returncode, run.stdout, run.stderr) == (0, b'', b'')
 
 

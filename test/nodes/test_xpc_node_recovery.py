@@ -17,6 +17,7 @@
 from contextlib import suppress
 import gc
 import os
+from pathlib import Path
 import random
 import signal
 import socket
@@ -44,7 +45,7 @@ from xplane_bridge.msg import AircraftPose, FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.xpc import Generation
 
-COMMANDER = os.path.join(os.path.dirname(__file__), 'commander.py')
+COMMANDER = str(Path(__file__).parents[1] / 'commander.py')
 RELEASED = -2.0
 
 

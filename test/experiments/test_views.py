@@ -35,7 +35,7 @@ from xplane_bridge.experiments.definitions import message_class
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.view import View
 
-RESOURCE = Path(__file__).parent.parent / 'resource'
+RESOURCE = Path(__file__).parents[2] / 'resource'
 NAMESPACE = '/experiment'
 
 

@@ -283,7 +283,7 @@ def test_compare_runs_says_how_far_two_flights_are_apart(tmp_path):
     assert code == 0, output
     bag, picture = str(tmp_path / 'flight.mcap'), tmp_path / 'both.png'
     from pathlib import Path
-    script = Path(__file__).parent.parent / 'examples' / 'compare_runs.py'
+    script = Path(__file__).parents[2] / 'examples' / 'compare_runs.py'
     with process(sys.executable, '-P', str(script), bag, bag, '--tolerance', '0', '--picture',
                  str(picture)) as child:
         output, _ = child.communicate(timeout=90)

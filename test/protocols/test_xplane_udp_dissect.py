@@ -16,16 +16,16 @@
 
 import io
 import json
-from pathlib import Path
 import sys
 
 import pytest
+from vector_files import vectors
 
 from xplane_bridge import dissect
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'xplane_udp.json').read_text())
+    for vector in vectors('xplane_udp')
     if vector['direction'] != 'value' and 'error' not in vector['fields']}
 
 

@@ -19,9 +19,7 @@ Requests are made here byte by byte and expectations are by hand: neither goes t
 """
 
 from collections import deque
-import json
 import math
-from pathlib import Path
 import random
 import struct
 from typing import NamedTuple
@@ -29,6 +27,8 @@ from typing import NamedTuple
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from vector_files import vectors
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.simulators import terrain
@@ -41,8 +41,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace, XpcPlugin
 
 VECTORS = [
-    vector for vector in json.loads(
-        (Path(__file__).parent / 'vectors' / 'xpc.json').read_text())
+    vector for vector in vectors('xpc')
     if vector['direction'] == 'client->plugin']
 CLIENT = ('127.0.0.1', 50000)
 # A place with nothing special about it: X-Plane's local frame has its origin there, so that

@@ -18,8 +18,6 @@ Following a Ulyssix publisher: counting, names, and its times in UTC.
 Datagrams are packed by struct here, and expectations are worked out by hand from the calendar.
 """
 
-import json
-from pathlib import Path
 import struct
 
 from hypothesis import given, settings
@@ -40,6 +38,7 @@ from ulyssix_packets import (
     tagged,
     utc,
 )
+from vector_files import vectors
 
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.protocols import ulyssix
@@ -57,7 +56,7 @@ from xplane_bridge.sessions.ulyssix import (
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
+    for vector in vectors('ulyssix')
 }
 
 SENDER = ('10.0.0.1', 4000)

@@ -16,13 +16,13 @@
 
 import io
 import json
-from pathlib import Path
 
 import pytest
+from vector_files import vectors
 
 from xplane_bridge import dissect
 
-VECTORS = json.loads((Path(__file__).parent / 'vectors' / 'fdmdata.json').read_text())
+VECTORS = vectors('fdmdata')
 TAGS = ('gps', 'accelerometer', 'gyroscope', 'magnetometer', 'thermometer', 'pitot_tube',
         'static_pressure', 'ins')
 

@@ -15,19 +15,18 @@
 """What the rows of X-Plane's data output mean, by version, against hand-written numbers."""
 
 from dataclasses import asdict, fields
-import json
 import math
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import xplane_udp as xp
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'xplane_udp.json').read_text())
+    for vector in vectors('xplane_udp')
 }
 
 

@@ -25,7 +25,7 @@ from xplane_bridge.experiments.guidance import Guidance
 from xplane_bridge.experiments.scenario import Route, ScenarioError
 from xplane_bridge.experiments.settings import Settings
 
-SHIPPED = sorted((Path(__file__).parent.parent / 'scenarios').glob('*.yaml'))
+SHIPPED = sorted((Path(__file__).parents[2] / 'scenarios').glob('*.yaml'))
 GOOD = """
 duration: 20
 events:

@@ -18,8 +18,6 @@ The Ulyssix packet against recorded vectors, the document's examples and its con
 `datagram` builds packets with struct alone, so that decoder and encoder cannot share a mistake.
 """
 
-import json
-from pathlib import Path
 import struct
 import tracemalloc
 
@@ -27,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
@@ -36,7 +35,7 @@ from xplane_bridge.protocols.ulyssix.dialect import to_readable
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'ulyssix.json').read_text())
+    for vector in vectors('ulyssix')
 }
 FIRST_WORD_HIGH = WordOrder.FIRST_WORD_HIGH
 TRUE_U64 = WordOrder.TRUE_U64

@@ -15,21 +15,20 @@
 """X-Plane's own UDP against the document's worked examples, recorded bytes and hand-made ones."""
 
 from dataclasses import asdict
-import json
 import math
-from pathlib import Path
 import struct
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import xplane_udp as xp
 from xplane_bridge.protocols.errors import ProtocolError
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'xplane_udp.json').read_text())
+    for vector in vectors('xplane_udp')
 }
 DATAGRAMS = {n: v for n, v in VECTORS.items() if v['direction'] != 'value'}
 VALID = {n: v for n, v in DATAGRAMS.items() if not v.get('invalid')}

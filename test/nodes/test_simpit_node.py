@@ -14,9 +14,7 @@
 
 """simpit_node against plugins of each generation, through real pseudo-terminals."""
 
-import json
 import math
-from pathlib import Path
 import signal
 import sys
 import time
@@ -35,6 +33,7 @@ from sensor_msgs.msg import Imu
 from simpit_peer import Plugin, RecordedPlugin
 from std_msgs.msg import Bool, String, UInt8
 from std_srvs.srv import Trigger
+from vector_files import vectors
 
 from harness import process
 from xplane_bridge.msg import (
@@ -68,7 +67,7 @@ from xplane_bridge.srv import SimpitPing
 NAN = math.nan
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
+    for vector in vectors('simpit')}
 PROFILES = ('v0', 'v1', 'v2', 'v2.2', 'v2.3', 'cobs')
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ALTITUDE = simpit.Altitude(1234.5, 67.25)

@@ -29,7 +29,7 @@ from xplane_bridge import msg, srv
 from xplane_bridge.conversions.masks import known_or_nan, Mask
 from xplane_bridge.experiments.quantities import EXTRACT
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONTROLS = Mask(msg.FlightControls)
 TEXT = Mask(msg.ScreenText, {'TEXT': ('text',), 'POSITION': ('x', 'y')}, needs='TEXT')
 

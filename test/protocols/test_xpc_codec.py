@@ -16,22 +16,20 @@
 
 from dataclasses import asdict
 from functools import partial
-import json
 import math
-from pathlib import Path
 import struct
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
 
 VECTORS = {
-    vector['name']: vector for vector in json.loads(
-        (Path(__file__).parent / 'vectors' / 'xpc.json').read_text())}
+    vector['name']: vector for vector in vectors('xpc')}
 VALID = [name for name, vector in VECTORS.items() if vector['valid']]
 
 # What real clients send and plugins take, but what nobody should.

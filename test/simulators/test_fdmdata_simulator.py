@@ -15,9 +15,7 @@
 """The simulated Huginn: recorded datagrams, JSBSim's figures, sockets, XML-RPC, its command."""
 
 from contextlib import closing
-import json
 import math
-from pathlib import Path
 import re
 import socket
 import struct
@@ -30,6 +28,8 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from vector_files import vectors
+
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
@@ -39,7 +39,7 @@ from xplane_bridge.simulators.world import World
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'fdmdata.json').read_text())
+    for vector in vectors('fdmdata')
 }
 DEADLINE = 60.0
 FOOT = 0.3048

@@ -16,14 +16,14 @@
 
 import io
 import json
-from pathlib import Path
 import sys
 
 import pytest
+from vector_files import vectors
 
 from xplane_bridge import dissect
 
-VECTORS = json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())
+VECTORS = vectors('simpit')
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 TELEMETRY = [
     vector for vector in VECTORS if vector['name'].startswith('telemetry_')

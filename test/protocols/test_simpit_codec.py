@@ -15,14 +15,13 @@
 """KerbalSimpit payloads and channel tables: recorded packets, hand-made expectations, fuzz."""
 
 import enum
-import json
 from math import isnan
-from pathlib import Path
 import struct
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.errors import ProtocolError
@@ -41,7 +40,7 @@ from xplane_bridge.protocols.simpit import (
 
 VECTORS = {
     vector['name']: vector
-    for vector in json.loads((Path(__file__).parent / 'vectors' / 'simpit.json').read_text())}
+    for vector in vectors('simpit')}
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}
 ENDS = {'bridge': 'device', 'peer': 'plugin'}
 V0, V1, V2, V2_3, COBS = (PROFILES[name] for name in ('v0', 'v1', 'v2', 'v2.3', 'cobs'))
