@@ -42,7 +42,7 @@ from harness import DEADLINE, process
 from xplane_bridge.msg import AirData, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.vehicle import LATCHED
-from xplane_bridge.sessions.fdmdata import PeerState
+from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft, Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFace
