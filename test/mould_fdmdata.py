@@ -19,7 +19,7 @@ from mould import Adapter, Peer
 from xplane_bridge.protocols import fdmdata
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Sample, Wanted
+from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Telemetry, Wanted
 
 SCALE = 10_000
 SURFACES = ('aileron', 'elevator', 'rudder')
@@ -44,15 +44,15 @@ class Huginn(Peer):
     def receive(self, channel, data, now):
         """Take controls, or answer a request."""
         if channel == CONTROLS_CHANNEL:
-            controls = fdmdata.decode_controls(data)
+            controls = fdmdata.decode(data, 'bridge')
             for name in SURFACES:
                 self.cells.write(name, getattr(controls, name))
             return
         try:
-            command = fdmdata.decode_request(data).command
+            command = fdmdata.decode(data, 'bridge').command
         except ProtocolError:
             command = None
-        if command is None or command.name in self.hidden:
+        if command is None or command.name.lower() in self.hidden:
             reply = fdmdata.ErrorReply()
         else:
             kind = REPLIES[command]
@@ -70,12 +70,12 @@ class FdmdataAdapter(Adapter):
 
     commands = (
         lambda session, number, now: session.set_controls(
-            now, aileron=number / SCALE, throttle=0.5),
+            {'aileron': number / SCALE, 'throttle': 0.5}, now),
         lambda session, number, now: session.set_controls(
-            now, elevator=number / SCALE, throttle=0.5),
+            {'elevator': number / SCALE, 'throttle': 0.5}, now),
     )
     others = (('aileron', -0.25), ('rudder', -0.5))
-    optional = ('THERMOMETER', 'GYROSCOPE', 'GPS')
+    optional = ('thermometer', 'gyroscope', 'gps')
     # Only silence tells one run of Huginn from the next, or a bad line from that.
     restart_takes = 2.0
     known_dead_for = known_lossy_for = 1.0
@@ -98,25 +98,25 @@ class FdmdataAdapter(Adapter):
         """Return the numbers in a datagram of controls."""
         if len(data) != 16:
             return []
-        controls = fdmdata.decode_controls(data)
+        controls = fdmdata.decode(data, 'bridge')
         return [round(value * SCALE) for value in (controls.aileron, controls.elevator)
                 if value > 0.0]
 
     def wanted(self, peer):
         """Return all sensors of the plan."""
-        return {command.name for wanted in PLAN.values() for command in wanted.commands}
+        return {command.name.lower() for wanted in PLAN.values() for command in wanted.commands}
 
     def values_in(self, event):
         """Return the sensors of a sample."""
-        return [command.name for command in event.replies] if isinstance(event, Sample) else []
+        return [command.name.lower() for command in event.values] if isinstance(event, Telemetry) else []
 
     def release(self, session, now):
         """Centre the surfaces."""
-        session.give_back(now)
+        session.centre(now)
 
     def missing(self, session, now):
         """Return the sensors that the session says are missing."""
-        return {command.name for command in session.missing(now)}
+        return session.missing(now)
 
     def neutral(self, name, before):
         """Return 0: Huginn has nobody to give the controls back to."""

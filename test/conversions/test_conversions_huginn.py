@@ -162,5 +162,4 @@ def test_controls_have_huginns_signs_and_leave_what_is_none():
     assert huginn.to_huginn(Controls(
         elevator=0.5, aileron=0.25, rudder=0.125, throttle=0.75, flaps=1.0, gear=1.0)) == {
             'aileron': 0.25, 'elevator': -0.5, 'rudder': -0.125, 'throttle': 0.75}
-    assert huginn.to_huginn(Controls()) == {
-        'aileron': None, 'elevator': None, 'rudder': None, 'throttle': None}
+    assert huginn.to_huginn(Controls()) == {}

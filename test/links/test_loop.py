@@ -78,7 +78,7 @@ class Session:
     def refuse(self, now):
         raise ValueError('not this')
 
-    def receive(self, channel, data, now):
+    def receive(self, channel, data, sender, now):
         self.received.append((channel, data))
         if data == b'bad':
             raise KeyError('a mistake in the session')

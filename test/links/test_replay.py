@@ -44,7 +44,7 @@ class Listener:
     def start(self, now):
         self.started = now
 
-    def receive(self, channel, data, now):
+    def receive(self, channel, data, sender, now):
         self.got.append((channel, data, round(now, 6)))
         return [data]
 
@@ -291,7 +291,7 @@ def test_a_replay_can_be_closed_while_nothing_is_for_its_session(tmp_path):
     reading, loop = threading.Event(), None
 
     class Blocking(Listener):
-        def receive(self, channel, data, now):
+        def receive(self, channel, data, sender, now):
             loop._running = False
             reading.set()
             return []

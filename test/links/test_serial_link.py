@@ -110,7 +110,7 @@ class Talk:
         self.calls.append('lost')
         self.outgoing.clear()
 
-    def receive(self, channel, data, now):
+    def receive(self, channel, data, sender, now):
         if data == b'bug':
             raise RuntimeError('bug')
         return [(channel, data)]
