@@ -108,7 +108,8 @@ class FdmdataAdapter(Adapter):
 
     def values_in(self, event):
         """Return the sensors of a sample."""
-        return [command.name.lower() for command in event.values] if isinstance(event, Telemetry) else []
+        return ([command.name.lower() for command in event.values]
+                if isinstance(event, Telemetry) else [])
 
     def release(self, session, now):
         """Centre the surfaces."""
