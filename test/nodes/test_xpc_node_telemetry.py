@@ -50,7 +50,8 @@ from xpc_peer import paused, turning
 from xplane_bridge.msg import Datarefs, FlightControls
 from xplane_bridge.nodes.vehicle import TransformPublisher
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 
 KNOT = 1852.0 / 3600.0

@@ -27,11 +27,12 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.geometry import (
     ecef_to_geodetic,
     geodetic_to_ecef,
 )
+from xplane_bridge.simulators.initial import Initial
 
 PARKED = Initial(parked=True, heading_deg=90.0)
 
@@ -85,7 +86,8 @@ def test_parked_aircraft_stands_still_on_its_wheels_with_the_engine_idling() -> 
 
 
 def test_nothing_is_printed() -> None:
-    code = ('from xplane_bridge.simulators.aircraft import Aircraft, Initial\n'
+    code = ('from xplane_bridge.simulators.aircraft import Aircraft\n'
+            'from xplane_bridge.simulators.initial import Initial\n'
             'Aircraft().advance(1.0)\n'
             'for model, kt in (("nonesuch", 100.0), ("c172p", 20.0)):\n'
             '    try:\n'
@@ -685,7 +687,7 @@ def test_broken_model_is_put_back_on_the_ground_with_its_engine_stopped() -> Non
     aircraft.advance(1.0)
     before = aircraft.state
     # What an impact does to JSBSim now and then.
-    aircraft._fdm.set_property_value('fcs/elevator-cmd-norm', math.nan)
+    aircraft._model.set('fcs/elevator-cmd-norm', math.nan)
     aircraft.advance(0.5)
     s = aircraft.state
     assert aircraft.crashes == 1
@@ -718,7 +720,12 @@ def test_earth_centred_coordinates(place: tuple[float, float, float],
 
 
 def test_wheels_hang_below_the_aircraft_before_it_ever_stood() -> None:
-    hanging = Aircraft().rest_height
-    standing = Aircraft(initial=Initial(parked=True)).rest_height
+    def rest_height(aircraft: Aircraft) -> float:
+        aircraft.teleport(altitude_msl=0.0)
+        state = aircraft.state
+        return state.altitude_msl - terrain.elevation_m(state.lat_deg, state.lon_deg)
+
+    hanging = rest_height(Aircraft())
+    standing = rest_height(Aircraft(initial=Initial(parked=True)))
     # The struts give way by some centimetres.
     assert 0.5 < standing <= hanging < standing + 0.3

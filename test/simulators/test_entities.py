@@ -20,19 +20,17 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.entities import (
     BadPoseError,
-    Box,
     DYNAMIC_OBJECT,
     Entities,
-    Filters,
     Motion,
-    posix_pattern,
     ROBOT,
-    Sphere,
     UnknownNameError,
 )
+from xplane_bridge.simulators.entity_filters import Box, Filters, posix_pattern, Sphere
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 
 DATUM = (47.0, 8.0, 500.0)

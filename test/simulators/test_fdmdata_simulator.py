@@ -30,10 +30,11 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from vector_files import vectors
 
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.fdmdata import FdmdataFace, Huginn
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 

@@ -42,8 +42,9 @@ from xplane_bridge.sessions.simpit import (
     SimpitSession,
     Telemetry,
 )
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.simpit import FaultyLine, SimpitFace, Vessel
 from xplane_bridge.simulators.world import World

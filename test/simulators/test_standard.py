@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.entities import Box, Sphere, UnsupportedBoundsError
+from xplane_bridge.simulators.entity_filters import Box, Sphere, UnsupportedBoundsError
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.standard import (
     INVALID_POSE,

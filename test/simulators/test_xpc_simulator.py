@@ -32,11 +32,12 @@ from vector_files import vectors
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
 from xplane_bridge.simulators.endpoints import MemoryEndpoint
 from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace, XpcPlugin
 

@@ -31,9 +31,11 @@ from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, run, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
-from xplane_bridge.simulators.aircraft import Aircraft, Initial, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.simulators.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Face, Server, Simulation
@@ -65,7 +67,7 @@ class SimulatorParameters(BaseParameters):
     parked: bool = parameter(
         False, 'Begin on the ground, engine idling, instead of trimmed in the air.')
     latitude_deg: float = parameter(
-        _START.lat_deg, 'Where the flight begins.', minimum=-89.9, maximum=89.9)
+        _START.lat_deg, 'Where the flight begins.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
     longitude_deg: float = parameter(
         _START.lon_deg, 'Where the flight begins.', minimum=-180.0, maximum=180.0)
     altitude: float = parameter(
@@ -353,9 +355,9 @@ def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...
 
 def _check_datum(datum: tuple[Any, ...]) -> None:
     latitude, longitude, _ = _numbers('datum', datum, 3)
-    if abs(latitude) > 89.9 or abs(longitude) > 180.0:
-        raise ValueError(f'parameter datum: {latitude}, {longitude} is no place between 89.9 '
-                         'degrees north and south')
+    if abs(latitude) > MAX_LAT_DEG or abs(longitude) > 180.0:
+        raise ValueError(f'parameter datum: {latitude}, {longitude} is no place between '
+                         f'{MAX_LAT_DEG} degrees north and south')
 
 
 def _pause_at(given: SimulatorParameters) -> float:

@@ -41,7 +41,8 @@ from simulation_interfaces.srv import (
 )
 
 from xplane_bridge.nodes.base import NotActiveError
-from xplane_bridge.simulators.entities import Entities, Filters, Motion
+from xplane_bridge.simulators.entities import Entities, Motion
+from xplane_bridge.simulators.entity_filters import Filters
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.standard import (

@@ -25,63 +25,30 @@ To its wheels the ground is level, at the terrain's elevation below the centre o
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import replace
 import math
-from pathlib import Path
-from typing import Any
 
-from xplane_bridge.optional import missing
 from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft_state import (
-    AILERON_SIGN,
-    AircraftState,
-    ELEVATOR_SIGN,
-    FOOT,
-    KNOT,
-    POUND,
-    RUDDER_SIGN,
-    StateReader,
-)
+from xplane_bridge.simulators.aircraft_state import AircraftState, KNOT, POUND
+from xplane_bridge.simulators.cockpit import Cockpit
 from xplane_bridge.simulators.geometry import matrix_ned_body, transform, transpose
+from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.simulators.jsbsim_model import Model, TrimError
+from xplane_bridge.simulators.limits import (
+    check_finite,
+    clamp,
+    MAX_ALTITUDE,
+    MAX_LAT_DEG,
+    MAX_PITCH_DEG,
+    MAX_SEVERITY,
+    MAX_SPEED,
+    MAX_WIND,
+)
+from xplane_bridge.simulators.weather import calm, Weather
 
-MAX_ALTITUDE = 25_000.0
-MAX_SPEED = 400.0
-MAX_WIND = 100.0
-MAX_SEVERITY = 7
-
-# Near the poles longitude means nothing and JSBSim's own axes turn over.
-_MAX_LAT_DEG = 89.9
-_MAX_PITCH_DEG = 89.9
-# JSBSim's turb-type for MIL-F-8785C.
-_TURBULENCE_TYPE = 3
 _SETTLING_TIME = 20.0
-# JSBSim's trim mode for all six degrees of freedom.
-_TRIM_FULL = 1
-_MAGNETOS_BOTH = 3
-# Beyond these the model has broken on impact and will hold NaN within some steps.
-_MAX_MODEL_SPEED_FPS = 5_000.0
-_MAX_MODEL_DEPTH_FT = 300.0
 # Rounding of a sum of frame times must not cost a step.
 _STEP_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Initial:
-    """
-    Where and how a flight begins.
-
-    In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated), engine running. Parked: at
-    rest on the ground with the engine idling and the parking brake set; altitude and airspeed are
-    then not used. heading_deg is true.
-    """
-
-    lat_deg: float = terrain.HOME_LAT_DEG
-    lon_deg: float = terrain.HOME_LON_DEG
-    altitude_msl: float = 1500.0
-    heading_deg: float = 90.0
-    airspeed_kt: float = 100.0
-    parked: bool = False
 
 
 class Aircraft:
@@ -113,19 +80,15 @@ class Aircraft:
         self.crashes = 0
         # Names of the controls that were given; who wants to know what is new clears it.
         self.commanded: set[str] = set()
-        self._jsbsim = _import_jsbsim()
         self._state: AircraftState | None = None
-        _check_finite(latitude=self.initial.lat_deg, longitude=self.initial.lon_deg,
-                      altitude=self.initial.altitude_msl, heading=self.initial.heading_deg,
-                      airspeed=self.initial.airspeed_kt)
+        self.initial.check()
         self.reset()
 
     def reset(self) -> None:
         """Go back to the initial state: position, time, controls, weather, faults, seed."""
         self._steps = 0
         self._remainder = 0.0
-        self._wind = (0.0, 0.0, 0.0)
-        self._turbulence = (0.0, 0)
+        self._weather = Weather()
         self._build()
         if self.initial.parked:
             self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
@@ -158,16 +121,13 @@ class Aircraft:
         """Run one step of dt."""
         self._steps += 1
         self._state = None
-        lat_deg, lon_deg = self._lat(), self._lon()
-        try:
-            self._fdm.run()
-        except self._jsbsim.BaseError:
-            self._recover(lat_deg, lon_deg)
-            return
-        self._terrain(terrain.elevation_m(self._lat(), self._lon()) / FOOT)
-        if not (self._speed() < _MAX_MODEL_SPEED_FPS and abs(self._phi()) < math.tau
-                and self._agl() > -_MAX_MODEL_DEPTH_FT):
-            self._recover(lat_deg, lon_deg)
+        model = self._model
+        lat_deg, lon_deg = model.lat_deg(), model.lon_deg()
+        if model.step():
+            model.set_terrain(terrain.elevation_m(model.lat_deg(), model.lon_deg()))
+            if model.is_sound():
+                return
+        self._recover(lat_deg, lon_deg)
 
     # Reading
 
@@ -175,33 +135,27 @@ class Aircraft:
     def state(self) -> AircraftState:
         """Return the state now; the same object until a step or a command."""
         if self._state is None:
-            self._state = self._reader.read(self.time, self._speedbrake, self._left_brake,
-                                            self._right_brake, self._parking_brake)
+            self._state = self._cockpit.state(self.time)
         return self._state
 
     @property
     def engine_count(self) -> int:
         """Return the number of engines."""
-        return self._reader.engine_count
+        return self._model.reader.engine_count
 
     @property
     def tank_count(self) -> int:
         """Return the number of fuel tanks."""
-        return self._reader.tank_count
+        return self._model.reader.tank_count
 
     @property
     def failed_engines(self) -> frozenset[int]:
         """Return the numbers of the engines that fail_engine has stopped."""
-        return frozenset(self._failed)
-
-    @property
-    def rest_height(self) -> float:
-        """Return the height of the centre of gravity over the ground when standing, in m."""
-        return self._rest_height
+        return frozenset(self._cockpit.failed)
 
     def property_value(self, name: str) -> float:
         """Return a JSBSim property as it is, in JSBSim's unit (0.0 for a name it lacks)."""
-        return float(self._fdm.get_property_value(name))
+        return float(self._model.get(name))
 
     # Commands
 
@@ -223,49 +177,28 @@ class Aircraft:
         -0.5 (armed) to 1.5. A model without the part (the c172p's gear is fixed) takes the
         command and does nothing.
         """
-        throttles = _by_engine('throttle', throttle, self.engine_count)
-        mixtures = _by_engine('mixture', mixture, self.engine_count)
+        throttles = self._cockpit.by_engine('throttle', throttle)
+        mixtures = self._cockpit.by_engine('mixture', mixture)
         given = {name: value for name, value in (
             ('elevator', elevator), ('aileron', aileron), ('rudder', rudder), ('flaps', flaps),
             ('gear', gear), ('speedbrake', speedbrake), ('left_brake', left_brake),
             ('right_brake', right_brake), ('parking_brake', parking_brake),
             ('elevator_trim', elevator_trim), ('aileron_trim', aileron_trim),
             ('rudder_trim', rudder_trim)) if value is not None}
-        _check_finite(**given)
+        check_finite(**given)
         self._state = None
         self.commanded.update(given, ('throttle',) if throttles else ())
-        for name, (node, sign, low) in _CONTROLS.items():
-            if name in given:
-                self._set(node, sign * _clamp(given[name], low, 1.0))
-        if rudder is not None:
-            self._set('fcs/steer-cmd-norm', _clamp(rudder, -1.0, 1.0))
-        for n, value in throttles.items():
-            self._set(f'fcs/throttle-cmd-norm[{n}]', _clamp(value, 0.0, 1.0))
-        for n, value in mixtures.items():
-            self._mixture[n] = _clamp(value, 0.0, 1.0)
-            if n not in self._failed:
-                self._set(f'fcs/mixture-cmd-norm[{n}]', self._mixture[n])
-        if speedbrake is not None:
-            self._speedbrake = _clamp(speedbrake, -0.5, 1.5)
-            self._set('fcs/speedbrake-cmd-norm', _clamp(speedbrake, 0.0, 1.0))
-        if left_brake is not None:
-            self._left_brake = _clamp(left_brake, 0.0, 1.0)
-        if right_brake is not None:
-            self._right_brake = _clamp(right_brake, 0.0, 1.0)
-        if parking_brake is not None:
-            self._parking_brake = _clamp(parking_brake, 0.0, 1.0)
-        self._set('fcs/left-brake-cmd-norm', max(self._left_brake, self._parking_brake))
-        self._set('fcs/right-brake-cmd-norm', max(self._right_brake, self._parking_brake))
+        self._cockpit.move(given, throttles, mixtures)
 
     def set_gear_position(self, position: float) -> None:
         """Put the gear itself at 0 (up) to 1 (down) at once; it then follows its handle."""
-        _check_finite(position=position)
+        check_finite(position=position)
         self._state = None
-        self._set('gear/gear-pos-norm', _clamp(position, 0.0, 1.0))
+        self._set('gear/gear-pos-norm', clamp(position, 0.0, 1.0))
 
     def set_fuel(self, tank: int, mass: float) -> None:
         """Put mass (kg, below 0 counts as 0) into tank 0..tank_count - 1."""
-        _check_finite(mass=mass)
+        check_finite(mass=mass)
         if not 0 <= tank < self.tank_count:
             raise ValueError(f'tank is {tank}, must be in 0..{self.tank_count - 1}')
         self._state = None
@@ -274,33 +207,25 @@ class Aircraft:
     def fail_engine(self, engine: int | None = None) -> None:
         """Stop one engine (0..engine_count - 1) or all: no ignition, no fuel."""
         self._state = None
-        for n in self._engine_numbers(engine):
-            self._failed.add(n)
-            self._set(f'fcs/mixture-cmd-norm[{n}]', 0.0)
-            self._supply(n, on=False)
-            self._set(f'propulsion/engine[{n}]/set-running', 0)
+        self._cockpit.fail(engine)
 
     def restore_engine(self, engine: int | None = None) -> None:
         """Repair and restart one engine or all that have failed; others are left alone."""
         self._state = None
-        for n in self._engine_numbers(engine):
-            if n in self._failed:
-                self._failed.discard(n)
-                self._set(f'fcs/mixture-cmd-norm[{n}]', self._mixture[n])
-                self._start(n)
+        self._cockpit.restore(engine)
 
     # Weather
 
     @property
     def wind(self) -> tuple[float, float, float]:
         """Return the steady wind, without turbulence: north, east, down in m/s."""
-        return self._wind
+        return self._weather.wind
 
     def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
         """Set the steady wind: the velocity of the air in m/s, each within +-100."""
-        _check_finite(north=north, east=east, down=down)
-        self._wind = (_clamp(north, -MAX_WIND, MAX_WIND), _clamp(east, -MAX_WIND, MAX_WIND),
-                      _clamp(down, -MAX_WIND, MAX_WIND))
+        check_finite(north=north, east=east, down=down)
+        north, east, down = (clamp(v, -MAX_WIND, MAX_WIND) for v in (north, east, down))
+        self._weather = replace(self._weather, wind=(north, east, down))
         self._apply_weather()
 
     def set_turbulence(self, wind_at_20ft: float, severity: int) -> None:
@@ -310,10 +235,11 @@ class Aircraft:
         wind_at_20ft in m/s (0..100) sets it below 1000 ft above ground (7.6 light, 15 moderate,
         23 severe); severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
         """
-        _check_finite(wind_at_20ft=wind_at_20ft)
+        check_finite(wind_at_20ft=wind_at_20ft)
         if not 0 <= severity <= MAX_SEVERITY:
             raise ValueError(f'severity is {severity}, must be in 0..{MAX_SEVERITY}')
-        self._turbulence = (_clamp(wind_at_20ft, 0.0, MAX_WIND), severity)
+        self._weather = replace(
+            self._weather, wind_at_20ft=clamp(wind_at_20ft, 0.0, MAX_WIND), severity=severity)
         self._apply_weather()
 
     # Placing
@@ -335,45 +261,36 @@ class Aircraft:
         weather stay. Latitude beyond 89.9, altitude above 25 km and pitch beyond 89.9 are clamped.
         """
         now = self.state
-        _check_finite(**{name: value for name, value in (
-            ('latitude', lat_deg), ('longitude', lon_deg), ('altitude', altitude_msl),
-            ('pitch', pitch_deg), ('roll', roll_deg), ('heading', heading_deg),
-            ('speed', speed)) if value is not None})
         p, q, r = rates
-        _check_finite(p=p, q=q, r=r)
-        lat = _clamp(_given(lat_deg, now.lat_deg), -_MAX_LAT_DEG, _MAX_LAT_DEG)
+        check_finite(
+            latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
+            roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
+        lat = clamp(_given(lat_deg, now.lat_deg), -MAX_LAT_DEG, MAX_LAT_DEG)
         lon = math.remainder(_given(lon_deg, now.lon_deg), 360.0)
         ground = terrain.elevation_m(lat, lon)
-        altitude = _clamp(_given(altitude_msl, now.altitude_msl),
-                          ground + self._rest_height, MAX_ALTITUDE)
-        pitch = _clamp(_given(pitch_deg, math.degrees(now.theta)), -_MAX_PITCH_DEG, _MAX_PITCH_DEG)
+        altitude = clamp(_given(altitude_msl, now.altitude_msl),
+                         ground + self._rest_height, MAX_ALTITUDE)
+        pitch = clamp(_given(pitch_deg, math.degrees(now.theta)), -MAX_PITCH_DEG, MAX_PITCH_DEG)
         roll = math.remainder(_given(roll_deg, math.degrees(now.phi)), 360.0)
         heading = _given(heading_deg, math.degrees(now.psi)) % 360.0
         body_ned = transpose(matrix_ned_body(
             math.radians(roll), math.radians(pitch), math.radians(heading)))
         if velocity_ned is not None:
             north, east, down = velocity_ned
-            _check_finite(north=north, east=east, down=down)
+            check_finite(north=north, east=east, down=down)
             u, v, w = transform(body_ned, (north, east, down))
         else:
             through_air = self._velocity_through_air(speed)
             wind = transform(body_ned, (now.wind_north, now.wind_east, now.wind_down))
             u, v, w = (a + b for a, b in zip(through_air, wind, strict=True))
         limit = MAX_SPEED / max(MAX_SPEED, math.hypot(u, v, w))
-        self._set_initial_conditions(lat, lon, ground, altitude, heading)
-        self._set('ic/theta-deg', pitch)
-        self._set('ic/phi-deg', roll)
-        for name, value in zip('uvw', (u, v, w), strict=True):
-            self._set(f'ic/{name}-fps', value * limit / FOOT)
-        for name, value in zip('pqr', (p, q, r), strict=True):
-            self._set(f'ic/{name}-rad_sec', _clamp(value, -10.0, 10.0))
-        self._fdm.run_ic()
+        self._model.set_initial_conditions(lat, lon, ground, altitude, heading)
+        self._model.set_initial_motion(pitch, roll, (u * limit, v * limit, w * limit), rates)
+        self._model.initialise()
         self._state = None
-        # run_ic forgets the wind; a pass without integration gives forces and air data with it.
+        # JSBSim has forgotten the wind; forces and air data are to be those with it.
         self._apply_weather()
-        self._fdm.suspend_integration()
-        self._fdm.run()
-        self._fdm.resume_integration()
+        self._model.work_out_forces()
 
     def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
                 speed: float) -> None:
@@ -384,8 +301,8 @@ class Aircraft:
         become what holds that, with the yoke and pedals centred; flaps, gear, fuel, mixture and
         weather stay. Raises ValueError, and changes nothing, where that cannot be.
         """
-        _check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
-                      heading=heading_deg, speed=speed)
+        check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
+                     heading=heading_deg, speed=speed)
         now = self.state
         if not all(engine.running for engine in now.engines):
             raise ValueError(f'{self.model} does not trim while an engine stands still')
@@ -396,16 +313,16 @@ class Aircraft:
         for tank, mass in enumerate(now.fuel):
             trial.set_fuel(tank, mass)
         trial.set_controls(flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
-                           mixture=self._mixture)
+                           mixture=self._cockpit.mixture)
         trial.set_gear_position(now.gear_position)
         for engine in range(trial.engine_count):
-            trial._start(engine)
+            trial._model.start(engine)
         for aircraft in (trial, self):
-            aircraft._calm()
+            calm(aircraft._model)
             aircraft._trim_level(lat_deg, lon_deg, altitude_msl, heading_deg, 'ic/vt-kts',
                                  speed / KNOT)
         trimmed = self.state
-        north, east, down = self._wind
+        north, east, down = self.wind
         self.teleport(
             pitch_deg=math.degrees(trimmed.theta), roll_deg=math.degrees(trimmed.phi),
             velocity_ned=(trimmed.v_north + north, trimmed.v_east + east, trimmed.v_down + down))
@@ -414,34 +331,11 @@ class Aircraft:
 
     def _build(self) -> None:
         """Make a fresh model, loaded but nowhere yet."""
-        jsbsim = self._jsbsim
-        path = Path(jsbsim.get_default_root_dir()) / 'aircraft' / self.model / f'{self.model}.xml'
-        if not path.is_file():
-            raise ValueError(f'JSBSim has no aircraft {self.model!r}: {path} is not there')
-        fdm = jsbsim.FGFDMExec(None)
-        fdm.set_debug_level(0)
-        fdm.load_model(self.model)
-        fdm.set_dt(self.dt)
-        self._fdm: Any = fdm
-        self._set = fdm.set_property_value
-        self._set('simulation/randomseed', self.seed)
-        self._set('atmosphere/randomseed', self.seed)
-        node = fdm.get_property_manager().get_node
-        self._lat = node('position/lat-geod-deg').get_double_value
-        self._lon = node('position/long-gc-deg').get_double_value
-        self._phi = node('attitude/phi-rad').get_double_value
-        self._agl = node('position/h-agl-ft').get_double_value
-        self._speed = node('velocities/vt-fps').get_double_value
-        self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
-        self._reader = StateReader(fdm)
+        self._model = Model(self.model, self.dt, self.seed)
+        self._set = self._model.set
+        self._cockpit = Cockpit(self._model)
         self._state = None
-        self._speedbrake = 0.0
-        self._left_brake = self._right_brake = self._parking_brake = 0.0
-        self._mixture: list[float] = [1.0] * self._reader.engine_count
-        self._failed: set[int] = set()
-        # Before its first initial conditions JSBSim knows no centre of gravity.
-        self._fdm.run_ic()
-        self._rest_height = self._wheel_height()
+        self._rest_height = self._model.wheel_height()
 
     def _trim(self) -> None:
         start = self.initial
@@ -456,16 +350,16 @@ class Aircraft:
         if not ground + self._rest_height < altitude_msl <= MAX_ALTITUDE:
             raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
                              f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')
-        self._set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
+        self._model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
         self._set(airspeed, airspeed_kt)
-        self._fdm.run_ic()
+        self._model.initialise()
         if start:
             for n in range(self.engine_count):
-                self._start(n)
+                self._model.start(n)
             self.set_controls(mixture=1.0, gear=1.0)
         try:
-            self._fdm.do_trim(_TRIM_FULL)
-        except self._jsbsim.TrimFailureError:
+            self._model.trim()
+        except TrimError:
             raise ValueError(
                 f'{self.model} does not trim at {round(airspeed_kt, 1)} kt and {altitude_msl} m: '
                 'choose a speed and altitude that it can hold') from None
@@ -477,26 +371,19 @@ class Aircraft:
                           aileron_trim=now.aileron + now.aileron_trim,
                           rudder_trim=now.rudder + now.rudder_trim)
 
-    def _calm(self) -> None:
-        """Take the turbulence away until the weather is applied again; run_ic takes the wind."""
-        self._set('atmosphere/turbulence/milspec/windspeed_at_20ft_AGL-fps', 0.0)
-        self._set('atmosphere/turbulence/milspec/severity', 0)
-        for name in 'pqr':
-            self._set(f'ic/{name}-rad_sec', 0.0)
-
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:
         """Set the aircraft on the ground and let the gear come to rest."""
         ground = terrain.elevation_m(lat_deg, lon_deg)
-        self._set_initial_conditions(lat_deg, lon_deg, ground, ground + self._rest_height,
+        self._model.set_initial_conditions(lat_deg, lon_deg, ground, ground + self._rest_height,
                                      heading_deg)
-        self._fdm.run_ic()
+        self._model.initialise()
         for n in range(self.engine_count if engines else 0):
-            self._start(n)
+            self._model.start(n)
         self.set_controls(throttle=0.0, mixture=1.0, gear=1.0, parking_brake=1.0)
         for _ in range(round(_SETTLING_TIME / self.dt)):
-            self._fdm.run()
-        self._rest_height = self._agl() * FOOT
+            self._model.step()
+        self._rest_height = self._model.height
         self._state = None
 
     def _recover(self, lat_deg: float, lon_deg: float) -> None:
@@ -507,21 +394,11 @@ class Aircraft:
         self.fail_engine()
         self._apply_weather()
 
-    def _set_initial_conditions(self, lat_deg: float, lon_deg: float, ground: float,
-                                altitude_msl: float, heading_deg: float) -> None:
-        """Describe a place to JSBSim, level; latitude and ground before height counts there."""
-        self._set('ic/lat-geod-deg', lat_deg)
-        self._set('ic/long-gc-deg', lon_deg)
-        self._set('ic/terrain-elevation-ft', ground / FOOT)
-        self._set('ic/h-sl-ft', altitude_msl / FOOT)
-        self._set('ic/psi-true-deg', heading_deg)
-
     def _velocity_through_air(self, speed: float | None) -> tuple[float, float, float]:
-        u, v, w = (self._fdm.get_property_value(f'velocities/{name}-aero-fps') * FOOT
-                   for name in 'uvw')
+        u, v, w = self._model.velocity_through_air()
         if speed is None:
             return (u, v, w)
-        speed = _clamp(speed, 0.0, MAX_SPEED)
+        speed = clamp(speed, 0.0, MAX_SPEED)
         airspeed = math.hypot(u, v, w)
         # A slow aircraft's direction of flow is arbitrary: start it straight ahead.
         if airspeed < 10.0:
@@ -530,88 +407,8 @@ class Aircraft:
 
     def _apply_weather(self) -> None:
         self._state = None
-        for name, value in zip(('north', 'east', 'down'), self._wind, strict=True):
-            self._set(f'atmosphere/wind-{name}-fps', value / FOOT)
-        wind_at_20ft, severity = self._turbulence
-        self._set('atmosphere/turb-type', _TURBULENCE_TYPE)
-        self._set('atmosphere/turbulence/milspec/windspeed_at_20ft_AGL-fps', wind_at_20ft / FOOT)
-        self._set('atmosphere/turbulence/milspec/severity', severity)
-
-    def _start(self, engine: int) -> None:
-        """Make an engine run steadily."""
-        self._supply(engine, on=True)
-        self._set('propulsion/set-running', engine)
-
-    def _supply(self, engine: int, on: bool) -> None:
-        """Give an engine what makes it burn, or take it away."""
-        # JSBSim writes a command meant for one kind of engine into any other kind's memory.
-        has_node = self._fdm.get_property_manager().hasNode
-        self._set('propulsion/active_engine', engine)
-        if has_node(f'propulsion/engine[{engine}]/map-pa'):
-            self._set('propulsion/magneto_cmd', _MAGNETOS_BOTH if on else 0)
-        elif has_node(f'propulsion/engine[{engine}]/n1'):
-            self._set('propulsion/cutoff_cmd', 0 if on else 1)
-        self._set('propulsion/active_engine', -1)
-
-    def _engine_numbers(self, engine: int | None) -> range:
-        if engine is None:
-            return range(self.engine_count)
-        if not 0 <= engine < self.engine_count:
-            raise ValueError(f'engine is {engine}, must be in 0..{self.engine_count - 1}')
-        return range(engine, engine + 1)
-
-    def _wheel_height(self) -> float:
-        """Return how far the lowest wheel hangs below the centre of gravity, in m."""
-        count = int(self._fdm.get_property_value('gear/num-units'))
-        lowest = min(self._fdm.get_property_value(f'gear/unit[{n}]/z-position')
-                     for n in range(count))
-        return float(self._fdm.get_property_value('inertia/cg-z-in') - lowest) / 12.0 * FOOT
-
-
-# Control -> (JSBSim property, sign, lowest value).
-_CONTROLS = {
-    'elevator': ('fcs/elevator-cmd-norm', ELEVATOR_SIGN, -1.0),
-    'aileron': ('fcs/aileron-cmd-norm', AILERON_SIGN, -1.0),
-    'rudder': ('fcs/rudder-cmd-norm', RUDDER_SIGN, -1.0),
-    'elevator_trim': ('fcs/pitch-trim-cmd-norm', ELEVATOR_SIGN, -1.0),
-    'aileron_trim': ('fcs/roll-trim-cmd-norm', AILERON_SIGN, -1.0),
-    'rudder_trim': ('fcs/yaw-trim-cmd-norm', RUDDER_SIGN, -1.0),
-    'flaps': ('fcs/flap-cmd-norm', 1.0, 0.0),
-    'gear': ('gear/gear-cmd-norm', 1.0, 0.0),
-}
-
-
-def _import_jsbsim() -> Any:
-    try:
-        jsbsim: Any = import_module('jsbsim')
-    except ImportError as error:
-        raise missing('the simulated aircraft', 'jsbsim') from error
-    # Else JSBSim prints a banner, reports and trim tables on standard output.
-    jsbsim.FGJSBBase().debug_lvl = 0
-    jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
-    return jsbsim
-
-
-def _check_finite(**values: float) -> None:
-    for name, value in values.items():
-        if not math.isfinite(value):
-            raise ValueError(f'{name} is {value}, must be finite')
-
-
-def _clamp(value: float, low: float, high: float) -> float:
-    return min(max(float(value), low), high)
+        self._weather.apply(self._model)
 
 
 def _given(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
-
-
-def _by_engine(name: str, value: float | Sequence[float | None] | None,
-               count: int) -> dict[int, float]:
-    """Return the values given, by engine; a surplus beyond the model's engines is dropped."""
-    if value is None:
-        return {}
-    values = value if isinstance(value, Sequence) else [value] * count
-    given = {n: v for n, v in enumerate(values[:count]) if v is not None}
-    _check_finite(**{f'{name}[{n}]': v for n, v in given.items()})
-    return given

@@ -92,11 +92,6 @@ class DatarefStore:
             return None
         return value.values[index]
 
-    def writable(self, name: str) -> bool:
-        """Tell whether the name is known and can be written."""
-        entry = self._entries.get(name)
-        return entry is not None and entry.write is not None
-
     def write(self, name: str, values: Sequence[float], offset: int = 0) -> bool:
         """
         Write a scalar, or an array from element offset on; return whether anything was written.

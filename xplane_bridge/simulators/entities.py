@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The aircraft as entities of a scene: names, poses and velocities in frames, filters.
+The aircraft as entities of a scene: names, poses and velocities in frames.
 
 The scene's own frame is east, north, up, as the earth's tangent plane has them at a datum; each
 aircraft is a frame too: forward, left, up (REP-103). This is what the standard simulator interface
@@ -22,13 +22,12 @@ aircraft is a frame too: forward, left, up (REP-103). This is what the standard 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-import re
 
 from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import MAX_ALTITUDE, MAX_SPEED
+from xplane_bridge.simulators.entity_filters import Filters, posix_pattern
 from xplane_bridge.simulators.geometry import (
     euler_angles,
     LocalFrame,
@@ -42,6 +41,7 @@ from xplane_bridge.simulators.geometry import (
     transpose,
     Vector,
 )
+from xplane_bridge.simulators.limits import MAX_ALTITUDE, MAX_LAT_DEG, MAX_SPEED
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 
@@ -49,7 +49,6 @@ ROBOT = 1
 DYNAMIC_OBJECT = 4
 
 _PREFIX = 'aircraft_'
-_MAX_LAT_DEG = 89.9
 _MAX_RATE = 10.0
 # What a pose may miss the ground, a unit quaternion or a direction of flight by.
 _GROUND_TOLERANCE = 0.5
@@ -67,10 +66,6 @@ class UnknownNameError(ValueError):
 
 class BadPoseError(ValueError):
     """No aircraft can be there, or so."""
-
-
-class UnsupportedBoundsError(ValueError):
-    """Bounds of a kind that is not looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,47 +92,6 @@ class Info:
     category: int
     description: str
     tags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sphere:
-    """A volume of the scene."""
-
-    centre: Vector
-    radius: float
-
-    def holds(self, point: Vector) -> bool:
-        """Tell whether a point is in it."""
-        return math.dist(self.centre, point) <= self.radius
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A volume of the scene, along its axes, between two opposite corners."""
-
-    one: Vector
-    other: Vector
-
-    def holds(self, point: Vector) -> bool:
-        """Tell whether a point is in it."""
-        return all(min(a, b) <= x <= max(a, b)
-                   for a, b, x in zip(self.one, self.other, point, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """
-    Which entities are meant: all conditions hold; an empty one always does.
-
-    pattern is a POSIX extended regular expression that the whole name matches. Aircraft count as
-    points: JSBSim knows no outline.
-    """
-
-    pattern: str = ''
-    categories: Collection[int] = ()
-    tags: Collection[str] = ()
-    all_tags: bool = False
-    bounds: Sphere | Box | None = None
 
 
 class Entities:
@@ -323,64 +277,6 @@ class Entities:
             transform(from_ned, acceleration_ned), transform(from_body, rate_changes))
 
 
-def posix_pattern(text: str) -> re.Pattern[str]:
-    """
-    Return a POSIX extended regular expression as Python has it.
-
-    Raises ValueError for what POSIX leaves undefined, which Python would take in its own way.
-    """
-    def error(at: int) -> ValueError:
-        return ValueError(f"'{text}' is no POSIX extended regular expression: '{text[at:]}' has "
-                          'no meaning there')
-
-    parts, at, repeatable = [], 0, False
-    while at < len(text):
-        token = _POSIX_TOKEN.match(text, at)
-        if token is None:
-            raise error(at)
-        piece = token[0]
-        if piece in ('*', '+', '?') or piece.startswith('{'):
-            if not repeatable:
-                raise error(at)
-            repeatable = False
-        else:
-            repeatable = piece not in ('(', '|', '^', '$')
-        if piece.startswith('['):
-            piece = _bracket(piece[1:-1])
-        parts.append(r'\Z' if piece == '$' else piece)
-        at = token.end()
-    try:
-        return re.compile(''.join(parts), re.DOTALL)
-    except re.error as problem:
-        raise ValueError(f"'{text}' is no regular expression: {problem}") from None
-
-
-# A bracket expression, an escaped character, an interval, any other character.
-_POSIX_TOKEN = re.compile(
-    r'\[\^?\]?(?:\[:[a-z]+:\]|[^]])*\]|\\[][^$.*+?(){}|\\]|\{\d+(?:,\d*)?\}|[^][\\{]')
-_POSIX_CLASSES = {
-    'alnum': 'A-Za-z0-9', 'alpha': 'A-Za-z', 'digit': '0-9', 'lower': 'a-z', 'upper': 'A-Z',
-    'xdigit': '0-9A-Fa-f', 'blank': ' \\t', 'space': '\\s', 'punct': '!-/:-@\\[-`{-~',
-}
-
-
-def _bracket(inside: str) -> str:
-    """Return a bracket expression as Python has it; a backslash is no escape in POSIX."""
-    if '[.' in inside or '[=' in inside:
-        raise ValueError('collating symbols and equivalence classes are not known here')
-    negated = inside.startswith('^')
-    parts = []
-    for piece in re.split(r'(\[:[a-z]+:\])', inside[negated:]):
-        if piece.startswith('[:') and piece.endswith(':]'):
-            name = piece[2:-2]
-            if name not in _POSIX_CLASSES:
-                raise ValueError(f"POSIX has no character class '{name}'")
-            parts.append(_POSIX_CLASSES[name])
-        else:
-            parts.append(re.sub(r'([]\\[&~|])', r'\\\1', piece))
-    return f'[{"^" if negated else ""}{"".join(parts)}]'
-
-
 def _add(a: Vector, b: Vector) -> Vector:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
@@ -407,8 +303,8 @@ def _check_pose(motion: Motion) -> None:
 
 
 def _check_place(lat_deg: float, lon_deg: float, altitude: float) -> None:
-    if abs(lat_deg) > _MAX_LAT_DEG:
-        raise BadPoseError(f'latitude {lat_deg:.3f} is beyond {_MAX_LAT_DEG} degrees')
+    if abs(lat_deg) > MAX_LAT_DEG:
+        raise BadPoseError(f'latitude {lat_deg:.3f} is beyond {MAX_LAT_DEG} degrees')
     ground = terrain.elevation_m(lat_deg, lon_deg)
     if altitude < ground - _GROUND_TOLERANCE:
         raise BadPoseError(f'{altitude:.1f} m above mean sea level is below the ground, which is '

@@ -31,8 +31,9 @@ import time
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.links.signals import calling_on_signal
 from xplane_bridge.simulators import options
-from xplane_bridge.simulators.aircraft import Aircraft, Initial
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.registry import protocol_named, PROTOCOLS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World

@@ -34,13 +34,8 @@ from enum import IntEnum
 import math
 import time
 
-from xplane_bridge.simulators.entities import (
-    BadPoseError,
-    Box,
-    Sphere,
-    UnknownNameError,
-    UnsupportedBoundsError,
-)
+from xplane_bridge.simulators.entities import BadPoseError, UnknownNameError
+from xplane_bridge.simulators.entity_filters import Box, Sphere, UnsupportedBoundsError
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.server import Server
 from xplane_bridge.simulators.world import World

@@ -26,6 +26,13 @@ import math
 
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.geometry import radii_of_curvature
+from xplane_bridge.simulators.limits import (
+    check_finite,
+    clamp,
+    MAX_ALTITUDE,
+    MAX_LAT_DEG,
+    MAX_PITCH_DEG,
+)
 
 SLOWEST = 20.0
 FASTEST = 80.0
@@ -38,8 +45,6 @@ _ATTITUDE_TIME = 0.5
 _SPEED_TIME = 5.0
 _GRAVITY = 9.80665
 _HEIGHT_ABOVE_GROUND = 2.0
-_MAX_LAT_DEG = 89.9
-_MAX_ALTITUDE = 25_000.0
 
 
 @dataclass(slots=True)
@@ -84,8 +89,8 @@ class OtherAircraft:
     @property
     def euler_rates(self) -> tuple[float, float, float]:
         """Return how fast roll, pitch and heading change, in rad/s."""
-        return ((_clamp(self.yoke_roll) * _MAX_BANK - self.phi) / _ATTITUDE_TIME,
-                (_clamp(self.yoke_pitch) * _MAX_CLIMB - self.theta) / _ATTITUDE_TIME,
+        return ((_full(self.yoke_roll) * _MAX_BANK - self.phi) / _ATTITUDE_TIME,
+                (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) / _ATTITUDE_TIME,
                 self._turn())
 
     @property
@@ -98,8 +103,8 @@ class OtherAircraft:
         if seconds <= 0.0:
             return
         quick = 1.0 - math.exp(-seconds / _ATTITUDE_TIME)
-        self.phi += (_clamp(self.yoke_roll) * _MAX_BANK - self.phi) * quick
-        self.theta += (_clamp(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
+        self.phi += (_full(self.yoke_roll) * _MAX_BANK - self.phi) * quick
+        self.theta += (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
         self.speed += (self._target_speed() - self.speed) * (
             1.0 - math.exp(-seconds / _SPEED_TIME))
         self.psi = (self.psi + self._turn() * seconds) % math.tau
@@ -127,37 +132,36 @@ class OtherAircraft:
         Latitude beyond 89.9, heights below the ground or above 25 km, and pitch beyond 89.9 are
         clamped. Raises ValueError for NaN and infinities.
         """
-        for name, value in (('latitude', lat_deg), ('longitude', lon_deg),
-                            ('altitude', altitude_msl), ('pitch', pitch_deg),
-                            ('roll', roll_deg), ('heading', heading_deg), ('speed', speed)):
-            if value is not None and not math.isfinite(value):
-                raise ValueError(f'{name} is {value}, must be finite')
+        check_finite(
+            latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
+            roll=roll_deg, heading=heading_deg, speed=speed)
         if lat_deg is not None:
-            self.lat_deg = min(max(lat_deg, -_MAX_LAT_DEG), _MAX_LAT_DEG)
+            self.lat_deg = clamp(lat_deg, -MAX_LAT_DEG, MAX_LAT_DEG)
         if lon_deg is not None:
             self.lon_deg = math.remainder(lon_deg, 360.0)
         if altitude_msl is not None:
             self.altitude_msl = altitude_msl
         lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
-        self.altitude_msl = min(max(self.altitude_msl, lowest), _MAX_ALTITUDE)
+        self.altitude_msl = clamp(self.altitude_msl, lowest, MAX_ALTITUDE)
         if pitch_deg is not None:
-            self.theta = math.radians(min(max(pitch_deg, -89.9), 89.9))
+            self.theta = math.radians(clamp(pitch_deg, -MAX_PITCH_DEG, MAX_PITCH_DEG))
         if roll_deg is not None:
             self.phi = math.radians(math.remainder(roll_deg, 360.0))
         if heading_deg is not None:
             self.psi = math.radians(heading_deg % 360.0)
         if speed is not None:
-            self.speed = min(max(speed, 0.0), FASTEST)
+            self.speed = clamp(speed, 0.0, FASTEST)
 
     def _target_speed(self) -> float:
-        return SLOWEST + (FASTEST - SLOWEST) * min(max(self.throttle[0], 0.0), 1.0)
+        return SLOWEST + (FASTEST - SLOWEST) * clamp(self.throttle[0], 0.0, 1.0)
 
     def _turn(self) -> float:
         # A teleport may leave any bank; beyond the vertical a coordinated turn has no meaning.
-        bank = min(max(self.phi, -_MAX_BANK), _MAX_BANK)
+        bank = clamp(self.phi, -_MAX_BANK, _MAX_BANK)
         return (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
-                + _clamp(self.yoke_yaw) * _YAW_RATE)
+                + _full(self.yoke_yaw) * _YAW_RATE)
 
 
-def _clamp(value: float) -> float:
-    return min(max(value, -1.0), 1.0)
+def _full(value: float) -> float:
+    """Return a deflection, at most a full one."""
+    return clamp(value, -1.0, 1.0)

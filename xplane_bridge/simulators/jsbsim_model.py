@@ -1,0 +1,176 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One model of JSBSim: loaded, put somewhere, run step by step; and its engines."""
+
+from importlib import import_module
+import math
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.optional import missing
+from xplane_bridge.simulators.aircraft_state import FOOT, StateReader
+from xplane_bridge.simulators.geometry import Vector
+from xplane_bridge.simulators.limits import clamp
+
+# JSBSim's trim mode for all six degrees of freedom.
+_TRIM_FULL = 1
+_MAGNETOS_BOTH = 3
+# Beyond these the model has broken on impact and will hold NaN within some steps.
+_MAX_MODEL_SPEED_FPS = 5_000.0
+_MAX_MODEL_DEPTH_FT = 300.0
+
+
+class TrimError(Exception):
+    """JSBSim has found no trim."""
+
+
+class Model:
+    """
+    A model of JSBSim's aircraft folder, in a computer of its own; not placed yet.
+
+    Raises ValueError for a model that does not exist, ImportError if JSBSim is not installed.
+    """
+
+    def __init__(self, name: str, dt: float, seed: int) -> None:
+        self._jsbsim = jsbsim = _import_jsbsim()
+        path = Path(jsbsim.get_default_root_dir()) / 'aircraft' / name / f'{name}.xml'
+        if not path.is_file():
+            raise ValueError(f'JSBSim has no aircraft {name!r}: {path} is not there')
+        self._fdm: Any = jsbsim.FGFDMExec(None)
+        self._fdm.set_debug_level(0)
+        self._fdm.load_model(name)
+        self._fdm.set_dt(dt)
+        self.set = self._fdm.set_property_value
+        self.get = self._fdm.get_property_value
+        self.set('simulation/randomseed', seed)
+        self.set('atmosphere/randomseed', seed)
+        manager = self._fdm.get_property_manager()
+        node = manager.get_node
+        self._has_node = manager.hasNode
+        self.lat_deg = node('position/lat-geod-deg').get_double_value
+        self.lon_deg = node('position/long-gc-deg').get_double_value
+        self._phi = node('attitude/phi-rad').get_double_value
+        self._agl = node('position/h-agl-ft').get_double_value
+        self._speed = node('velocities/vt-fps').get_double_value
+        self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
+        self.reader = StateReader(self._fdm)
+        # Before its first initial conditions JSBSim knows no centre of gravity.
+        self.initialise()
+
+    @property
+    def height(self) -> float:
+        """Return the height of the centre of gravity over the ground, in m."""
+        return float(self._agl()) * FOOT
+
+    def wheel_height(self) -> float:
+        """Return how far the lowest wheel hangs below the centre of gravity, in m."""
+        count = int(self.get('gear/num-units'))
+        lowest = min(self.get(f'gear/unit[{n}]/z-position') for n in range(count))
+        return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
+
+    def step(self) -> bool:
+        """Run one step; return False if the model has broken in it."""
+        try:
+            self._fdm.run()
+        except self._jsbsim.BaseError:
+            return False
+        return True
+
+    def set_terrain(self, elevation: float) -> None:
+        """Put the ground below it at an elevation in m."""
+        self._terrain(elevation / FOOT)
+
+    def is_sound(self) -> bool:
+        """Tell whether it is where and as fast as an aircraft can be."""
+        return bool(
+            self._speed() < _MAX_MODEL_SPEED_FPS and abs(self._phi()) < math.tau
+            and self._agl() > -_MAX_MODEL_DEPTH_FT)
+
+    def velocity_through_air(self) -> Vector:
+        """Return its velocity through the air in m/s: forward, right, down."""
+        u, v, w = (self.get(f'velocities/{name}-aero-fps') * FOOT for name in 'uvw')
+        return (u, v, w)
+
+    # Placing
+
+    def set_initial_conditions(self, lat_deg: float, lon_deg: float, ground: float,
+                               altitude_msl: float, heading_deg: float) -> None:
+        """Describe a place, level; latitude and ground before height counts there."""
+        self.set('ic/lat-geod-deg', lat_deg)
+        self.set('ic/long-gc-deg', lon_deg)
+        self.set('ic/terrain-elevation-ft', ground / FOOT)
+        self.set('ic/h-sl-ft', altitude_msl / FOOT)
+        self.set('ic/psi-true-deg', heading_deg)
+
+    def set_initial_motion(self, pitch_deg: float, roll_deg: float, velocity: Vector,
+                           rates: Vector) -> None:
+        """Describe how it is turned and moves: body axes, m/s over ground and rad/s."""
+        self.set('ic/theta-deg', pitch_deg)
+        self.set('ic/phi-deg', roll_deg)
+        for name, value in zip('uvw', velocity, strict=True):
+            self.set(f'ic/{name}-fps', value / FOOT)
+        for name, value in zip('pqr', rates, strict=True):
+            self.set(f'ic/{name}-rad_sec', clamp(value, -10.0, 10.0))
+
+    def initialise(self) -> None:
+        """Go where the initial conditions are."""
+        self._fdm.run_ic()
+
+    def work_out_forces(self) -> None:
+        """Run a pass without integration, which gives forces and air data for this place."""
+        self._fdm.suspend_integration()
+        self._fdm.run()
+        self._fdm.resume_integration()
+
+    def trim(self) -> None:
+        """Trim all six degrees of freedom. Raises TrimError."""
+        try:
+            self._fdm.do_trim(_TRIM_FULL)
+        except self._jsbsim.TrimFailureError as error:
+            raise TrimError from error
+
+    # Engines
+
+    def start(self, engine: int) -> None:
+        """Make an engine run steadily."""
+        self._supply(engine, on=True)
+        self.set('propulsion/set-running', engine)
+
+    def stop(self, engine: int) -> None:
+        """Take an engine's mixture, ignition and fuel away."""
+        self.set(f'fcs/mixture-cmd-norm[{engine}]', 0.0)
+        self._supply(engine, on=False)
+        self.set(f'propulsion/engine[{engine}]/set-running', 0)
+
+    def _supply(self, engine: int, on: bool) -> None:
+        """Give an engine what makes it burn, or take it away."""
+        # JSBSim writes a command meant for one kind of engine into any other kind's memory.
+        self.set('propulsion/active_engine', engine)
+        if self._has_node(f'propulsion/engine[{engine}]/map-pa'):
+            self.set('propulsion/magneto_cmd', _MAGNETOS_BOTH if on else 0)
+        elif self._has_node(f'propulsion/engine[{engine}]/n1'):
+            self.set('propulsion/cutoff_cmd', 0 if on else 1)
+        self.set('propulsion/active_engine', -1)
+
+
+def _import_jsbsim() -> Any:
+    try:
+        jsbsim: Any = import_module('jsbsim')
+    except ImportError as error:
+        raise missing('the simulated aircraft', 'jsbsim') from error
+    # Else JSBSim prints a banner, reports and trim tables on standard output.
+    jsbsim.FGJSBBase().debug_lvl = 0
+    jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
+    return jsbsim

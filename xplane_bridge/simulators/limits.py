@@ -1,0 +1,37 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the simulated aircraft can bear, and how what it is given is held to that."""
+
+import math
+
+MAX_ALTITUDE = 25_000.0
+MAX_SPEED = 400.0
+MAX_WIND = 100.0
+MAX_SEVERITY = 7
+# Near the poles longitude means nothing and JSBSim's own axes turn over.
+MAX_LAT_DEG = 89.9
+MAX_PITCH_DEG = 89.9
+
+
+def clamp(value: float, low: float, high: float) -> float:
+    """Return the number of low..high that is nearest."""
+    return min(max(float(value), low), high)
+
+
+def check_finite(**values: float | None) -> None:
+    """Raise ValueError, with its name, for a value that is given and not finite."""
+    for name, value in values.items():
+        if value is not None and not math.isfinite(value):
+            raise ValueError(f'{name} is {value}, must be finite')
