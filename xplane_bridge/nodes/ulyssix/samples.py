@@ -89,7 +89,9 @@ class SampleTopics:
             return
         self._making = True
         # Publishers are made where all others are.
-        self._node.executor.create_task(self._make, names)
+        executor = self._node.executor
+        assert executor is not None
+        executor.create_task(self._make, names)
 
     def publish(
         self, event: PacketReceived, placed: Placed, shift_ns: int, decimation: int
@@ -208,5 +210,5 @@ def fill_values(
 def to_array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
     """Return the values as what a message takes without a look at each of them."""
     result: array[Any] = array(code)
-    result.frombytes(np.ascontiguousarray(values).view(np.uint8))
+    result.frombytes(np.ascontiguousarray(values).view(np.uint8).data)
     return result

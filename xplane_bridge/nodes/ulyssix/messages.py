@@ -1,0 +1,77 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ulyssix_node publishes of a publisher's packets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from xplane_bridge.msg import UlyssixPacket, UlyssixParameters
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.ulyssix.parameters import UlyssixNodeParameters
+from xplane_bridge.nodes.ulyssix.samples import (
+    DEPTH,
+    fill_values,
+    NO_INTEGERS,
+    SampleTopics,
+    to_array,
+)
+from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Publisher:
+    """Publish packets, the names of their parameters, and single parameters that are asked for."""
+
+    def __init__(self, node: BridgeNode[Any], given: UlyssixNodeParameters) -> None:
+        self.samples = SampleTopics(node, given.sample_topics, given.max_sample_topics)
+        self._packet = UlyssixPacket()
+        self._packets = node.make_publisher(UlyssixPacket, 'packets', DEPTH)
+        self._parameters = node.make_publisher(UlyssixParameters, 'parameters', _LATCHED)
+        self._unannounced: tuple[str, ...] = ()
+
+    def announce(self, names: tuple[str, ...]) -> None:
+        """Publish these names with the next packet, and have their topics made."""
+        self._unannounced = names
+        # A replay waits for the topics before it goes on to the packet.
+        self.samples.follow(names)
+
+    def publish(
+        self, event: PacketReceived, placed: Placed, shift_ns: int, decimation: int
+    ) -> None:
+        """
+        Publish a packet, and each ``decimation``-th sample of the parameters that have a topic.
+
+        Stamps are ``shift_ns``, which use_sim_time makes, from the packet's times.
+        """
+        packet, message = event.packet, self._packet
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(placed.first_ns + shift_ns, 1_000_000_000)
+        if self._unannounced:
+            announcement = UlyssixParameters(names=list(self._unannounced))
+            announcement.header.stamp = stamp
+            self._parameters.publish(announcement)
+            self._unannounced = ()
+        message.counter = packet.counter
+        message.total_samples = packet.total_samples
+        message.counts = to_array('I', packet.counts.astype(np.uint32))
+        fill_values(message, packet, packet.values)
+        message.times = NO_INTEGERS if placed.times is None else to_array('q', placed.times)
+        self._packets.publish(message)
+        self.samples.publish(event, placed, shift_ns, decimation)

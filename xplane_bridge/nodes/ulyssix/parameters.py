@@ -1,0 +1,108 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameters of ulyssix_node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import ipaddress
+
+from xplane_bridge.links.udp import RECEIVE_BUFFER
+from xplane_bridge.nodes.base import CaptureParameters
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.protocols.ulyssix import WordOrder
+
+# Whole years that a stamp can hold.
+_FIRST_YEAR, _LAST_YEAR = 1970, 2037
+
+
+@dataclass(frozen=True)
+class UlyssixNodeParameters(CaptureParameters):
+    """Parameters of ulyssix_node."""
+
+    port: int = parameter(
+        0, 'UDP port that the publisher sends to. Required: there is no usual one. With '
+        'capture_file: 0 takes the datagrams of all ports.', minimum=0, maximum=65535)
+    bind_address: str = parameter(
+        '', 'Local address to listen on; empty for all of them, which broadcasts need. With '
+        'group: address of the network interface to join on; empty for the default route.')
+    group: str = parameter('', 'Multicast group to join, if the publisher sends to one.')
+    sender: str = parameter(
+        '', 'Address or name of the only computer to listen to, or of that and the port that the '
+        'publisher sends from, as host:port; empty for any.')
+    receive_buffer: int = parameter(
+        RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to keep for the node.',
+        minimum=4096, maximum=2**30)
+    word_order: str = parameter(
+        'auto', "Which half of the packet's time is sent first: the date (first_word_high) or "
+        'the clock (true_u64); auto finds out.',
+        choices=('auto', *(order.value for order in WordOrder)))
+    day_base: str = parameter(
+        'auto', 'The number of 1 January in the packet time; auto asks the sample times, and is '
+        '1 without them.', choices=('auto', '1', '0'))
+    integer_width: str = parameter(
+        'auto', 'Bytes of a value in integer mode; auto finds out.', choices=('auto', '8', '4'))
+    year: int = parameter(
+        0, 'Year of the first packet, for recordings; 0 is the one nearest to the time of '
+        'reception.', minimum=0, maximum=_LAST_YEAR)
+    utc_offset: float = parameter(
+        0.0, "Hours that the publisher's clock is ahead of UTC.", minimum=-14.0, maximum=14.0)
+    parameter_names: tuple[str, ...] = parameter(
+        (), 'Names of the parameters in order, for packets without names.')
+    sample_rates: tuple[str, ...] = parameter(
+        (), 'Rates of parameters without time tags, as "name=samples a second"; the name may be '
+        'a pattern with * and ?; the first that fits counts.')
+    sample_topics: tuple[str, ...] = parameter(
+        (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> too.')
+    max_sample_topics: int = parameter(
+        200, 'Parameters that get a topic of their own at most; the publisher may name any number '
+        'of them.', minimum=1, maximum=10_000)
+    decimation: int = parameter(
+        1, 'Publish each n-th sample only on samples/<name>.', minimum=1, maximum=1_000_000,
+        live=True)
+
+    def __post_init__(self) -> None:
+        """Check what single values cannot say."""
+        if self.group:
+            try:
+                good = ipaddress.IPv4Address(self.group).is_multicast
+            except ValueError:
+                good = False
+            if not good:
+                raise ValueError(
+                    f"parameter group: '{self.group}' is not a multicast address, "
+                    '224.0.0.0 to 239.255.255.255')
+        if 0 < self.year < _FIRST_YEAR:
+            raise ValueError(
+                f'parameter year: {self.year} is not 0, or {_FIRST_YEAR} to {_LAST_YEAR}')
+        for name in ('parameter_names', 'sample_rates', 'sample_topics'):
+            for text in getattr(self, name):
+                if not isinstance(text, str):
+                    raise ValueError(f'parameter {name}: expected texts, got {text!r}')
+        for text in self.sample_rates:
+            parse_rate(text)
+
+
+def parse_rate(text: str) -> tuple[str, float]:
+    """Return the pattern and the rate in "name=rate". Raises ValueError with a sentence."""
+    pattern, _, number = text.rpartition('=')
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = 0.0
+    if not pattern or not 0.0 < rate < 1e9:
+        raise ValueError(
+            f"parameter sample_rates: '{text}' is not like 'name=100', samples a second")
+    return pattern, rate
