@@ -222,7 +222,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         counters = self.link.counters()
         now = time.monotonic()
         with self.link.lock:
-            return [
+            lines = [
                 self.diagnose_link(counters),
                 self.diagnose_peer(),
                 *self.diagnose_values(now),
@@ -230,6 +230,10 @@ class Bridge(BridgeNode[P], Generic[P, S]):
                 *self.diagnose_commands(),
                 *self.diagnose_more(now),
             ]
+        if isinstance(self.link, ReplayLoop):
+            # It takes the lock itself.
+            lines.append(capture_status(self.link))
+        return lines
 
     def diagnose_link(self, counters: Any) -> Status:
         """Return the line about datagrams."""
@@ -303,5 +307,3 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             yield plausibility_status(self.plausibilities)
         if self.simulator_clock is not None:
             yield self.simulator_clock.diagnose()
-        if isinstance(self.link, ReplayLoop):
-            yield capture_status(self.link)
