@@ -205,6 +205,12 @@ class Session(ABC):
         ``sender`` is None where a link has no addresses. Never raises: what is malformed is
         counted.
         """
+        return self._hear(channel, data, sender, now)
+
+    def _hear(
+        self, channel: str, data: Any, sender: Address | None, now: float
+    ) -> Sequence[Any]:
+        """Take one datagram, or what a stream has instead of it."""
         try:
             message = self._decode(channel, data)
         except ProtocolError as error:

@@ -20,6 +20,14 @@ decode() what each packet means; encode() is the way back.
 """
 
 from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.simpit.axes import (
+    AXES,
+    Axes,
+    axis_message,
+    axis_messages,
+    axis_values,
+    THROTTLE,
+)
 from xplane_bridge.protocols.simpit.channels import (
     Channel,
     MESSAGES,
@@ -129,17 +137,17 @@ from xplane_bridge.protocols.simpit.telemetry import (
 __all__ = [
     'Aa50Decoder', 'ActionGroup', 'ActionGroups', 'ActionStatus', 'AdvancedActionStatus',
     'AGX_CUSTOM_GROUPS', 'Airspeed', 'Altitude', 'Apsides', 'ApsidesTime', 'Atmosphere',
-    'AtmosphereFlags', 'Attitude', 'AutopilotMode', 'BurnTime', 'CAMERA_MODES', 'CameraMode',
-    'CameraRotation', 'CameraTranslation', 'Channel', 'ClosePort', 'CobsDecoder', 'Counters',
-    'CustomActionGroups', 'CustomActionGroupStatus', 'CustomAxes', 'CustomResources', 'decode',
-    'Decoder', 'DeltaV', 'DeltaVEnvironment', 'Deregister', 'Dialect', 'EchoRequest',
-    'EchoResponse', 'encode', 'encode_frame', 'encode_packet', 'FlightFlags', 'FlightStatus',
-    'FRAME_OVERHEAD', 'Framing', 'GroupSetting', 'GroupState', 'Handshake', 'HandshakeType',
-    'Intersects', 'Keyboard', 'KeyModifiers', 'KSP1_ID', 'KSP2_ID', 'Log', 'LogFlags',
-    'make_decoder', 'Manoeuvre', 'MAX_CHANNEL', 'MAX_PAYLOAD', 'Message', 'MESSAGES',
-    'NavballMode', 'Orbit', 'Packet', 'Profile', 'PROFILES', 'Register', 'RequestMessage',
-    'RESERVED_CHANNELS', 'Resource', 'Rotation', 'SasInfo', 'SasMode', 'SceneChange', 'Sender',
-    'Sent', 'SetActionGroup', 'SphereOfInfluence', 'StageEvent', 'STOCK_CUSTOM_GROUPS',
-    'TacResources', 'TacWaste', 'Target', 'Temperature', 'Throttle', 'TimeWarp', 'TimeWarpTo',
-    'Translation', 'Velocities', 'Verb', 'VesselChange', 'VesselName', 'WarpCommand',
-    'WarpInstant', 'WARPS_UNTIL_2_3', 'Wheel']
+    'AtmosphereFlags', 'Attitude', 'AutopilotMode', 'AXES', 'Axes', 'axis_message',
+    'axis_messages', 'axis_values', 'BurnTime', 'CAMERA_MODES', 'CameraMode', 'CameraRotation',
+    'CameraTranslation', 'Channel', 'ClosePort', 'CobsDecoder', 'Counters', 'CustomActionGroups',
+    'CustomActionGroupStatus', 'CustomAxes', 'CustomResources', 'decode', 'Decoder', 'DeltaV',
+    'DeltaVEnvironment', 'Deregister', 'Dialect', 'EchoRequest', 'EchoResponse', 'encode',
+    'encode_frame', 'encode_packet', 'FlightFlags', 'FlightStatus', 'FRAME_OVERHEAD', 'Framing',
+    'GroupSetting', 'GroupState', 'Handshake', 'HandshakeType', 'Intersects', 'Keyboard',
+    'KeyModifiers', 'KSP1_ID', 'KSP2_ID', 'Log', 'LogFlags', 'make_decoder', 'Manoeuvre',
+    'MAX_CHANNEL', 'MAX_PAYLOAD', 'Message', 'MESSAGES', 'NavballMode', 'Orbit', 'Packet',
+    'Profile', 'PROFILES', 'Register', 'RequestMessage', 'RESERVED_CHANNELS', 'Resource',
+    'Rotation', 'SasInfo', 'SasMode', 'SceneChange', 'Sender', 'Sent', 'SetActionGroup',
+    'SphereOfInfluence', 'StageEvent', 'STOCK_CUSTOM_GROUPS', 'TacResources', 'TacWaste', 'Target',
+    'Temperature', 'THROTTLE', 'Throttle', 'TimeWarp', 'TimeWarpTo', 'Translation', 'Velocities',
+    'Verb', 'VesselChange', 'VesselName', 'WarpCommand', 'WarpInstant', 'WARPS_UNTIL_2_3', 'Wheel']

@@ -17,11 +17,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
-from xplane_bridge.sessions.simpit.axes import Axes
 from xplane_bridge.sessions.simpit.events import Game
 
 # How 2.0 to 2.2 call what 2.3 has a channel of its own for, as far as they have it.
@@ -37,38 +37,47 @@ _OWN = (simpit.Handshake, simpit.Register, simpit.Deregister, simpit.EchoRequest
         simpit.EchoResponse)
 
 
-def adapt(
-    message: Message | Packet, profile: Profile, *, agx: bool, game: Game | None
-) -> list[Message | Packet]:
-    """
-    Bring a command into the packets that real plugins of the profile need.
+class Part(NamedTuple):
+    """One packet of a command, and its bytes on the wire."""
 
-    Raise ValueError, with a sentence for the user, for what they cannot do and for what is the
+    message: Message | Packet
+    data: bytes
+
+
+def prepare(
+    message: Message | Packet, profile: Profile, *, agx: bool, game: Game | None
+) -> list[Part]:
+    """
+    Return the packets that real plugins of the profile need for a command.
+
+    Raises ValueError, with a sentence for the user, for what they cannot do and for what is the
     session's own business: handshake, registration, echo.
     """
+    return [
+        Part(part, simpit.encode(part, 'bridge', profile, agx=agx))
+        for part in _parts(message, profile, game)]
+
+
+def _parts(
+    message: Message | Packet, profile: Profile, game: Game | None
+) -> list[Message | Packet]:
     if isinstance(message, Packet):
-        message = _checked(message, profile)
-    elif isinstance(message, _OWN):
+        return [_checked(message, profile)]
+    if isinstance(message, _OWN):
         raise ValueError(f'{message.tag}: the session sends these itself')
-    elif not isinstance(message, simpit.TimeWarpTo):
-        row = profile.named('bridge', message.channel)
-        if row.fault:
-            raise ValueError(f'{row.name}: {row.fault}')
-        if isinstance(message, simpit.SetActionGroup) and game is not Game.KSP2:
-            raise ValueError(
-                f'{row.name} is for Kerbal Space Program 2; this plugin is not in it, '
-                'send action_groups or custom_action_groups')
-    parts: list[Message | Packet]
+    if isinstance(message, simpit.TimeWarpTo):
+        return _warp_to(message, profile)
+    row = profile.named('bridge', message.channel)
+    if row.fault:
+        raise ValueError(f'{row.name}: {row.fault}')
+    if isinstance(message, simpit.SetActionGroup) and game is not Game.KSP2:
+        raise ValueError(
+            f'{row.name} is for Kerbal Space Program 2; this plugin is not in it, '
+            'send action_groups or custom_action_groups')
     if isinstance(message, simpit.CustomActionGroups) and message.groups:
         # From 2.0 on a list acts on its first group only, before that from its end backwards.
-        parts = [replace(message, groups=(group,)) for group in message.groups]
-    elif isinstance(message, simpit.TimeWarpTo):
-        parts = _warp_to(message, profile)
-    else:
-        parts = [message]
-    for part in parts:
-        simpit.encode(part, 'bridge', profile, agx=agx)
-    return parts
+        return [replace(message, groups=(group,)) for group in message.groups]
+    return [message]
 
 
 def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
@@ -85,7 +94,7 @@ def _checked(packet: Packet, profile: Profile) -> Message | Packet:
     """
     Return a raw packet, or the axes in it, which are taken whichever way they come.
 
-    Raise ValueError for one that is the session's own or would mislead a plugin.
+    Raises ValueError for one that is the session's own or would mislead a plugin.
     """
     row = profile.find('bridge', packet.channel)
     if row is None:
@@ -96,7 +105,7 @@ def _checked(packet: Packet, profile: Profile) -> Message | Packet:
         message = simpit.decode(packet, 'bridge', profile)
     except ProtocolError as error:
         raise ValueError(str(error)) from None
-    return message if isinstance(message, Axes) else packet
+    return message if isinstance(message, simpit.Axes) else packet
 
 
 def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Packet]:

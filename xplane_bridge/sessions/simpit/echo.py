@@ -20,6 +20,8 @@ from collections import deque
 import struct
 from typing import NamedTuple
 
+from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.simpit import Profile
 from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
@@ -33,6 +35,7 @@ LONG_ANSWER = 32
 class _Echo(NamedTuple):
     ticket: int
     payload: bytes
+    data: bytes
 
 
 class Echoes:
@@ -68,68 +71,80 @@ class Echoes:
         self.streak = 0
         self._beat_at = now
 
-    def add(self, payload: bytes, now: float) -> int:
-        """Queue an echo of the user's; return its ticket. ValueError if too many wait."""
+    def add(self, payload: bytes, data: bytes, now: float) -> int:
+        """
+        Queue an echo of the user's, which ``data`` asks for; return its ticket.
+
+        Raises ValueError if too many wait.
+        """
         if len(self._queue) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} echoes wait already; ask less often')
         ticket = self._tickets.draw()
-        self._queue.append(_Echo(ticket, payload))
+        self._queue.append(_Echo(ticket, payload, data))
         if self._outstanding is None:
             self._beat_at = now
         return ticket
 
-    def start(self, now: float, *, long: bool) -> bytes | None:
-        """Return the payload to send now, if any; ``long`` makes the heartbeat 32 bytes."""
+    def start(self, profile: Profile, now: float) -> list[bytes]:
+        """Return the request to send now, if any."""
         if self._outstanding is not None or now < self._beat_at:
-            return None
-        if self._queue:
-            echo = self._queue.popleft()
-        else:
-            self._beats += 1
-            payload = struct.pack('<I', self._beats & 0xffffffff)
-            echo = _Echo(0, payload * (LONG_ANSWER // 4) if long else payload)
+            return []
+        echo = self._queue.popleft() if self._queue else self._beat(profile)
         self._outstanding = echo
         self._sent_at = now
         self._statistics.echoes += 1
-        return echo.payload
+        return [echo.data]
 
-    def give_up(self, now: float) -> EchoDone | None:
-        """Take an answer that is overdue as lost; return the end of the user's echo."""
+    def _beat(self, profile: Profile) -> _Echo:
+        self._beats += 1
+        payload = struct.pack('<I', self._beats & 0xffffffff)
+        # How much comes back of a long one tells plugins 2.0 and 2.1 from older ones.
+        if profile.framing == 'aa50' and self.answer_size is None:
+            payload *= LONG_ANSWER // len(payload)
+        return _Echo(
+            0, payload, simpit.encode(simpit.EchoRequest(payload), 'bridge', profile))
+
+    def give_up(self, now: float) -> list[EchoDone]:
+        """Take an answer that is overdue as lost; return the end of the user's echo, if any."""
         echo = self._outstanding
         if echo is None or now < self._sent_at + _TIMEOUT:
-            return None
+            return []
         self._finish(now)
         self._statistics.echoes_lost += 1
         self.streak = min(self.streak, 0) - 1
-        if not echo.ticket:
-            return None
-        return EchoDone(echo.ticket, b'', None, (
+        return self._ends(echo, None, (
             f'no echo within {_TIMEOUT:g} s; plugins before 2.3 answer in the flight scene only'))
 
-    def receive(self, payload: bytes, now: float) -> tuple[bool, EchoDone | None]:
-        """Take an answer; tell whether it is the outstanding one's, and the user's echo's end."""
+    def receive(self, payload: bytes, now: float) -> list[EchoDone] | None:
+        """Take an answer; return the end of the user's echo, if any; None if nobody asked."""
         echo = self._outstanding
         if (
             echo is None
             or not echo.payload.startswith(payload)
             or len(payload) < min(len(echo.payload), SHORT_ANSWER)
         ):
-            return False, None
+            return None
         self.round_trip = now - self._sent_at
         self.streak = max(self.streak, 0) + 1
         if len(echo.payload) == LONG_ANSWER:
             self.answer_size = len(payload)
         self._finish(now)
-        if not echo.ticket:
-            return True, None
-        return True, EchoDone(echo.ticket, payload, self.round_trip)
+        return self._ends(echo, payload)
 
     def abandon(self, reason: str) -> list[EchoDone]:
         """End all echoes with ``reason``."""
         echoes = [*([self._outstanding] if self._outstanding else []), *self._queue]
         self._outstanding = None
         self._queue.clear()
-        return [EchoDone(echo.ticket, b'', None, reason) for echo in echoes if echo.ticket]
+        return [done for echo in echoes for done in self._ends(echo, None, reason)]
+
+    def _ends(self, echo: _Echo, payload: bytes | None, error: str = '') -> list[EchoDone]:
+        """Return the end of an echo; the heartbeat's is nobody's."""
+        if not echo.ticket:
+            return []
+        if payload is None:
+            return [EchoDone(echo.ticket, b'', None, error)]
+        return [EchoDone(echo.ticket, payload, self.round_trip)]
 
     def _finish(self, now: float) -> None:
         self._outstanding = None

@@ -12,30 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the two ends of a KerbalSimpit conversation tell their owners."""
+"""What the session with a plugin tells its owner."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.simpit import Message, Packet
-from xplane_bridge.sessions.base import CommandDone
-
-# What both ends name the one channel of a serial link.
-CHANNEL = 'serial'
-
-
-class PeerState(Enum):
-    """How the plugin's side looks from here; the value says it to a person."""
-
-    UNKNOWN = 'nothing heard yet'
-    CLOSED = 'the serial port is not open'
-    AWAY = 'no answer to the handshake'
-    ANSWERING = 'connected, but no telemetry comes'
-    STREAMING = 'telemetry comes'
+from xplane_bridge.sessions import base
 
 
 class Game(Enum):
@@ -50,17 +36,17 @@ class Game(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Telemetry:
+class Telemetry(base.Telemetry):
     """
-    One packet on a registered channel.
+    One packet on a registered channel: its message by the channel's name in the profile.
 
-    name is the channel's in the profile, empty for an id that the profile has not; message is
-    None then, and a text in it is printable. packet is None for what silence says (ActionSilence).
+    There is no message for an id that the profile has not; a text in it is printable. ``packet``
+    is None for what silence says (ActionSilence). ``beside`` is what belongs with the message and
+    still holds, by channel: the last values of channels that are sent on a change only.
     """
 
-    name: str
     packet: Packet | None
-    message: Message | None
+    beside: Mapping[str, Message] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +59,6 @@ class Connected:
 
     profile: str
     game: Game
-
-
-@dataclass(frozen=True, slots=True)
-class PeerChanged:
-    """The peer's state is another one now."""
-
-    state: PeerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,80 +95,20 @@ class EchoDone:
     error: str = ''
 
 
-Event = (
-    Telemetry | Connected | PeerChanged | ProfileHint | ProfileKnown | EchoDone | CommandDone)
-
-
 @dataclass(slots=True)
-class Statistics:
+class Statistics(base.Statistics):
     """
-    What happened so far on the device's side; only ever grows.
+    What happened so far; only ever grows.
 
     received counts bytes, drained those among them that came before the first SYN. handshakes
-    counts those that were completed, syns the tries. updates counts telemetry by channel name.
-    malformed counts packets of a wrong length by channel; unexpected those that nobody asked
-    for. held_back counts axis values that a newer one replaced before they were sent.
+    counts those that were completed, syns the tries. updates counts telemetry by channel name,
+    malformed packets of a wrong length by channel.
     """
 
     received: int = 0
     drained: int = 0
     syns: int = 0
     handshakes: int = 0
-    updates: Counter[str] = field(default_factory=Counter)
-    malformed: Kinds = field(default_factory=Kinds)
-    unexpected: int = 0
-    last_error: str = ''
     echoes: int = 0
     echoes_lost: int = 0
     commands: int = 0
-    held_back: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """
-    What a device made the plugin do, one effect an event.
-
-    An ActionGroups message holds what is left of all that came within one frame of the game;
-    STAGE in it, activated or toggled, fires the next stage. A CustomActionGroups message names
-    one group.
-    """
-
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceHandshake:
-    """A device sent a SYN (0), SYNACK (1) or ACK (2), with these bytes behind it."""
-
-    handshake: int
-    rest: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Subscriptions:
-    """The channels that the device gets now; one that it gets n times is in there n times."""
-
-    channels: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PortDeaf:
-    """The plugin does not read this port any more; text says what ended it."""
-
-    text: str
-
-
-PluginEvent = Command | DeviceHandshake | Subscriptions | PortDeaf
-
-
-@dataclass(slots=True)
-class PluginStatistics:
-    """What happened so far on the plugin's side; only ever grows."""
-
-    received: int = 0
-    packets: int = 0
-    ignored: int = 0
-    malformed: Kinds = field(default_factory=Kinds)
-    last_error: str = ''
-    sent: Counter[int] = field(default_factory=Counter)

@@ -19,8 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups
-from xplane_bridge.sessions.simpit.silence import ActionSilence
 
+# The status comes with every frame of the game while a group is on.
+_SILENCE = 0.5
+# A game that stands still sends nothing else either: more than this between two packets does not
+# count as time in which the status was missing.
+_LONGEST_GAP = 0.2
 # Until a command shows in the report, or while there is no report.
 _PATIENCE = 1.0
 
@@ -72,3 +76,34 @@ class ActionReport:
         return [
             ActionGroups('activate' if on else 'deactivate', groups)
             for on, groups in bits.items() if groups]
+
+
+class ActionSilence:
+    """
+    Tell when no action group is on, which plugins before 2.0 never say.
+
+    They send the action status in each frame while a group is on, and nothing once the last one
+    goes off (docs/wire/simpit.md, section 3). So half a second of other telemetry without it means
+    that all are off. Times are in seconds.
+    """
+
+    def __init__(self) -> None:
+        self._flowed = 0.0
+        self._packet_at: float | None = None
+        self._said = False
+
+    def heard_status(self, now: float) -> None:
+        """Take note of an action status."""
+        self._flowed = 0.0
+        self._packet_at = now
+        self._said = False
+
+    def heard_other(self, now: float) -> bool:
+        """Take note of other telemetry; tell, once, that all groups are off."""
+        if self._packet_at is not None:
+            self._flowed += min(max(now - self._packet_at, 0.0), _LONGEST_GAP)
+        self._packet_at = now
+        if self._said or self._flowed < _SILENCE:
+            return False
+        self._said = True
+        return True

@@ -19,19 +19,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import Message, Packet, Profile
+from xplane_bridge.protocols.simpit import AXES, axis_message, axis_values, Profile, THROTTLE
 from xplane_bridge.sessions.base import CommandDone, Tickets
 from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
-from xplane_bridge.sessions.simpit.axes import (
-    Axes,
-    channel_of,
-    KINDS,
-    THROTTLE,
-    to_message,
-    to_values,
-)
+from xplane_bridge.sessions.simpit.commands import Part
 from xplane_bridge.sessions.simpit.events import Statistics
 
 # Of two action group packets within one frame of the game only the last counts
@@ -70,9 +63,9 @@ class Outbox:
         self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
         self._statistics = statistics
         self._tickets = tickets
-        self._queue: CommandQueue[tuple[Message | Packet, bytes]] = CommandQueue(
+        self._queue: CommandQueue[Part] = CommandQueue(
             tickets, lifetime=lifetime, limit=_LARGEST_OUTBOX, why=_WHY)
-        self._axes = {channel: LatestValues(lifetime) for channel in KINDS}
+        self._axes = {channel: LatestValues(lifetime) for channel in AXES.values()}
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
         self._ended: list[CommandDone] = []
@@ -81,8 +74,7 @@ class Outbox:
         self._taken_by: Profile | None = None
 
     def add(
-        self, parts: Sequence[Message | Packet], profile: Profile, now: float, *, what: str,
-        agx: bool = False, awaited: bool = False,
+        self, parts: Sequence[Part], now: float, *, what: str, awaited: bool = False
     ) -> int:
         """
         Queue the packets of one command; return the ticket of the last.
@@ -90,15 +82,14 @@ class Outbox:
         Each packet has left before the next, so the last one's end is the command's. Raises
         ValueError if too many wait already.
         """
-        queued = [part for part in parts if not isinstance(part, Axes)]
+        queued = [part for part in parts if not isinstance(part.message, simpit.Axes)]
         self._queue.check_room(what, len(queued))
         ticket = 0
         for part in queued:
-            data = simpit.encode(part, 'bridge', profile, agx=agx)
-            ticket = self._queue.put(
-                (part, data), what, now, awaited=awaited and part is queued[-1])
-        for part in parts:
-            if isinstance(part, Axes) and self._axes[part.channel].set(to_values(part), now):
+            ticket = self._queue.put(part, what, now, awaited=awaited and part is queued[-1])
+        for message, _ in parts:
+            if isinstance(message, simpit.Axes) and self._axes[message.channel].set(
+                    axis_values(message), now):
                 self._statistics.held_back += 1
         return ticket
 
@@ -108,8 +99,8 @@ class Outbox:
         outgoing: list[bytes] = []
         later: list[float | None] = []
         while self._queue:
-            part, data = self._queue.first
-            paced = isinstance(part, simpit.ActionGroups)
+            message, data = self._queue.first
+            paced = isinstance(message, simpit.ActionGroups)
             if paced and now < self._action_at:
                 later.append(self._action_at)
                 break
@@ -145,7 +136,7 @@ class Outbox:
             if entry.value == THROTTLE and not (throttle and profile.throttle_lets_go):
                 continue
             self.taken.forget(_VESSEL, entry.value)
-            given.setdefault(channel_of(entry.value), {})[entry.value] = 0
+            given.setdefault(AXES[entry.value], {})[entry.value] = 0
         for waiting in self._axes.values():
             values = waiting.take()
             waiting.set({
@@ -154,7 +145,7 @@ class Outbox:
         if taken_by.framing != profile.framing:
             return []
         return [
-            simpit.encode(to_message(channel, values), 'bridge', taken_by)
+            simpit.encode(axis_message(channel, values), 'bridge', taken_by)
             for channel, values in given.items()]
 
     def drop(self, reason: str) -> None:
@@ -186,12 +177,12 @@ class Outbox:
         at = self._axis_at.get(channel, 0.0)
         if now < at:
             return at
-        size = len(simpit.encode(to_message(channel, {}), 'bridge', profile))
+        size = sum(profile.named('bridge', channel).sizes) + simpit.FRAME_OVERHEAD
         if not self._budget.take(size, now):
             return self._budget.when(size, now)
         values = waiting.take()
         self._axis_at[channel] = now + AXIS_GAP
-        outgoing.append(simpit.encode(to_message(channel, values), 'bridge', profile))
+        outgoing.append(simpit.encode(axis_message(channel, values), 'bridge', profile))
         for axis, value in values.items():
             # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
             if value or (axis == THROTTLE and not profile.throttle_lets_go):

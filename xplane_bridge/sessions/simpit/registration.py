@@ -52,7 +52,7 @@ class Registration:
     A channel that a plugin sends all the time in flight is a lease by time. One that is sent when
     registered and when its value changes is a lease until it has come. What depends on a mod or a
     target, and what is sent on a change or an event only, may be silent for good reason and is no
-    lease. What is missed is deregistered and registered again, which in every generation leaves
+    lease. What is missed is deregistered and registered again, which with every plugin leaves
     one registration and from 2.0 on has the value sent. Times are in seconds.
     """
 
@@ -157,14 +157,18 @@ class Registration:
         """Ask again for everything, and expect it from now on."""
         self._leases.renew(now)
 
-    def missing(self, now: float) -> dict[str, tuple[float, bool]]:
-        """Return the names of those that do not come: since when, and whether they ever came."""
-        found = {}
-        for channel_id, since in self._leases.missing(now).items():
-            row = self._rows[channel_id]
-            if row is not None and channel_id in self._shown:
-                found[row.name] = since, channel_id in self._came
-        return found
+    def missing(self, now: float) -> dict[str, float]:
+        """Return the names of those that do not come, with since when."""
+        return {
+            row.name: since for channel_id, since in self._leases.missing(now).items()
+            if (row := self._rows[channel_id]) is not None and channel_id in self._shown}
+
+    @property
+    def came(self) -> frozenset[str]:
+        """Return the names of those that have ever come from this plugin."""
+        return frozenset(
+            row.name for channel_id in self._came
+            if (row := self._rows.get(channel_id)) is not None)
 
     @property
     def expected(self) -> tuple[str, ...]:

@@ -25,11 +25,8 @@ from xplane_bridge.protocols.simpit import (
     Handshake,
     HandshakeType,
     Packet,
-    PROFILES,
 )
-
-# What is spoken in a framing before more is known of the plugin.
-FIRST_PROFILE = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
+from xplane_bridge.sessions.simpit.profiles import FIRST_PROFILE
 
 # The device libraries wait 1.1 s for an answer.
 _SYN_PERIOD = 1.0

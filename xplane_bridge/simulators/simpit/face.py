@@ -25,10 +25,11 @@ from typing import Any
 from xplane_bridge.links.serial import check_port, PortChanged, SerialLoop
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
-from xplane_bridge.sessions.simpit import Command, PluginSession
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.simpit.events import Command
 from xplane_bridge.simulators.simpit.line import FaultyLine
+from xplane_bridge.simulators.simpit.plugin import PluginSession
 from xplane_bridge.simulators.simpit.vessel import Vessel
 from xplane_bridge.simulators.world import World
 
@@ -62,7 +63,7 @@ class _Line:
         self.loop.call(self.session.set_flight, True)
 
     def provide(self, messages: Sequence[Message]) -> None:
-        """Set what the channels of this plugin's generation have to say."""
+        """Set what the channels of this plugin's profile have to say."""
         def provide(now: float) -> None:
             for message in messages:
                 self.session.provide(message, now)
@@ -191,7 +192,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--baud', type=int, default=115200,
                         help='baud rate of serial ports (%(default)s)')
     parser.add_argument('--profile', choices=PROFILES, default='cobs',
-                        help='generation of the plugin: ' + ', '.join(
+                        help='the plugin: ' + ', '.join(
                             f'{profile.name} is {profile.plugins}'
                             for profile in PROFILES.values()) + ' (%(default)s)')
 

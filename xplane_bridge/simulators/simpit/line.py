@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xplane_bridge.links.loop import Address
 from xplane_bridge.links.serial import SerialSession
 from xplane_bridge.simulators.faults import Faults, Path
 
@@ -46,7 +47,9 @@ class FaultyLine:
         self._clear()
         self._session.lost(now)
 
-    def receive(self, channel: str, data: bytes, now: float) -> list[Any]:
+    def receive(
+        self, channel: str, data: bytes, sender: Address | None, now: float
+    ) -> list[Any]:
         """Take bytes of the port; return the events of those that have arrived."""
         self._inbound.put((channel, data), now)
         return self._deliver(now)
@@ -76,7 +79,7 @@ class FaultyLine:
     def _deliver(self, now: float) -> list[Any]:
         events: list[Any] = []
         while (item := self._inbound.take(now)) is not None:
-            events += self._session.receive(*item, now)
+            events += self._session.receive(*item, None, now)
         return events
 
     def _clear(self) -> None:

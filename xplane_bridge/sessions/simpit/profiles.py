@@ -12,13 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which generation of plugins is at the other end, by what it does on the wire."""
+"""Which profile the plugin at the other end has, by what it does on the wire."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from xplane_bridge.protocols.simpit import Framing, Profile, PROFILES
 from xplane_bridge.sessions.simpit.echo import LONG_ANSWER, SHORT_ANSWER
-from xplane_bridge.sessions.simpit.events import Game
+from xplane_bridge.sessions.simpit.events import Game, ProfileKnown
+
+AUTO = 'auto'
+"""Instead of the name of a profile: find out which it is."""
+
+# What is spoken in a framing before more is known of the plugin.
+FIRST_PROFILE: dict[Framing, Profile] = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
 
 # Plugins 1.2.1 to 1.4 fill every packet up to 32 bytes, the SYNACK with 26, in one write.
 _PADDING = 20
@@ -32,9 +40,18 @@ _ECHOES = 4
 _OUTSIDE = 5.0
 
 
-class Generation:
+def chosen_profile(name: str) -> Profile | None:
+    """Return the profile of this name, None for 'auto'; raise ValueError if there is none."""
+    if name != AUTO and name not in PROFILES:
+        raise ValueError(
+            f"profile '{name}': must be auto, {', '.join(PROFILES)} (by plugin: "
+            f"{', '.join(f'{p.name} {p.plugins}' for p in PROFILES.values())})")
+    return PROFILES.get(name)
+
+
+class ProfileFinder:
     """
-    The profile in use, and what has been seen that tells generations apart.
+    The profile in use, and what has been seen that tells profiles apart.
 
     ``chosen`` is the user's, None for 'auto'. The framing tells cobs from the others. Among
     those, filled-up packets tell v1, an echo of 32 bytes that comes back whole tells v2, one cut
@@ -68,7 +85,7 @@ class Generation:
     def answered(self, framing: Framing, now: float) -> Profile:
         """Note a SYNACK; return the profile to speak."""
         if self.profile is None or self.profile.framing != framing:
-            self.profile = PROFILES['cobs' if framing == 'cobs' else 'v0']
+            self.profile = FIRST_PROFILE[framing]
             self.confirmed = framing == 'cobs'
         self._prompt = framing == 'aa50' and now < self._asked_at + _PROMPT
         self._settled_at = now + _SETTLING
@@ -92,15 +109,15 @@ class Generation:
         self.padded = self.padded + 1 if self._prompt and padding >= _PADDING else 0
         return True
 
-    def telemetry(self, name: str) -> Profile | None:
-        """Note telemetry on a channel of the profile; return a profile that this has told."""
+    def telemetry(self, name: str) -> list[Any]:
+        """Note telemetry on a channel of the profile; return the event if that has told it."""
         self._echo_at = None
         if name:
             self.confirmed = True
         if name == 'vessel_change' and self.profile is PROFILES['cobs']:
             self.profile = PROFILES['v2.3']
-            return self.profile
-        return None
+            return [ProfileKnown(self.profile.name, 'it tells of a vessel change')]
+        return []
 
     def echo(self, now: float) -> None:
         """Note that an echo came back while there was no telemetry."""

@@ -35,8 +35,7 @@ from xplane_bridge.protocols.simpit import (
     Profile,
     PROFILES,
 )
-from xplane_bridge.sessions.simpit.events import (
-    CHANNEL,
+from xplane_bridge.simulators.simpit.events import (
     Command,
     DeviceHandshake,
     PluginEvent,
@@ -44,9 +43,10 @@ from xplane_bridge.sessions.simpit.events import (
     PortDeaf,
     Subscriptions,
 )
-from xplane_bridge.sessions.simpit.hold import AxisHold
-from xplane_bridge.sessions.simpit.reader import PluginReader
+from xplane_bridge.simulators.simpit.hold import AxisHold
+from xplane_bridge.simulators.simpit.reader import PluginReader
 
+_CHANNEL = 'serial'
 # Seconds for one round of all telemetry; fixed in v0, a setting later (docs/wire/simpit.md,
 # section 2.6).
 _REFRESH = {'v0': 0.08}
@@ -216,7 +216,9 @@ class PluginSession:
         events, self._expired = self._expired, []
         return events
 
-    def receive(self, channel: str, data: bytes, now: float) -> list[PluginEvent]:
+    def receive(
+        self, channel: str, data: bytes, sender: object, now: float
+    ) -> list[PluginEvent]:
         """Take bytes of the device; return what they cause."""
         if self._epoch is None:
             self._epoch = now
@@ -241,7 +243,7 @@ class PluginSession:
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
-        outgoing = [(CHANNEL, data) for data in self._queue]
+        outgoing = [(_CHANNEL, data) for data in self._queue]
         self._queue.clear()
         return outgoing
 
@@ -274,7 +276,7 @@ class PluginSession:
             return []
         if not (self.in_flight or row.anywhere or isinstance(message, _EVERYWHERE)) or (
                 self._since_2_3 and isinstance(message, simpit.TimeWarp)
-                and 14 <= message.command <= 18):
+                and message.command in simpit.WARPS_UNTIL_2_3):
             self.statistics.ignored += 1
             return []
         if isinstance(message, simpit.Register):

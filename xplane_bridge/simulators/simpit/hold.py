@@ -16,8 +16,7 @@
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.simpit import Message, Profile
-from xplane_bridge.sessions.simpit.axes import Axes, THROTTLE, to_values
+from xplane_bridge.protocols.simpit import Axes, axis_values, Message, Profile, THROTTLE
 
 
 class AxisHold:
@@ -38,7 +37,7 @@ class AxisHold:
         """Obey an axis message; others do not matter here."""
         if not isinstance(message, Axes):
             return
-        for name, value in to_values(message).items():
+        for name, value in axis_values(message).items():
             if name == THROTTLE and (value or name in self.axes or not self._lets_go):
                 self.throttle = value
             if value or (name == THROTTLE and not self._lets_go):
