@@ -19,7 +19,8 @@ from mould import Adapter, Peer
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import PROFILES
-from xplane_bridge.sessions.simpit import Command, PluginSession, SimpitSession, Telemetry
+from xplane_bridge.sessions.simpit import SimpitSession, Telemetry
+from xplane_bridge.simulators.simpit import Command, PluginSession
 
 CHANNEL = 'serial'
 AXES = ('pitch', 'roll', 'x')
@@ -48,7 +49,7 @@ class Kerbal(Peer):
 
     def receive(self, channel, data, now):
         """Take bytes of the device."""
-        self._keep(self._plugin.receive(channel, data, now))
+        self._keep(self._plugin.receive(channel, data, None, now))
 
     def forget(self, number):
         """Forget one registration, as plugins do between scenes."""
@@ -56,7 +57,7 @@ class Kerbal(Peer):
         if registered:
             channel = registered[number % len(registered)]
             self._plugin.receive(CHANNEL, simpit.encode(
-                simpit.Deregister(bytes((channel,))), 'bridge', self._plugin.profile), 0.0)
+                simpit.Deregister(bytes((channel,))), 'bridge', self._plugin.profile), None, 0.0)
 
     def frame(self, now):
         """Say what is to be said."""
@@ -145,7 +146,7 @@ class SimpitAdapter(Adapter):
 
     def values_in(self, event):
         """Return the channel that came."""
-        return [event.name] if isinstance(event, Telemetry) else []
+        return [*event.values] if isinstance(event, Telemetry) else []
 
     def neutral(self, name, before):
         """Return 0, which gives an axis back to the player."""

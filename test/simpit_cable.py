@@ -18,13 +18,8 @@ import random
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import PROFILES
-from xplane_bridge.sessions.simpit import (
-    Command,
-    PluginSession,
-    ProfileHint,
-    SimpitSession,
-    Telemetry,
-)
+from xplane_bridge.sessions.simpit import ProfileHint, SimpitSession, Telemetry
+from xplane_bridge.simulators.simpit import Command, PluginSession
 
 ALTITUDE = simpit.Altitude(1234.5, 67.25)      # 00509a4400808642 in the recordings
 # What the session registers for itself: altitude, scene change, action status, vessel change.
@@ -103,12 +98,12 @@ class Cable:
             self._under_way = [item for item in self._under_way if item[0] > self.now]
             for _, name, data in due:
                 other = 'plugin' if name == 'device' else 'device'
-                self.events[other] += self.ends[other].receive('serial', data, self.now)
+                self.events[other] += self.ends[other].receive('serial', data, None, self.now)
 
     def telemetry(self, name='altitude', clear=True):
         """Return the telemetry that came since the last call."""
-        found = [event.message for event in of_kind(self.events['device'], Telemetry)
-                 if event.name == name]
+        found = [event.values[name] for event in of_kind(self.events['device'], Telemetry)
+                 if name in event.values]
         if clear:
             self.events['device'].clear()
         return found

@@ -17,7 +17,7 @@
 import threading
 
 from xplane_bridge.links.serial import SerialLoop
-from xplane_bridge.sessions.simpit import Command, DeviceHandshake, PluginSession, Subscriptions
+from xplane_bridge.simulators.simpit import Command, DeviceHandshake, PluginSession, Subscriptions
 
 SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('010401373600')}
 
@@ -96,7 +96,7 @@ class _Tape:
     def lost(self, now):
         pass
 
-    def receive(self, channel, data, now):
+    def receive(self, channel, data, sender, now):
         self._outgoing.append(self._recording if self._heard else self._synack)
         self._heard = True
         return []

@@ -34,14 +34,9 @@ from xplane_bridge.links import serial as link  # noqa: E402
 from xplane_bridge.links.serial import open_port, PortChanged, SerialLoop  # noqa: E402
 from xplane_bridge.links.udp import LinkError  # noqa: E402
 from xplane_bridge.protocols import simpit  # noqa: E402
-from xplane_bridge.sessions.simpit import (  # noqa: E402
-    Connected,
-    PeerState,
-    PluginSession,
-    SimpitSession,
-    Subscriptions,
-    Telemetry,
-)
+from xplane_bridge.sessions.base import PeerState  # noqa: E402
+from xplane_bridge.sessions.simpit import Connected, SimpitSession, Telemetry  # noqa: E402
+from xplane_bridge.simulators.simpit import PluginSession, Subscriptions  # noqa: E402
 
 DEADLINE = 60.0
 BAUD = 115200
@@ -704,7 +699,8 @@ def test_conversation_over_a_pty(tmp_path, run, profile):
     device_loop, device_side = run(device, tmp_path / 'plugin')
     device_loop.call(device.start)
     device_side.wait_for(lambda: len(device_side.of_kind(Telemetry)) >= 3, 'telemetry')
-    assert device_side.of_kind(Telemetry)[0].message == simpit.Altitude(1236.5, 67.25)
+    assert device_side.of_kind(Telemetry)[0].values == {
+            'altitude': simpit.Altitude(1236.5, 67.25)}
     device_loop.call(device.stop)
     plugin_side.wait_for(
         lambda: plugin_side.of_kind(Subscriptions)[-1:] == [Subscriptions(())], 'deregistration')

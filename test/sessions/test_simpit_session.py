@@ -32,20 +32,14 @@ from xplane_bridge.protocols.simpit import (
     Packet,
     PROFILES,
 )
-from xplane_bridge.sessions.base import PeerAbsentError
-from xplane_bridge.sessions.simpit import (
+from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.simpit import Connected, EchoDone, Game, SimpitSession, Telemetry
+from xplane_bridge.simulators.simpit import (
     Command,
-    Connected,
     DeviceHandshake,
-    EchoDone,
-    Game,
-    PeerChanged,
-    PeerState,
     PluginSession,
     PortDeaf,
-    SimpitSession,
     Subscriptions,
-    Telemetry,
 )
 
 VECTORS = {
@@ -105,7 +99,7 @@ def test_synack_is_found_among_telemetry_and_garbage():
               + SYNACK['aa50'] + bytes(26))
     events = []
     for byte in stream:
-        events += session.receive('serial', bytes((byte,)), 0.2)
+        events += session.receive('serial', bytes((byte,)), None, 0.2)
     assert of_kind(events, Connected)
 
 
@@ -124,7 +118,7 @@ def test_recorded_answers_complete_the_handshake(name):
     session.opened(0.0)
     session.start(0.0)
     session.poll(0.1)
-    connected = of_kind(session.receive('serial', bytes.fromhex(answer), 0.2), Connected)
+    connected = of_kind(session.receive('serial', bytes.fromhex(answer), None, 0.2), Connected)
     assert connected == [Connected(profile, Game.KSP2 if 'ksp2' in name else Game.KSP1)]
 
 
@@ -133,7 +127,7 @@ def test_input_before_the_first_syn_is_drained():
     session.opened(0.0)
     session.start(0.0)
     assert session.poll(0.0) == []
-    assert session.receive('serial', SYNACK['aa50'], 0.01) == []
+    assert session.receive('serial', SYNACK['aa50'], None, 0.01) == []
     assert session.statistics.drained == 6
     assert [data[:5] for _, data in session.poll(0.05)] == [bytes.fromhex('aa500f0000')]
 
@@ -152,7 +146,7 @@ def test_syn_is_repeated_about_once_a_second():
     assert times == pytest.approx([0.05, 1.05, 2.05, 3.05, 4.05])
     assert session.peer_state is PeerState.AWAY
     assert events == [PeerChanged(PeerState.AWAY)]
-    assert 'no answer' in session.advice and "'cobs'" in session.advice
+    assert 'no answer' in session.contact.hint and "'cobs'" in session.contact.hint
 
 
 def test_auto_tries_both_framings_and_never_confuses_the_other():
@@ -174,7 +168,7 @@ def test_auto_tries_both_framings_and_never_confuses_the_other():
 @pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])
 def test_auto_finds_the_profile_in_flight(profile):
     cable = connect(profile, device='auto', run=2.0)
-    assert cable.device.profile is PROFILES[profile]
+    assert cable.device.contact.profile is PROFILES[profile]
     assert len(cable.telemetry(clear=False)) > 5
     assert of_kind(cable.events['device'], Connected)[-1].profile == profile
     cable.call(cable.device.send, ActionGroups('activate', ActionGroup.GEAR))
@@ -185,7 +179,7 @@ def test_auto_finds_the_profile_in_flight(profile):
 
 def test_auto_knows_v1_by_its_padding_in_every_scene():
     cable = connect('v1', device='auto', flight=False, run=1.0)
-    assert cable.device.profile is PROFILES['v1']
+    assert cable.device.contact.profile is PROFILES['v1']
     assert cable.plugin.subscriptions == (8,)
 
 
@@ -200,8 +194,8 @@ def test_auto_does_not_take_noise_of_once_for_the_padding_of_v1():
     cable.spoil['plugin'] = spoil
     cable.call(cable.device.start)
     cable.run(1.5)
-    assert cable.device.framing.noise_bytes >= 30
-    assert cable.device.profile is PROFILES['v0'] and cable.plugin.subscriptions == ()
+    assert cable.device.contact.search.counters.noise_bytes >= 30
+    assert cable.device.contact.profile is PROFILES['v0'] and cable.plugin.subscriptions == ()
 
 
 def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
@@ -213,7 +207,7 @@ def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.call(cable.device.start)
     cable.run(5.5)
-    assert cable.device.profile is PROFILES['v1']
+    assert cable.device.contact.profile is PROFILES['v1']
     assert cable.device.peer_state is PeerState.STREAMING
     assert cable.commands() == []
 
@@ -235,7 +229,7 @@ def test_auto_does_not_take_v0_for_another_while_registrations_get_lost():
     cable.call(cable.device.start)
     cable.run(6.0)
     assert cable.commands() == []
-    assert cable.device.profile is PROFILES['v0']
+    assert cable.device.contact.profile is PROFILES['v0']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -245,7 +239,7 @@ def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flig
     assert hint.profile == '' and "'v1'" in hint.text and 'flight scene' in hint.text
     cable.call(cable.plugin.set_flight, True)
     cable.run(2.0)
-    assert cable.device.profile is PROFILES['v2']
+    assert cable.device.contact.profile is PROFILES['v2']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -253,17 +247,17 @@ def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flig
 def test_wrong_profile_is_named_by_what_the_plugin_does_now(plugin, told):
     cable = connect(plugin, device='v0', run=4.0)
     assert [hint.profile for hint in cable.hints()] == [told]
-    assert f"set profile '{told}'" in cable.device.advice
+    assert f"set profile '{told}'" in cable.device.contact.hint
 
 
 def test_noise_of_hours_ago_is_no_advice():
     """A working v2 link was told to be v1, for a noise count that only ever grows."""
     cable = connect('v2')
-    cable.device.receive('serial', b'\x11' * 300, cable.now)
+    cable.device.receive('serial', b'\x11' * 300, None, cable.now)
     cable.run(10.0)
     cable.call(cable.plugin.set_flight, False)
     cable.run(6.0)
-    assert cable.device.framing.noise_bytes >= 300
+    assert cable.device.contact.search.counters.noise_bytes >= 300
     assert [hint.profile for hint in cable.hints()] == ['']
 
 
@@ -272,7 +266,7 @@ def test_right_profile_outside_flight_is_not_talked_out_of():
     assert [hint.profile for hint in cable.hints()] == ['']
     cable.call(cable.plugin.set_flight, True)
     cable.run(1.0)
-    assert cable.device.advice == ''
+    assert cable.device.contact.hint == ''
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -323,7 +317,7 @@ def test_registrations_that_an_earlier_run_left_behind_are_given_back(profile):
         simpit.Register(bytes((table.named('peer', 'altitude').id,))), 'bridge', table)
     plugin = PluginSession(profile)
     for _ in range(3):
-        plugin.receive('serial', register, 99.0)
+        plugin.receive('serial', register, None, 99.0)
     assert len(plugin.subscriptions) == 3
     cable = Cable(SimpitSession(profile=profile), plugin)
     cable.call(cable.device.start)
@@ -345,7 +339,7 @@ def test_channels_come_and_go_at_run_time(profile):
     cable.events['device'].clear()
     cable.run(0.5)
     assert cable.plugin.subscriptions == tuple(sorted((*OWN[profile], 22)))
-    assert cable.device.registered == cable.plugin.subscriptions
+    assert cable.device.registration.ids == cable.plugin.subscriptions
     # The session still listens to altitude; its owner does not.
     assert cable.telemetry(clear=False) == []
 
@@ -366,7 +360,7 @@ def test_stop_deregisters(profile):
 def test_device_answers_an_echo_request(profile):
     cable = connect(profile)
     request = simpit.encode_frame(PROFILES[profile].framing, Packet(1, b'\xaa\x50\0'))
-    assert cable.device.receive('serial', request, cable.now) == []
+    assert cable.device.receive('serial', request, None, cable.now) == []
     cable.run(0.1)
     answers = [packet for packet in packets(profile, cable.sent['device']) if packet.channel == 2]
     assert answers == [Packet(2, b'\xaa\x50\0')]
@@ -375,7 +369,7 @@ def test_device_answers_an_echo_request(profile):
 def test_a_flood_of_echo_requests_is_answered_in_part():
     cable = connect('v2')
     flood = 500 * simpit.encode(simpit.EchoRequest(b'?'), 'peer', PROFILES['v2'])
-    cable.device.receive('serial', flood, cable.now)
+    cable.device.receive('serial', flood, None, cable.now)
     answers = cable.device.poll(cable.now)
     assert 1 <= len(answers) <= 32
     assert cable.device.statistics.unexpected >= 400
@@ -390,7 +384,7 @@ def test_ping_measures_the_round_trip(profile):
     size = 28 if profile in OLD else 32
     assert (done.ticket, done.payload, done.error) == (ticket, bytes(range(size)), '')
     assert done.round_trip == pytest.approx(2 * LATENCY)
-    assert cable.device.round_trip == pytest.approx(2 * LATENCY)
+    assert cable.device.echoes.round_trip == pytest.approx(2 * LATENCY)
 
 
 def test_ping_outside_flight_ends_with_the_reason():
@@ -492,7 +486,7 @@ def test_another_plugin_after_silence_is_found_by_auto():
     cable.call(cable.plugin.set_flight, True)
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.run(8.0)
-    assert cable.device.profile is PROFILES['v0']
+    assert cable.device.contact.profile is PROFILES['v0']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -605,18 +599,18 @@ def test_frame_without_its_end_is_given_up_and_what_it_swallowed_is_found():
     cable.plugin.withdraw('altitude', cable.now)
     cable.events['device'].clear()
     # The first frame's size counts the second frame as its own, and waits for more.
-    cable.device.receive('serial', b'\xaa\x50\x20\x08' + good, cable.now)
+    cable.device.receive('serial', b'\xaa\x50\x20\x08' + good, None, cable.now)
     assert cable.telemetry() == []
     cable.run(0.04)
     assert cable.telemetry() == []
     cable.run(0.02)
     assert cable.telemetry() == [ALTITUDE]
-    assert cable.device.framing.stalled == 1
+    assert cable.device.contact.search.counters.stalled == 1
 
 
 def test_wrong_length_is_counted_and_ends_nothing():
     cable = connect('v2')
-    assert cable.device.receive('serial', bytes.fromhex('aa50030801 02 03'), cable.now) == []
+    assert cable.device.receive('serial', bytes.fromhex('aa50030801 02 03'), None, cable.now) == []
     assert cable.device.statistics.malformed == {'altitude': 1}
     assert 'need 8' in cable.device.statistics.last_error
 
@@ -624,15 +618,15 @@ def test_wrong_length_is_counted_and_ends_nothing():
 def test_packets_that_nobody_asked_for_are_not_passed_on():
     cable = connect('v2')
     data = bytes.fromhex(VECTORS['telemetry_b2_chan27']['hex'])
-    assert cable.device.receive('serial', data, cable.now) == []
+    assert cable.device.receive('serial', data, None, cable.now) == []
     assert cable.device.statistics.unexpected == 1
 
 
 def test_raw_channel_ids_are_registered_and_passed_on_raw():
     cable = connect('v2', channels=['altitude', 200])
     assert cable.plugin.subscriptions == (3, 8, 37, 200)
-    (event,) = cable.device.receive('serial', bytes.fromhex('aa5002c80102'), cable.now)
-    assert event == Telemetry('', Packet(200, b'\1\2'), None)
+    (event,) = cable.device.receive('serial', bytes.fromhex('aa5002c80102'), None, cable.now)
+    assert event == Telemetry(0, {}, Packet(200, b'\1\2'))
 
 
 @pytest.mark.parametrize('name', [
@@ -646,11 +640,11 @@ def test_recorded_telemetry_becomes_events(name):
     session.opened(0.0)
     session.start(0.0)
     session.poll(0.1)
-    session.receive('serial', SYNACK[PROFILES[profile].framing], 0.2)
-    events = of_kind(session.receive('serial', bytes.fromhex(vector['hex']), 0.3), Telemetry)
-    assert [(event.name, event.packet.payload.hex()) for event in events] == [
-        (row.name, vector['fields']['frame']['payload'])]
-    assert events[0].message is not None
+    session.receive('serial', SYNACK[PROFILES[profile].framing], None, 0.2)
+    events = of_kind(session.receive('serial', bytes.fromhex(vector['hex']), None, 0.3), Telemetry)
+    assert [([*event.values], event.packet.payload.hex()) for event in events] == [
+        ([row.name], vector['fields']['frame']['payload'])]
+    assert isinstance(events[0].values[row.name], row.message)
     assert session.statistics.updates == {row.name: 1}
 
 
@@ -772,8 +766,9 @@ def test_wrong_settings_are_refused_with_a_sentence(arguments, reason):
 
 def test_auto_keeps_the_wishes_that_the_plugin_found_cannot_grant():
     cable = connect('v0', device='auto', channels=['altitude', 'velocities'], run=2.0)
-    assert cable.device.unavailable == ('velocities',)
-    assert cable.device.registered == (4,)
+    assert cable.device.registration.unavailable(cable.device.contact.profile) == (
+        'velocities',)
+    assert cable.device.registration.ids == (4,)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=60), st.floats(0.0, 3.0)), max_size=20),
@@ -786,8 +781,8 @@ def test_device_survives_any_bytes_at_any_time(chunks, profile):
     now = 0.1
     for data, pause in chunks:
         session.poll(now)
-        session.receive('serial', data, now)
-        session.receive('serial', SYNACK['aa50'] + SYNACK['cobs'], now)
+        session.receive('serial', data, None, now)
+        session.receive('serial', SYNACK['aa50'] + SYNACK['cobs'], None, now)
         session.expired()
         now += pause
     session.poll(now)
@@ -816,7 +811,7 @@ def plugin_outcome(vector):
     events, data = [], b''
     now = 0.001
     plugin.poll(now)
-    events += plugin.receive('serial', bytes.fromhex(vector['hex']), now)
+    events += plugin.receive('serial', bytes.fromhex(vector['hex']), None, now)
     while now < 0.45:
         data += b''.join(part for _, part in plugin.poll(now))
         events += plugin.expired()
@@ -916,8 +911,8 @@ def test_plugins_of_2017_to_2020_write_32_bytes_whatever_they_say(name):
 def test_padding_holds_what_longer_packets_left_behind():
     plugin = PluginSession('v1')
     plugin.set_flight(True, 0.0)
-    plugin.receive('serial', bytes.fromhex('aa500601') + b'ABCDEF', 0.0)
-    plugin.receive('serial', bytes.fromhex('aa500101') + b'x', 0.0)
+    plugin.receive('serial', bytes.fromhex('aa500601') + b'ABCDEF', None, 0.0)
+    plugin.receive('serial', bytes.fromhex('aa500101') + b'x', None, 0.0)
     _, second = plugin.poll(0.0)
     assert second[1] == bytes.fromhex('aa500102') + b'xBCDEF' + bytes(22)
 
@@ -926,16 +921,16 @@ def test_padding_holds_what_longer_packets_left_behind():
 def test_plugins_before_2_3_echo_in_flight_only(profile):
     plugin = PluginSession(profile)
     echo = bytes.fromhex('aa50010101')
-    plugin.receive('serial', echo, 0.0)
+    plugin.receive('serial', echo, None, 0.0)
     assert plugin.poll(0.0) == []
     plugin.set_flight(True, 0.0)
-    plugin.receive('serial', echo, 0.0)
+    plugin.receive('serial', echo, None, 0.0)
     assert len(plugin.poll(0.0)) == 1
 
 
 def test_cobs_plugin_echoes_in_every_scene():
     plugin = PluginSession('cobs')
-    plugin.receive('serial', bytes.fromhex('04015a5b00'), 0.0)
+    plugin.receive('serial', bytes.fromhex('04015a5b00'), None, 0.0)
     assert [data.hex() for _, data in plugin.poll(0.0)] == ['04025a5800']
 
 
@@ -946,7 +941,7 @@ def test_subscription_channels_come_at_once_and_on_change():
     plugin.provide(simpit.SphereOfInfluence('Kerbin'), 0.0)
     plugin.provide(simpit.ActionStatus(ActionGroup(0)), 0.0)
     assert plugin.poll(0.0) == []
-    plugin.receive('serial', bytes.fromhex('aa5002081a25'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa5002081a25'), None, 0.0)
     assert sorted(data.hex() for _, data in plugin.poll(0.0)) == [
         VECTORS['session_b2_action_status_0']['hex'], VECTORS['session_b2_soi_0']['hex']]
     plugin.provide(simpit.SphereOfInfluence('Kerbin'), 0.5)
@@ -960,7 +955,7 @@ def test_subscription_channels_come_at_once_and_on_change():
 def test_v1_action_status_comes_each_frame_while_a_group_is_on():
     plugin = PluginSession('v1')
     plugin.set_flight(True, 0.0)
-    plugin.receive('serial', bytes.fromhex('aa50010817'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa50010817'), None, 0.0)
     assert plugin.poll(0.0) == [] and plugin.next_deadline() is None
     plugin.provide(simpit.ActionStatus(ActionGroup.GEAR), 0.0)
     sent, now = [], 0.0
@@ -977,7 +972,7 @@ def test_scene_change_is_told_from_2_0_on():
     for profile, count in (('v1', 0), ('v2', 2), ('cobs', 2)):
         plugin = PluginSession(profile)
         register = simpit.encode(simpit.Register(b'\3'), 'bridge', PROFILES[profile])
-        plugin.receive('serial', register, 0.0)
+        plugin.receive('serial', register, None, 0.0)
         plugin.set_flight(True, 0.0)
         plugin.set_flight(False, 0.0)
         found = [packet.payload.hex() for _, data in plugin.poll(0.0)
@@ -989,37 +984,37 @@ def test_v2_ignores_a_registration_between_syn_and_ack():
     plugin = PluginSession('v2')
     register, syn, ack = (bytes.fromhex(text) for text in (
         'aa50010808', 'aa5002000037', 'aa5002000237'))
-    assert plugin.receive('serial', register, 0.0) == [Subscriptions((8,))]
-    plugin.receive('serial', syn, 0.0)
+    assert plugin.receive('serial', register, None, 0.0) == [Subscriptions((8,))]
+    plugin.receive('serial', syn, None, 0.0)
     assert plugin.subscriptions == ()
-    assert plugin.receive('serial', register, 0.0) == [Subscriptions(())]
-    assert plugin.receive('serial', ack + register, 0.0) == [
+    assert plugin.receive('serial', register, None, 0.0) == [Subscriptions(())]
+    assert plugin.receive('serial', ack + register, None, 0.0) == [
         DeviceHandshake(2, b'7'), Subscriptions((8,))]
 
 
 def test_registering_255_drops_the_ids_before_it():
     for profile in ('v1', 'v2'):
         plugin = PluginSession(profile)
-        plugin.receive('serial', bytes.fromhex('aa50020808ff'), 0.0)
+        plugin.receive('serial', bytes.fromhex('aa50020808ff'), None, 0.0)
         assert plugin.subscriptions == ()
-        plugin.receive('serial', bytes.fromhex('aa500308ff081a'), 0.0)
+        plugin.receive('serial', bytes.fromhex('aa500308ff081a'), None, 0.0)
         assert plugin.subscriptions == (8, 26)
 
 
 def test_closed_port_needs_the_player():
     plugin = PluginSession('v2')
-    plugin.receive('serial', bytes.fromhex('aa50010700aa5002000037'), 0.0)
-    plugin.receive('serial', bytes.fromhex('aa5002000037'), 1.0)
+    plugin.receive('serial', bytes.fromhex('aa50010700aa5002000037'), None, 0.0)
+    plugin.receive('serial', bytes.fromhex('aa5002000037'), None, 1.0)
     assert plugin.poll(1.0) == []
     plugin.reopen(2.0)
-    plugin.receive('serial', bytes.fromhex('aa5002000037'), 2.0)
+    plugin.receive('serial', bytes.fromhex('aa5002000037'), None, 2.0)
     assert [data for _, data in plugin.poll(2.0)] == [SYNACK['aa50']]
 
 
 def test_plugin_reads_no_further_than_its_struct():
     plugin = PluginSession('v2')
     plugin.set_flight(True, 0.0)
-    (event,) = plugin.receive('serial', bytes.fromhex('aa500913ff3f' + '55' * 7), 0.0)
+    (event,) = plugin.receive('serial', bytes.fromhex('aa500913ff3f' + '55' * 7), None, 0.0)
     assert event == Command(simpit.Throttle(0x3fff))
 
 
@@ -1028,33 +1023,33 @@ def test_closing_the_port_ends_its_registrations(profile):
     plugin = PluginSession(profile)
     for message in (simpit.Register(bytes((8, 22))), simpit.ClosePort()):
         plugin.receive(
-            'serial', simpit.encode(message, 'bridge', simpit.PROFILES[profile]), 0.0)
+            'serial', simpit.encode(message, 'bridge', simpit.PROFILES[profile]), None, 0.0)
     plugin.reopen(1.0)
     assert plugin.subscriptions == ()
 
 
 def test_size_of_zero_ends_the_reader_until_the_game_restarts():
     plugin = PluginSession('v2')
-    events = plugin.receive('serial', b'\xaa\x50\0\x01' + bytes(255), 0.0)
+    events = plugin.receive('serial', b'\xaa\x50\0\x01' + bytes(255), None, 0.0)
     assert events == []
-    assert len(of_kind(plugin.receive('serial', b'\0', 0.0), PortDeaf)) == 1
-    plugin.receive('serial', bytes.fromhex('aa5002000037'), 1.0)
+    assert len(of_kind(plugin.receive('serial', b'\0', None, 0.0), PortDeaf)) == 1
+    plugin.receive('serial', bytes.fromhex('aa5002000037'), None, 1.0)
     assert plugin.poll(1.0) == []
     plugin.restart(2.0)
-    plugin.receive('serial', bytes.fromhex('aa5002000037'), 2.0)
+    plugin.receive('serial', bytes.fromhex('aa5002000037'), None, 2.0)
     assert [data for _, data in plugin.poll(2.0)] == [SYNACK['aa50']]
 
 
 def test_cobs_reader_ends_at_256_bytes_without_a_delimiter():
     plugin = PluginSession('cobs')
-    assert plugin.receive('serial', b'\1' * 254 + b'\0', 0.0) == []
-    assert plugin.receive('serial', b'\1' * 255, 0.0) == []
-    assert of_kind(plugin.receive('serial', b'\1', 0.0), PortDeaf)
+    assert plugin.receive('serial', b'\1' * 254 + b'\0', None, 0.0) == []
+    assert plugin.receive('serial', b'\1' * 255, None, 0.0) == []
+    assert of_kind(plugin.receive('serial', b'\1', None, 0.0), PortDeaf)
 
 
 def test_cobs_reader_does_not_survive_a_delimiter_beyond_its_buffer():
     plugin = PluginSession('cobs')
-    assert of_kind(plugin.receive('serial', b'\1' * 255 + b'\0', 0.0), PortDeaf)
+    assert of_kind(plugin.receive('serial', b'\1' * 255 + b'\0', None, 0.0), PortDeaf)
 
 
 def test_ticks_are_spread_over_the_refresh_period():
@@ -1066,7 +1061,7 @@ def test_ticks_are_spread_over_the_refresh_period():
         plugin.provide(message, 0.0)
     register = simpit.encode(simpit.Register(bytes(ids)), 'bridge', PROFILES['v2'])
     plugin.poll(0.0)
-    plugin.receive('serial', register, 0.0)
+    plugin.receive('serial', register, None, 0.0)
     seen, now = [], 0.0
     while now < 0.999:
         seen += [(now, packets('v2', data)[0].channel) for _, data in plugin.poll(now)]
@@ -1082,7 +1077,7 @@ def test_late_poll_sends_the_newest_once_not_all_that_was_missed():
     plugin = PluginSession('v2')
     plugin.set_flight(True, 0.0)
     plugin.provide(ALTITUDE, 0.0)
-    plugin.receive('serial', bytes.fromhex('aa50010808'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa50010808'), None, 0.0)
     plugin.poll(0.0)
     assert len(plugin.poll(60.0)) == 1
     assert 60.0 < plugin.next_deadline() <= 60.125
@@ -1093,9 +1088,9 @@ def test_resend_of_on_change_channels_can_be_asked_for():
     plugin = PluginSession('cobs')
     plugin.set_flight(True, 0.0)
     plugin.provide(simpit.SphereOfInfluence('Kerbin'), 0.0)
-    plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x1a')), 0.0)
+    plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x1a')), None, 0.0)
     assert len(plugin.poll(0.0)) == 1
-    plugin.receive('serial', simpit.encode_frame('cobs', Packet(29, b'\0')), 0.0)
+    plugin.receive('serial', simpit.encode_frame('cobs', Packet(29, b'\0')), None, 0.0)
     assert len(plugin.poll(0.0)) == 1
 
 
@@ -1104,7 +1099,7 @@ def test_values_that_are_not_finite_go_out_as_they_do_from_the_game():
     plugin.set_flight(True, 0.0)
     plugin.provide(simpit.Altitude(
         struct.unpack('<f', bytes.fromhex('0000c0ff'))[0], 67.25), 0.0)
-    plugin.receive('serial', bytes.fromhex('aa50010808'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa50010808'), None, 0.0)
     plugin.poll(0.0)
     ((_, data),) = plugin.poll(plugin.next_deadline())
     assert data.hex() == VECTORS['session_b1_altitude_extreme_3']['hex']
@@ -1128,7 +1123,7 @@ def test_plugin_survives_any_bytes_at_any_time(chunks, profile):
     plugin.provide(ALTITUDE, 0.0)
     now = 0.0
     for data, pause in chunks:
-        plugin.receive('serial', data, now)
+        plugin.receive('serial', data, None, now)
         plugin.poll(now)
         plugin.expired()
         now += pause

@@ -19,17 +19,10 @@ from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
-from xplane_bridge.sessions.base import CommandDone, PeerAbsentError
-from xplane_bridge.sessions.simpit import (
-    Game,
-    PeerChanged,
-    PeerState,
-    PluginSession,
-    ProfileKnown,
-    SimpitSession,
-    Telemetry,
-)
-from xplane_bridge.sessions.simpit.generation import Generation
+from xplane_bridge.sessions.base import CommandDone, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.simpit import Game, ProfileKnown, SimpitSession, Telemetry
+from xplane_bridge.sessions.simpit.profiles import ProfileFinder
+from xplane_bridge.simulators.simpit import PluginSession
 
 GEAR = ActionGroup.GEAR
 FULL = 32767
@@ -62,8 +55,8 @@ def set_groups(cable, groups):
 
 def told(cable, name):
     """Return the last telemetry of a channel."""
-    return [event.message for event in of_kind(cable.events['device'], Telemetry)
-            if event.name == name][-1]
+    return [event.values[name] for event in of_kind(cable.events['device'], Telemetry)
+            if name in event.values][-1]
 
 
 # 2.2 or 2.3.
@@ -125,15 +118,15 @@ def test_cobs_releases_the_throttle_once_it_knows_that_the_plugin_lets_go():
 def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     for plugin, known in (('v2.2', 'cobs'), ('v2.3', 'v2.3')):
         cable = connect(plugin, device=device, run=2.0)
-        assert cable.device.profile.name == 'cobs'
+        assert cable.device.contact.profile.name == 'cobs'
         cable.call(cable.plugin.set_flight, False)
         cable.run(4.0)
-        assert cable.device.profile.name == 'cobs'
+        assert cable.device.contact.profile.name == 'cobs'
         cable.run(20.0)
-        assert cable.device.profile.name == known
+        assert cable.device.contact.profile.name == known
         cable.call(cable.plugin.set_flight, True)
         cable.run(2.0)
-        assert cable.device.profile.name == known
+        assert cable.device.contact.profile.name == known
         assert [event.profile for event in of_kind(cable.events['device'], ProfileKnown)] == (
             ['v2.3'] if known == 'v2.3' else [])
 
@@ -143,8 +136,8 @@ def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     ({'game': Game.KSP2}, False)])
 def test_2_3_is_told_by_all_of_what_tells_it_and_by_nothing_less(seen, told):
     everything = {'streak': 4, 'since': 5.0, 'repeated': True, 'game': Game.KSP1, 'now': 10.0}
-    assert Generation(PROFILES['cobs']).outside(**everything | seen) is told
-    assert not Generation(PROFILES['v2.2']).outside(**everything)
+    assert ProfileFinder(PROFILES['cobs']).outside(**everything | seen) is told
+    assert not ProfileFinder(PROFILES['v2.2']).outside(**everything)
 
 
 def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
@@ -163,7 +156,7 @@ def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
     cable.spoil['device'] = spoil
     cable.call(cable.device.start)
     cable.run(10.0)
-    assert not lost[0] and cable.device.profile is PROFILES['cobs']
+    assert not lost[0] and cable.device.contact.profile is PROFILES['cobs']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -171,7 +164,7 @@ def test_a_vessel_change_tells_2_3():
     cable = connect('v2.3', device='cobs', channels=['altitude'])
     cable.call(cable.plugin.provide, simpit.VesselChange(1))
     cable.run(0.1)
-    assert cable.device.profile is PROFILES['v2.3']
+    assert cable.device.contact.profile is PROFILES['v2.3']
 
 
 def test_what_told_2_3_is_doubted_while_nothing_answers():
@@ -186,7 +179,7 @@ def test_what_told_2_3_is_doubted_while_nothing_answers():
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.spoil['plugin'] = lambda data: data
     cable.run(3.0)
-    assert cable.device.profile is PROFILES['cobs']
+    assert cable.device.contact.profile is PROFILES['cobs']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -213,13 +206,13 @@ def test_gear_is_sent_again_when_the_player_has_moved_it(profile):
     cable = connect(profile, channels=['altitude', 'action_status'])
     cable.call(cable.plugin.provide, simpit.ActionStatus(ActionGroup(0)))
     for _ in range(10):
-        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        cable.call(cable.device.set_controls, {'gear': 1.0})
         fly(cable, 0.1)
     # It is an action: not sent with every command.
     assert cable.groups == GEAR and len(cable.done) == 1
     set_groups(cable, ActionGroup(0))
     fly(cable, 1.0)
-    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 0.2)
     assert cable.groups == GEAR and len(cable.done) == 2
 
@@ -227,14 +220,14 @@ def test_gear_is_sent_again_when_the_player_has_moved_it(profile):
 @pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
 def test_gear_is_sent_again_after_a_revert(profile):
     cable = connect(profile, channels=['altitude', 'action_status'])
-    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 1.0)
     assert cable.groups == GEAR
     cable.groups = ActionGroup(0)
     cable.plugin.provide(simpit.ActionStatus(ActionGroup(0)), cable.now)
     cable.call(cable.plugin.revert)
     fly(cable, 1.0)
-    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 0.2)
     assert cable.groups == GEAR
 
@@ -246,7 +239,7 @@ def test_gear_on_another_vessel_is_sent_by_that_ones_report():
     cable.call(cable.plugin.provide, simpit.VesselChange(1))
     set_groups(cable, ActionGroup(0))
     fly(cable, 0.5)
-    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 0.2)
     assert cable.groups == GEAR
 
@@ -256,11 +249,11 @@ def test_gear_that_was_lost_on_the_line_is_sent_again():
     set_groups(cable, ActionGroup(0))
     cable.spoil['device'] = lambda data: b''
     for _ in range(3):
-        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        cable.call(cable.device.set_controls, {'gear': 1.0})
         fly(cable, 0.2)
     cable.spoil['device'] = lambda data: data
     for _ in range(6):
-        cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+        cable.call(cable.device.set_controls, {'gear': 1.0})
         fly(cable, 0.2)
     assert cable.groups == GEAR
 
@@ -268,10 +261,10 @@ def test_gear_that_was_lost_on_the_line_is_sent_again():
 def test_gear_commanded_in_the_menu_is_refused_and_not_remembered():
     cable = connect('v2', flight=False, run=3.0)
     with pytest.raises(PeerAbsentError, match='not in the flight scene'):
-        cable.device.send_all((), cable.now, groups={GEAR: True})
+        cable.device.set_controls({'gear': 1.0}, cable.now)
     cable.call(cable.plugin.set_flight, True)
     fly(cable, 1.0)
-    cable.call(lambda now: cable.device.send_all((), now, groups={GEAR: True}))
+    cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 0.2)
     assert cable.groups == GEAR
 
@@ -351,7 +344,8 @@ def test_a_stray_packet_after_leaving_is_no_flight():
     cable = connect('v2')
     cable.call(cable.plugin.set_flight, False)
     cable.run(0.1)
-    cable.device.receive('serial', simpit.encode(ALTITUDE, 'peer', PROFILES['v2']), cable.now)
+    cable.device.receive(
+        'serial', simpit.encode(ALTITUDE, 'peer', PROFILES['v2']), None, cable.now)
     assert cable.device.peer_state is PeerState.ANSWERING
 
 
@@ -489,7 +483,7 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     cable.call(cable.plugin.provide, STEADY['velocities'])
     cable.run(5.0)
     missing = cable.device.missing(cable.now)
-    assert list(missing) == ['apsides'] and not missing['apsides'][1]
+    assert list(missing) == ['apsides'] and 'apsides' not in cable.device.registration.came
     cable.frames['device'].clear()
     cable.run(300.0)
     asked = [at for at, data in cable.frames['device'] for packet in packets('cobs', data)
@@ -500,8 +494,9 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     assert cable.device.missing(cable.now) == {}
     cable.call(cable.plugin.withdraw, 'velocities')
     cable.run(3.0)
-    ((name, (since, came)),) = cable.device.missing(cable.now).items()
-    assert (name, came) == ('velocities', True) and 2.0 < cable.now - since < 3.2
+    ((name, since),) = cable.device.missing(cable.now).items()
+    assert name == 'velocities' and 2.0 < cable.now - since < 3.2
+    assert name in cable.device.registration.came
 
 
 def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
@@ -515,7 +510,7 @@ def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
             for packet in packets('cobs', data)} == {1}
     # A target may not be set, SAS may not change: nothing is missing.
     assert cable.device.missing(cable.now) == {}
-    assert cable.device.expected == ('altitude', 'vessel_name')
+    assert cable.device.wanted == ('altitude', 'vessel_name')
 
 
 def test_a_lost_registration_of_a_channel_sent_on_a_change_is_made_again():
@@ -545,7 +540,7 @@ def test_an_answer_to_an_earlier_syn_leaves_no_second_registration():
     cable.spoil['device'] = lambda data: b''
     cable.run(0.1)
     cable.spoil['device'] = lambda data: data
-    cable.device.receive('serial', bytes.fromhex('010401373600'), cable.now)
+    cable.device.receive('serial', bytes.fromhex('010401373600'), None, cable.now)
     cable.run(1.0)
     assert len(set(cable.plugin.subscriptions)) == len(cable.plugin.subscriptions) == 4
 
@@ -560,7 +555,7 @@ def test_axes_are_given_back_one_by_one():
     cable.run(0.1)
     assert set(cable.device.taken) == {'pitch', 'yaw', 'y'}
     cable.commands()
-    cable.call(lambda now: cable.device.release(now, ('pitch', 'roll')))
+    cable.call(cable.device.give_back, ('pitch', 'roll'))
     cable.run(0.1)
     assert cable.commands() == [simpit.Rotation(0, 0, 0, 1)]
     assert cable.plugin.hold.axes == {'yaw': 700, 'y': 9}
@@ -619,7 +614,8 @@ def test_what_a_frozen_plugin_still_holds_is_given_back(device, when):
         cable.call(cable.device.release)
     cable.spoil['plugin'] = cable.spoil['device'] = lambda data: data
     if when == 'before it is known':
-        while not cable.device.framing.packets or cable.device.profile is None:
+        contact = cable.device.contact
+        while not contact.search.counters.packets or contact.profile is None:
             cable.run(0.01)
         cable.call(cable.device.release)
     cable.run(3.0)
@@ -652,7 +648,7 @@ def test_plugins_before_2_3_force_a_throttle_for_ever():
         plugin.set_flight(True, 0.0)
         for value in (20000, 0):
             plugin.receive('serial', simpit.encode(
-                simpit.Throttle(value), 'bridge', PROFILES[profile]), 0.0)
+                simpit.Throttle(value), 'bridge', PROFILES[profile]), None, 0.0)
         assert plugin.hold.throttle == 0
         plugin.hold.move_throttle(FULL)
         assert plugin.hold.throttle == (0 if forced else FULL)
@@ -665,27 +661,27 @@ def test_plugins_warp_by_their_own_numbers(profile, message, obeyed):
     plugin = PluginSession(profile)
     plugin.set_flight(True, 0.0)
     data = simpit.encode(message, 'bridge', PROFILES[profile])
-    assert bool(plugin.receive('serial', data, 0.0)) is obeyed
+    assert bool(plugin.receive('serial', data, None, 0.0)) is obeyed
 
 
 def test_2_2_and_2_3_ignore_each_others_warp_targets():
     for profile, frame in (('v2.2', Packet(30, b'\4\0\0\0\0')), ('v2.3', Packet(24, b'\x10'))):
         plugin = PluginSession(profile)
         plugin.set_flight(True, 0.0)
-        assert plugin.receive('serial', simpit.encode_frame('cobs', frame), 0.0) == []
+        assert plugin.receive('serial', simpit.encode_frame('cobs', frame), None, 0.0) == []
         assert plugin.statistics.ignored == 1
 
 
 def test_2_2_echoes_in_flight_only():
     plugin = PluginSession('v2.2')
-    plugin.receive('serial', bytes.fromhex('04015a5b00'), 0.0)
+    plugin.receive('serial', bytes.fromhex('04015a5b00'), None, 0.0)
     assert plugin.poll(0.0) == []
 
 
 def test_the_air_of_a_body_without_any_is_what_the_plugin_computed_last():
     plugin = PluginSession('v2.3')
     plugin.set_flight(True, 0.0)
-    plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x2c')), 0.0)
+    plugin.receive('serial', simpit.encode_frame('cobs', Packet(8, b'\x2c')), None, 0.0)
     plugin.provide(simpit.Atmosphere(7, 1.125, 280.0, 95.5), 0.0)
     plugin.provide(simpit.Atmosphere(0, 0.0, 0.0, 0.0), 1.0)
     sent = [simpit.decode(packet, 'peer', PROFILES['v2.3'])
@@ -699,7 +695,7 @@ def test_a_flight_begins_with_all_groups_off_and_says_so_only_if_one_is_on():
     plugin.set_flight(True, 0.0)
     plugin.provide(simpit.ActionStatus(GEAR), 0.0)
     plugin.provide(simpit.SphereOfInfluence('Kerbin'), 0.0)
-    plugin.receive('serial', bytes.fromhex('aa5002081a25'), 0.0)
+    plugin.receive('serial', bytes.fromhex('aa5002081a25'), None, 0.0)
     plugin.poll(0.0)
     plugin.provide(simpit.ActionStatus(ActionGroup(0)), 1.0)
     plugin.poll(1.0)

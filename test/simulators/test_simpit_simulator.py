@@ -36,17 +36,12 @@ from xplane_bridge.links.serial import SerialLoop
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
-from xplane_bridge.sessions.simpit import (
-    PluginSession,
-    registrable,
-    SimpitSession,
-    Telemetry,
-)
+from xplane_bridge.sessions.simpit import registrable, SimpitSession, Telemetry
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running, Simulation
-from xplane_bridge.simulators.simpit import FaultyLine, SimpitFace, Vessel
+from xplane_bridge.simulators.simpit import FaultyLine, PluginSession, SimpitFace, Vessel
 from xplane_bridge.simulators.world import World
 
 DEADLINE = 60.0
@@ -77,8 +72,9 @@ class Device:
     def _event(self, event, stamp_ns=0):
         with self.changed:
             if isinstance(event, Telemetry):
-                self.telemetry[event.name] = event.message
-                self.counts[event.name] = self.counts.get(event.name, 0) + 1
+                self.telemetry |= event.values
+                for name in event.values:
+                    self.counts[name] = self.counts.get(name, 0) + 1
             self.changed.notify_all()
 
     def wait_for(self, predicate, what):
@@ -386,14 +382,14 @@ def line(**faults):
 
 def test_line_without_faults_hands_on():
     made = line()
-    made.receive('serial', SYN, 1.0)
+    made.receive('serial', SYN, None, 1.0)
     assert made.poll(1.0) == [('serial', SYNACK)]
     assert made.next_deadline() is None
 
 
 def test_delayed_line_hands_on_later():
     made = line(delay=0.5)
-    made.receive('serial', SYN, 1.0)
+    made.receive('serial', SYN, None, 1.0)
     assert made.poll(1.0) == []
     assert made.next_deadline() == 1.5
     assert made.poll(1.5) == []
@@ -403,19 +399,19 @@ def test_delayed_line_hands_on_later():
 
 def test_lossy_line_loses():
     made = line(loss=1.0)
-    made.receive('serial', SYN, 1.0)
+    made.receive('serial', SYN, None, 1.0)
     assert made.poll(1.0) == [] and made.expired() == []
 
 
 def test_doubling_line_doubles():
     made = line(duplicate=1.0)
-    made.receive('serial', SYN, 1.0)
+    made.receive('serial', SYN, None, 1.0)
     assert made.poll(1.0) == [('serial', SYNACK)] * 4
 
 
 def test_lost_port_loses_what_is_under_way():
     made = line(delay=0.5)
-    made.receive('serial', SYN, 1.0)
+    made.receive('serial', SYN, None, 1.0)
     made.lost(1.2)
     assert made.poll(3.0) == [] and made.expired() == []
 

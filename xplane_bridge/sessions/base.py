@@ -205,9 +205,9 @@ class Session(ABC):
         ``sender`` is None where a link has no addresses. Never raises: what is malformed is
         counted.
         """
-        return self._hear(channel, data, sender, now)
+        return self._receive_one(channel, data, sender, now)
 
-    def _hear(
+    def _receive_one(
         self, channel: str, data: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """Take one datagram, or what a stream has instead of it."""

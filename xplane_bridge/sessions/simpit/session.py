@@ -435,7 +435,7 @@ class SimpitSession(Session):
         events: list[Any] = []
         for framing, packet in packets:
             profile = self.contact.profile or FIRST_PROFILE[framing]
-            events += self._hear(framing, (profile, packet), None, now)
+            events += self._receive_one(framing, (profile, packet), None, now)
         return events
 
     def _decode(self, channel: str, data: Any) -> tuple[Packet, Message | Packet]:
