@@ -39,7 +39,7 @@ from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.base import Message
-from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
 NAMESPACE = '/bench'
 BARE = '/bench/bare'
@@ -387,7 +387,8 @@ class PolledStates:
 
     def __init__(self, port: int) -> None:
         self.updates: list[Telemetry] = []
-        session = XpcSession({0: xplane.OWN_DATAREFS}, rate=0.0, hears_beacons=False)
+        session = XpcSession(
+            {0: Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)}, rate=0.0, hears_beacons=False)
         self._link = UdpLoop(
             session, lambda _: UdpSocket(peer=('127.0.0.1', port), sender='127.0.0.1'),
             self._take, lambda error: None)
@@ -405,9 +406,7 @@ class PolledStates:
         self._link.close()
 
 
-ATTITUDE = [
-    xplane.OWN_DATAREFS.index(f'sim/flightmodel/position/{name}')
-    for name in ('theta', 'phi', 'psi')]
+ATTITUDE = [f'sim/flightmodel/position/{name}' for name in ('theta', 'phi', 'psi')]
 
 
 def same_frame(update: Telemetry) -> bool:
@@ -416,8 +415,8 @@ def same_frame(update: Telemetry) -> bool:
 
     The session compares the places; in flight the attitude changes with each frame as well.
     """
-    pitch, roll, heading = (update.values[place][0] for place in ATTITUDE)
-    position = update.position
+    pitch, roll, heading = (update.values[name] for name in ATTITUDE)
+    position = update.pose
     return (pitch, roll, heading) == (position.pitch, position.roll, position.heading)
 
 

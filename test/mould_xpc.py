@@ -18,8 +18,13 @@ from mould import Adapter, Peer
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.xpc import Telemetry, WatchedDatarefs, XpcSession
-from xplane_bridge.sessions.xpc.conversation import BEACON_CHANNEL
+from xplane_bridge.sessions.xpc import (
+    BEACON_CHANNEL,
+    Polled,
+    Telemetry,
+    WatchedDatarefs,
+    XpcSession,
+)
 
 SCALE = 10_000
 NUMBER = 'test/number'
@@ -131,11 +136,6 @@ class Plugin(Peer):
                 self.cells.write(pause(number), 1.0)
 
 
-def controls(field, number, aircraft=0):
-    """Return a command that sets one control to a number."""
-    return xpc.Controls(**{field: number / SCALE}, aircraft=aircraft)
-
-
 class XpcAdapter(Adapter):
     """X-Plane Connect: polled, with commands on a budget."""
 
@@ -143,15 +143,15 @@ class XpcAdapter(Adapter):
     channels = (BEACON_CHANNEL,)
     commands = (
         lambda s, n, now: s.send(xpc.SetDatarefs(((NUMBER, (float(n),)),)), now),
-        lambda s, n, now: s.set_controls(controls('elevator', n), now),
-        lambda s, n, now: s.set_controls(controls('throttle', n), now),
-        lambda s, n, now: s.set_controls(controls('rudder', n, 3), now),
+        lambda s, n, now: s.set_controls({'elevator': n / SCALE}, now),
+        lambda s, n, now: s.set_controls({'throttle': n / SCALE}, now),
+        lambda s, n, now: s.set_controls({'rudder': n / SCALE}, now, 3),
         lambda s, n, now: s.send(xpc.Simulation(SimulationOp.PAUSE), now),
         lambda s, n, now: s.send(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + 3), now),
         lambda s, n, now: s.take_joystick(now),
         lambda s, n, now: s.send(xpc.Text(0, 0, str(n)), now),
         lambda s, n, now: s.send(xpc.Simulation(SimulationOp.RUN), now),
-        lambda s, n, now: s.set_controls(xpc.Controls(gear=1), now),
+        lambda s, n, now: s.set_controls({'gear': 1.0}, now),
     )
     others = (
         ('elevator of 0', 0.25), ('aileron of 3', 0.5), (JOYSTICK, 1.0), (pause(3), 1.0),
@@ -162,7 +162,8 @@ class XpcAdapter(Adapter):
     def make_session(self):
         """Return a session for two aircraft."""
         return XpcSession(
-            {0: STATE, 3: (*PLACE, 'test/roll')}, rate=10.0, budget=60.0, port=xpc.PORT)
+            {0: Polled(STATE, PLACE), 3: Polled((*PLACE, 'test/roll'), PLACE)}, rate=10.0,
+            budget=60.0, port=xpc.PORT)
 
     def start(self, session, now):
         """Watch some datarefs too."""
@@ -192,8 +193,7 @@ class XpcAdapter(Adapter):
     def values_in(self, event):
         """Return the names of the values that came."""
         if isinstance(event, Telemetry):
-            return [name for name, value in zip(STATE, event.values, strict=False)
-                    if value] if event.aircraft == 0 else []
+            return list(event.values) if event.vehicle == 0 else []
         if isinstance(event, WatchedDatarefs):
             return [name for name, value in zip(event.names, event.values, strict=True) if value]
         return []

@@ -22,7 +22,7 @@ import math
 import random
 import struct
 
-from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
 # docs/wire/xpc.md, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
 # socket is opened anew, and what is left is lost.
@@ -40,9 +40,10 @@ HELD = 'sim/operation/override/override_planepath'
 OVERRIDES = {JOYSTICK: (0.0,), THROTTLE: (-2.0,), HELD: (0.0,) * 20}
 
 
-def names_of(aircraft: int) -> tuple[str, ...]:
+def names_of(aircraft: int, *more: str) -> Polled:
     """Return datarefs that the scripted plugin knows: place, aircraft and frame number."""
-    return tuple(f'plane{aircraft}/{what}' for what in ('lat', 'lon', 'alt', 'number', 'frame'))
+    names = tuple(f'plane{aircraft}/{what}' for what in ('lat', 'lon', 'alt', 'number', 'frame'))
+    return Polled((*names, *more), names[:3])
 
 
 def latitude(frame: int) -> float:
@@ -132,9 +133,11 @@ class World:
 
     # What a test does.
 
-    def call(self, function: Callable[..., object], *arguments: object) -> object:
+    def call(
+        self, function: Callable[..., object], *arguments: object, **options: object
+    ) -> object:
         """Call the session, and send what that makes due, as the link does."""
-        result = function(*arguments, self.now)
+        result = function(*arguments, self.now, **options)
         self._pump()
         return result
 
@@ -305,7 +308,7 @@ class World:
 
     def _receive(self, channel: str, data: bytes) -> None:
         if channel == 'beacon' or channel in self.open:
-            for event in self.session.receive(channel, data, self.now):
+            for event in self.session.receive(channel, data, None, self.now):
                 self.events.append((self.now, event))
 
 
@@ -323,17 +326,15 @@ def telemetry(events: list[Event], aircraft: int | None = None) -> list[tuple[fl
     """Return the telemetry among the events, by its time."""
     return [
         (at, event) for at, event in events
-        if isinstance(event, Telemetry) and aircraft in (None, event.aircraft)]
+        if isinstance(event, Telemetry) and aircraft in (None, event.vehicle)]
 
 
 def check_telemetry(events: list[Event]) -> None:
     """Check that each update is of one aircraft and of one frame."""
     for _, update in telemetry(events):
-        frame = frame_of(update.position.lat)
-        number = float(update.aircraft)
-        assert update.position.lon == number
-        assert update.values[3] == (number,)
-        assert update.values[4] == (float(frame),)
+        plane = f'plane{update.vehicle}/'
+        assert update.pose.lon == update.values[plane + 'number'] == update.vehicle
+        assert update.values[plane + 'frame'] == frame_of(update.pose.lat)
 
 
 def busiest_second(sent: list[tuple[float, str, bytes]]) -> int:

@@ -31,7 +31,6 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.experiments.response import step_response
 from xplane_bridge.experiments.scenario import load
-from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
@@ -39,7 +38,7 @@ from xplane_bridge.sessions.fdmdata import (
     Sample,
     Wanted,
 )
-from xplane_bridge.sessions.xpc import Telemetry, XpcSession
+from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, RowTelemetry, Sources, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
 
@@ -63,7 +62,8 @@ class XpcLoop:
         self.endpoint = MemoryEndpoint()
         self.face = XpcFace(self.endpoint)
         self.face.open(self.world, 0.0)
-        self.session = XpcSession({0: xplane.OWN_DATAREFS}, rate=50.0)
+        self.session = XpcSession(
+            {0: Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)}, rate=50.0)
         self.session.start(0.0)
         self.channels = {}
         self.now = 0.0
@@ -80,18 +80,18 @@ class XpcLoop:
         names = {port: channel for channel, port in self.channels.items()}
         states = []
         for data, (_, port) in self.endpoint.collect():
-            for event in self.session.receive(names[port], data, self.now):
+            for event in self.session.receive(names[port], data, None, self.now):
                 if isinstance(event, Telemetry):
-                    place = event.position
+                    place = event.pose
                     states.append(xplane.own_state(
                         (place.lat, place.lon, place.alt),
                         (place.heading, place.pitch, place.roll), event.values))
         return states
 
     def command(self, controls):
-        self.session.set_controls(xpc.Controls(
-            elevator=controls.elevator, aileron=controls.aileron, rudder=controls.rudder,
-            throttle=controls.throttle), self.now)
+        self.session.set_controls({
+            name: getattr(controls, name)
+            for name in ('elevator', 'aileron', 'rudder', 'throttle')}, self.now)
 
 
 class FdmdataLoop:

@@ -124,19 +124,18 @@ def test_nothing_infinite_ever_passes(state):
 
 
 def test_x_plane_without_a_place_still_has_its_true_attitude_and_its_air():
-    rows = {
+    values = {
         'sim/flightmodel/position/true_psi': 90.0, 'sim/flightmodel/position/true_theta': 0.0,
         'sim/flightmodel/position/true_phi': 0.0, 'sim/flightmodel/position/local_vx': 50.0,
         'sim/flightmodel/position/local_vy': 0.0, 'sim/flightmodel/position/local_vz': 0.0,
         'sim/flightmodel/position/true_airspeed': 55.0}
-    values = [(rows[name],) if name in rows else () for name in xplane.OWN_DATAREFS]
     state = xplane.own_state(NOWHERE, (0.0, 0.0, 0.0), values)
     assert state.orientation == pytest.approx((1.0, 0.0, 0.0, 0.0))
     assert state.velocity is None
     assert state.air.true_airspeed == 55.0
     # Where the pose does not come its attitude is not known, which is no fault.
-    state = xplane.own_state((1.0, 2.0, 3.0), None, [()] * len(values))
+    state = xplane.own_state((1.0, 2.0, 3.0), None, {})
     assert state.orientation is None and not state.impossible
-    state = xplane.own_state((1.0, 2.0, 3.0), (0.0, 1e38, 0.0), [()] * len(values))
+    state = xplane.own_state((1.0, 2.0, 3.0), (0.0, 1e38, 0.0), {})
     assert state.orientation is None
     assert state.impossible == (('attitude', 1e38),)

@@ -23,27 +23,27 @@ PLACE = (47.0, 8.0, 1500.0)
 ATTITUDE = (90.0, 0.0, 0.0)
 
 
-def rows_without(*absent):
-    """Return a row of 0.5 for each dataref, an empty one for those that do not come."""
+def values_without(*absent):
+    """Return 0.5 for each dataref, but for those that do not come."""
     assert set(absent) <= set(OWN_DATAREFS)
-    return [() if name in absent else (0.5,) for name in OWN_DATAREFS]
+    return dict.fromkeys((name for name in OWN_DATAREFS if name not in absent), 0.5)
 
 
 def test_one_dataref_that_does_not_come_empties_its_own_field_only():
-    full = own_state(PLACE, ATTITUDE, rows_without())
+    full = own_state(PLACE, ATTITUDE, values_without())
     assert None not in (full.angular_velocity, full.specific_force, full.velocity)
-    lacking = own_state(PLACE, ATTITUDE, rows_without(POSITION + 'Prad'))
+    lacking = own_state(PLACE, ATTITUDE, values_without(POSITION + 'Prad'))
     assert lacking.angular_velocity is None
     assert (lacking.specific_force, lacking.velocity, lacking.air, lacking.controls) == (
         full.specific_force, full.velocity, full.air, full.controls)
-    lacking = own_state(PLACE, ATTITUDE, rows_without(POSITION + 'indicated_airspeed'))
+    lacking = own_state(PLACE, ATTITUDE, values_without(POSITION + 'indicated_airspeed'))
     assert (lacking.air.indicated_airspeed, lacking.air.dynamic_pressure) == (None, None)
     assert (lacking.air.true_airspeed, lacking.air.wind) == (
         full.air.true_airspeed, full.air.wind)
 
 
 def test_without_any_dataref_the_attitude_of_the_position_is_left():
-    state = own_state(PLACE, ATTITUDE, [()] * len(OWN_DATAREFS))
+    state = own_state(PLACE, ATTITUDE, {})
     assert state.orientation is not None
     assert (state.angular_velocity, state.specific_force, state.velocity) == (None, None, None)
 

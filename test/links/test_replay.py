@@ -24,7 +24,8 @@ import pytest
 from xplane_bridge.links.replay import ANY_PORT, ReplayLoop
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import PeerChanged, PeerState, Telemetry, XpcSession
+from xplane_bridge.sessions.base import PeerChanged, PeerState
+from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 from xplane_bridge.sessions.xpc.taken import REPORTED
 
 DEADLINE = 60.0
@@ -360,7 +361,7 @@ def test_a_recorded_conversation_is_followed(play, speed):
             (at + 0.0152, plugin, state_port, xpc.encode(xpc.Datarefs(
                 tuple((value,) for value in (*place, float(number), *[0.0] * len(REPORTED)))))),
         ]
-    session = XpcSession({0: names}, rate=20.0, hears_beacons=False)
+    session = XpcSession({0: Polled(names, names[:3])}, rate=20.0, hears_beacons=False)
     events, failures, _ = play(recorded, session, speed=speed, channels={}, peer_port=xpc.PORT)
     assert failures == []
     assert (PeerChanged(PeerState.ANSWERING) in [event for event, _ in events])
@@ -369,4 +370,4 @@ def test_a_recorded_conversation_is_followed(play, speed):
     # a busy machine sees fewer.
     assert len(flown) >= (1 if speed else 15)
     for telemetry in flown:
-        assert telemetry.position.lat - 47.0 == telemetry.values[3][0]
+        assert telemetry.pose.lat - 47.0 == telemetry.values['further']

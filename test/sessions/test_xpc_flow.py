@@ -20,7 +20,8 @@ import pytest
 from scripted_xpc import names_of, RUNNING_TIME, World
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import PeerChanged, PeerState, XpcSession
+from xplane_bridge.sessions.base import PeerChanged, PeerState
+from xplane_bridge.sessions.xpc import Polled, XpcSession
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
@@ -28,6 +29,7 @@ from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 POSITION = xpc.PositionReply(
     gear_handle=0, lat=40.0, lon=8.0, alt=100.0, pitch=1.0, roll=2.0, heading=3.0, gear=1.0,
     precision=64)
+NAMES = ('lat', 'lon', 'alt')
 PLACE = ((40.0,), (8.0,), (100.0,))
 
 
@@ -66,7 +68,7 @@ def test_giving_back_is_saved_afterwards():
     world.run(2.0)
     world.call(session.send, xpc.Text(1, 2, 'x'))
     world.call(session.send, xpc.Simulation(xpc.SimulationOp.PAUSE))
-    world.call(session.set_controls, xpc.Controls(elevator=0.5, throttle=0.5))
+    world.call(session.set_controls, {'elevator': 0.5, 'throttle': 0.5})
     world.run(2.0)
     world.sent.clear()
     world.run(2.0)
@@ -88,7 +90,7 @@ def test_silence_counts_from_the_last_reply_while_others_are_outstanding():
     assert [channel for channel, _ in session.poll(0.0)] == [
         'position 0', 'state 0', 'position 1', 'state 1']
     reply = b'POSI\0' + bytes(1) + bytes(40)
-    assert session.receive('position 0', reply, 0.1)
+    assert session.receive('position 0', reply, None, 0.1)
     now = 0.1
     while session.peer_state is PeerState.ANSWERING and now < 3.0:
         session.poll(now)
@@ -115,7 +117,7 @@ def test_peer_that_owes_nothing_is_not_waited_for():
 
 
 def polled(period=1.0):
-    poll = AircraftPoll(0, ('lat', 'lon', 'alt'), period, Statistics())
+    poll = AircraftPoll(0, Polled(NAMES, NAMES), period, Statistics())
     poll.suspend(0.0)
     poll.begin(0.0)
     poll.start(0.0)
@@ -138,8 +140,7 @@ def test_replies_of_one_frame_keep_the_schedule():
 
 
 def test_frame_that_answers_twice_is_asked_again_at_once():
-    names = ('lat', 'lon', 'alt', RUNNING_TIME)
-    poll = AircraftPoll(0, names, 1.0, Statistics())
+    poll = AircraftPoll(0, Polled((*NAMES, RUNNING_TIME), NAMES), 1.0, Statistics())
     poll.suspend(0.0)
     poll.begin(0.0)
     gaps = []

@@ -17,15 +17,16 @@
 import pytest
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc.events import Statistics
+from xplane_bridge.sessions.xpc.events import Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 
 NAMES = ('lat', 'lon', 'el', 'sim/time/total_running_time_sec', 'sim/time/paused')
+POLLED = Polled(NAMES, NAMES[:3])
 
 
 def make():
-    return AircraftPoll(0, NAMES, 0.0, Statistics())
+    return AircraftPoll(0, POLLED, 0.0, Statistics())
 
 
 def answer(poll, now, time, latitude=47.5, paused=0.0):
@@ -78,7 +79,7 @@ def test_an_aircraft_that_moves_while_the_time_seems_to_stand_is_published():
 
 
 def test_without_the_running_time_every_answer_is_taken():
-    poll = AircraftPoll(0, NAMES[:3], 0.0, Statistics())
+    poll = AircraftPoll(0, Polled(NAMES[:3], NAMES[:3]), 0.0, Statistics())
     for n in range(3):
         poll.start(n)
         place = xpc.PositionReply(1, 47.5, 8.0, 1500.0, 0.0, 0.0, 90.0, 1.0)
@@ -96,7 +97,7 @@ def test_time_that_stands_still_without_a_pause_does_not_widen_the_gap():
 
 
 def test_a_hastened_poll_is_due_at_once_and_the_next_a_period_later():
-    poll = AircraftPoll(0, NAMES, 0.1, Statistics())
+    poll = AircraftPoll(0, POLLED, 0.1, Statistics())
     poll.due = 1.0
     answer(poll, 1.0, 10.0)
     assert poll.due == pytest.approx(1.1)

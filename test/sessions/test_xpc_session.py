@@ -25,7 +25,8 @@ from scripted_xpc import (
 )
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import ReadDone, WatchedDatarefs, XpcSession
+from xplane_bridge.sessions.base import ReadDone
+from xplane_bridge.sessions.xpc import Polled, WatchedDatarefs, XpcSession
 
 
 def make(aircraft=1, rate=50.0, **options):
@@ -72,7 +73,7 @@ def test_uneven_frames_are_never_polled_twice_at_rate_0():
         world.run(0.1)
     check_telemetry(world.events)
     assert max(world.polls.values()) == 1
-    frames = [frame_of(update.position.lat) for _, update in telemetry(world.events)]
+    frames = [frame_of(update.pose.lat) for _, update in telemetry(world.events)]
     assert len(set(frames)) == len(frames) > 0.95 * world.frame
 
 
@@ -110,7 +111,8 @@ def test_replies_of_two_frames_are_not_joined():
 
 def test_datarefs_that_never_agree_are_published_after_a_while():
     # The plugin's longitude here is that of another aircraft: two ways to say a place.
-    session = XpcSession({0: ('plane0/lat', 'plane1/lon')}, rate=0.0)
+    names = ('plane0/lat', 'plane1/lon')
+    session = XpcSession({0: Polled(names, names)}, rate=0.0)
     world = started(session, settle=3.0)
     assert session.statistics.split == 60
     assert len(telemetry(world.run(1.0))) == pytest.approx(60, abs=1)
@@ -129,7 +131,7 @@ def test_in_lockstep_a_poll_follows_each_command():
     world = started(session)
     world.sent.clear()
     for _ in range(20):
-        world.call(session.set_controls, xpc.Controls(elevator=0.5))
+        world.call(session.set_controls, {'elevator': 0.5})
         world.run(0.05)
     times = {}
     for at, channel, _ in world.sent:
@@ -151,7 +153,7 @@ def test_budget_holds_in_every_second(budget):
     world.call(session.watch, [f'sim/n/{n}/3' for n in range(40)], 30.0)
     world.sent.clear()
     for number in range(500):
-        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        world.call(session.set_controls, {'elevator': 0.5}, vehicle=number % 20)
         if number % 100 == 0:
             world.call(session.read_datarefs, ['n/1/1'])
         world.run(0.01)
@@ -166,7 +168,7 @@ def test_plugin_never_finds_20_datagrams_in_a_frame(fps):
     world.call(session.watch, [f'sim/n/{n}/3' for n in range(100)], 50.0)
     refused = 0
     for number in range(1000):
-        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        world.call(session.set_controls, {'elevator': 0.5}, vehicle=number % 20)
         try:
             world.call(session.send, xpc.Text(1, 2, str(number)))
             world.call(session.read_datarefs, ['n/1/1'])
@@ -205,7 +207,7 @@ def test_polling_goes_on_beside_a_flood_of_commands():
     world = started(session)
     first = len(world.events)
     for number in range(2000):
-        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=number % 20))
+        world.call(session.set_controls, {'elevator': 0.5}, vehicle=number % 20)
         world.run(0.001)
     assert len(telemetry(world.events[first:])) > 40
 
@@ -215,7 +217,7 @@ def test_controls_and_other_commands_take_turns():
     world = started(session)
     for number in range(500):
         for aircraft in range(20):
-            world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=aircraft))
+            world.call(session.set_controls, {'elevator': 0.5}, vehicle=aircraft)
         if number % 5 == 0:
             world.call(session.send, xpc.Text(1, 2, 'x'))
         world.run(0.01)
@@ -252,9 +254,8 @@ def test_read_returns_each_dataref_in_order():
     names = [f'n/{n}/{n % 7 + 1}' for n in range(30)]
     ticket = world.call(session.read_datarefs, names)
     (done,) = events_of(ReadDone, world.run(1.0))
-    rows = [row for reply in done.replies for row in reply.rows]
     assert (done.ticket, done.error) == (ticket, '')
-    assert rows == [(float(n),) * (n % 7 + 1) for n in range(30)]
+    assert list(done.values) == [(float(n),) * (n % 7 + 1) for n in range(30)]
 
 
 def test_reads_ask_once_a_frame_at_most():
@@ -263,7 +264,7 @@ def test_reads_ask_once_a_frame_at_most():
     for number in range(60):
         world.call(session.read_datarefs, [f'n/{number}/1'])
     done = events_of(ReadDone, world.run(2.0))
-    assert [read.replies[0].rows for read in done] == [((float(n),),) for n in range(60)]
+    assert [read.values for read in done] == [((float(n),),) for n in range(60)]
     assert max(world.handled.values()) <= 3
 
 
@@ -275,7 +276,7 @@ def test_lost_reply_is_asked_for_once_more_on_another_socket():
     world.run(0.4)
     world.silent_to_tags = set()
     (done,) = events_of(ReadDone, world.run(0.2))
-    assert done.replies[0].alt == 321.5
+    assert done.values[0].alt == 321.5
     asked = [channel for _, channel, data in world.sent if data[:4] == b'GETT']
     assert len(asked) == len(set(asked)) == 2
     assert asked[0] not in world.open
@@ -287,7 +288,7 @@ def test_read_that_is_never_answered_ends_with_a_sentence():
     world.silent_to_tags = {b'GETT'}
     world.call(session.read_terrain, xpc.GetTerrain(0))
     (done,) = events_of(ReadDone, world.run(1.1))
-    assert done.replies == ()
+    assert done.values == ()
     assert done.error == (
         'no answer from X-Plane within 0.5 s; it gives none where there is no terrain')
 
@@ -309,8 +310,8 @@ def test_late_answer_is_not_taken_for_the_next_reads_answer():
     first = world.call(session.read_datarefs, ['n/1/1'])
     second = world.call(session.read_datarefs, ['n/2/1'])
     done = {read.ticket: read for read in events_of(ReadDone, world.run(2.0))}
-    assert done[first].replies[0].rows == ((1.0,),)
-    assert done[second].replies[0].rows == ((2.0,),)
+    assert done[first].values == ((1.0,),)
+    assert done[second].values == ((2.0,),)
     assert len([data for _, channel, data in world.sent if channel.startswith('read')]) == 4
 
 
@@ -443,7 +444,7 @@ def test_watched_arrays_of_other_plugins_may_grow_between_two_polls():
 # What does not come.
 
 def test_a_dataref_that_does_not_come_is_named_and_stops_nothing():
-    session = XpcSession({0: (*names_of(0), 'sim/none')}, rate=50.0)
+    session = XpcSession({0: names_of(0, 'sim/none')}, rate=50.0)
     world = started(session, datarefs={'sim/late': ()})
     world.call(session.watch, ['sim/late', 'sim/n/1/1'], 10.0)
     events = world.run(3.0)

@@ -15,6 +15,7 @@
 """Commands to an X-Plane Connect plugin: what its generation takes, and what is given back."""
 
 from contextlib import suppress
+from dataclasses import asdict
 
 import pytest
 from scripted_xpc import (
@@ -29,8 +30,8 @@ from scripted_xpc import (
 )
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import CommandDone, PeerAbsentError
-from xplane_bridge.sessions.xpc import Generation, PeerReplaced, PeerState, ReadDone, XpcSession
+from xplane_bridge.sessions.base import CommandDone, PeerAbsentError, PeerState, ReadDone
+from xplane_bridge.sessions.xpc import Generation, PeerReplaced, XpcSession
 
 # By hand from docs/wire/xpc.md, "2. Requests".
 JOYSTICK_ITEM = b'\x28sim/operation/override/override_joystick\x01'
@@ -52,9 +53,15 @@ def centre_of(aircraft, *surfaces):
             f'sim/multiplayer/position/plane{aircraft}_{surface}' for surface in surfaces))
 
 
+def given_of(controls):
+    """Return what a message sets, by name."""
+    return {name: value for name, value in asdict(controls).items()
+            if name != 'aircraft' and value is not None}
+
+
 def make(generation=None, **options):
     return XpcSession(
-        {0: (*names_of(0), RUNNING_TIME)}, rate=50.0, generation=generation, **options)
+        {0: names_of(0, RUNNING_TIME)}, rate=50.0, generation=generation, **options)
 
 
 def started(session, **options):
@@ -172,7 +179,7 @@ def test_refused_command_takes_nothing_and_sends_nothing():
     with pytest.raises(ValueError):
         session.send(xpc.Simulation(103), world.now)
     with pytest.raises(ValueError):
-        session.set_controls(xpc.Controls(throttle=1.1), world.now)
+        session.set_controls({'throttle': 1.1}, world.now)
     with pytest.raises(ValueError):
         session.send(xpc.Text(0, 0, 'x' * 256), world.now)
     world.run(0.5)
@@ -212,7 +219,7 @@ def test_stop_gives_back_what_was_taken(messages, taken, given, datarefs):
     world = started(session, datarefs=datarefs)
     for message in messages:
         if isinstance(message, xpc.Controls):
-            world.call(session.set_controls, message)
+            world.call(session.set_controls, given_of(message), vehicle=message.aircraft)
         else:
             world.call(session.send, message)
         world.run(0.1)
@@ -226,7 +233,7 @@ def test_all_is_given_back_at_once_whatever_the_budget():
     session = make(budget=10.0, lifetime=9.0)
     world = started(session)
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(throttle=0.5))
+    world.call(session.set_controls, {'throttle': 0.5})
     world.call(session.send, xpc.Text(1, 2, 'x'))
     world.call(session.send, xpc.Simulation(1))
     while not any(data[:4] == b'SIMU' for _, data in world.commands):
@@ -245,7 +252,8 @@ def test_surfaces_of_all_aircraft_are_given_back_in_a_few_datagrams():
     session = make(budget=1000.0)
     world = started(session)
     for aircraft in range(20):
-        world.call(session.set_controls, xpc.Controls(0.5, -0.5, 0.25, aircraft=aircraft))
+        world.call(session.set_controls, {'elevator': 0.5, 'aileron': -0.5, 'rudder': 0.25},
+                   vehicle=aircraft)
     world.run(1.0)
     assert len(session.taken) == 60
     own, others = commands_after(world, session.stop)
@@ -259,7 +267,7 @@ def test_commands_that_wait_do_not_take_again_what_is_given_back():
     for number in range(20):
         world.call(session.send, xpc.Text(1, 2, str(number)))
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(throttle=1.0))
+    world.call(session.set_controls, {'throttle': 1.0})
     given = set(session.taken)
     assert given and commands_after(world, session.release)
     assert session.taken == ()
@@ -272,8 +280,8 @@ def test_release_of_one_aircraft_leaves_the_others_as_they_are():
     session = XpcSession({n: names_of(n) for n in (0, 3)}, rate=50.0)
     world = started(session, datarefs=OVERRIDES)
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(0.5, 0.25, throttle=0.75))
-    world.call(session.set_controls, xpc.Controls(-0.5, throttle=0.25, aircraft=3))
+    world.call(session.set_controls, {'elevator': 0.5, 'aileron': 0.25, 'throttle': 0.75})
+    world.call(session.set_controls, {'elevator': -0.5, 'throttle': 0.25}, vehicle=3)
     world.call(session.send, xpc.Simulation(1))
     world.run(0.2)
     before = dict(world.datarefs)
@@ -289,12 +297,12 @@ def test_release_of_one_aircraft_leaves_the_others_as_they_are():
 def test_centring_leaves_throttle_and_what_was_not_moved():
     session = make()
     world = started(session)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5, throttle=0.5, gear=1))
+    world.call(session.set_controls, {'elevator': 0.5, 'throttle': 0.5, 'gear': 1})
     world.run(0.1)
-    assert commands_after(world, session.centre, 0) == [CENTRE_ELEVATOR]
-    world.call(session.set_controls, xpc.Controls(gear=1))
+    assert commands_after(world, session.centre) == [CENTRE_ELEVATOR]
+    world.call(session.set_controls, {'gear': 1})
     world.run(0.1)
-    assert commands_after(world, session.centre, 0) == []
+    assert commands_after(world, session.centre) == []
     assert session.taken == ('throttle',)
 
 
@@ -306,7 +314,7 @@ def test_what_somebody_else_had_taken_before_is_left_as_it_was():
     before = {JOYSTICK: (1.0,), THROTTLE: (0.375,), HELD: held}
     world = started(session, datarefs=before)
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(throttle=0.5))
+    world.call(session.set_controls, {'throttle': 0.5})
     world.call(session.send, xpc.Simulation(1))
     world.call(session.send, xpc.Simulation(107))
     world.run(0.2)
@@ -321,7 +329,7 @@ def test_what_the_user_has_taken_back_is_not_given_back():
     session = make()
     world = started(session, datarefs=OVERRIDES)
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(throttle=0.5))
+    world.call(session.set_controls, {'throttle': 0.5})
     world.call(session.send, xpc.Simulation(1))
     world.run(0.2)
     assert set(session.taken) == {'joystick', 'throttle', 'pause of all'}
@@ -378,7 +386,7 @@ def test_overrides_set_as_datarefs_are_given_back_as_they_were():
 def test_an_xplane_that_was_frozen_gets_back_what_was_taken():
     session = make()
     world = started(session, datarefs=OVERRIDES)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5, throttle=0.5))
+    world.call(session.set_controls, {'elevator': 0.5, 'throttle': 0.5})
     world.run(0.1)
     world.freeze(9.0)
     world.run(5.0)
@@ -392,7 +400,7 @@ def test_another_xplane_is_not_given_back_what_it_does_not_know(away):
     session = make()
     world = started(session, datarefs=OVERRIDES)
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5, throttle=0.5))
+    world.call(session.set_controls, {'elevator': 0.5, 'throttle': 0.5})
     world.run(0.1)
     world.restart(away)
     world.run(away / 2.0)
@@ -435,12 +443,12 @@ def test_a_beacon_of_another_xplane_counts_when_it_comes_twice():
     session = make()
     world = started(session, datarefs=OVERRIDES, beacon=True)
     assert session.beacon.xplane_version == 12010
-    world.call(session.set_controls, xpc.Controls(throttle=0.5))
-    assert session.receive('beacon', other, world.now) == []
+    world.call(session.set_controls, {'throttle': 0.5})
+    assert session.receive('beacon', other, None, world.now) == []
     world.run(1.5)
     assert session.taken and session.beacon.xplane_version == 12010
-    session.receive('beacon', other, world.now)
-    (replaced,) = session.receive('beacon', other, world.now)
+    session.receive('beacon', other, None, world.now)
+    (replaced,) = session.receive('beacon', other, None, world.now)
     assert 'X-Plane 11550' in replaced.reason
     assert session.taken == ()
 
@@ -452,14 +460,14 @@ def test_controls_wait_for_the_budget_with_the_newest_value_of_each():
     session = make(budget=10.0, lifetime=5.0)
     world = started(session)
     for number in range(10):
-        world.call(session.set_controls, xpc.Controls(aileron=number / 10.0, aircraft=1))
+        world.call(session.set_controls, {'aileron': number / 10.0}, vehicle=1)
     world.run(3.0)
     world.commands.clear()
     held_back = session.statistics.held_back
     while session.statistics.held_back < held_back + 12:
-        world.call(session.set_controls, xpc.Controls(throttle=0.25))
-        world.call(session.set_controls, xpc.Controls(elevator=-0.5))
-    world.call(session.set_controls, xpc.Controls(elevator=0.5, gear=1))
+        world.call(session.set_controls, {'throttle': 0.25})
+        world.call(session.set_controls, {'elevator': -0.5})
+    world.call(session.set_controls, {'elevator': 0.5, 'gear': 1})
     world.run(4.0)
     # Elevator 0.5, throttle 0.25, gear 1; the rest -998: leave.
     assert world.commands[-1][1] == bytes.fromhex(
@@ -471,8 +479,8 @@ def test_controls_of_aircraft_do_not_mix():
     session = make(lifetime=5.0)
     world = started(session)
     for _ in range(3):
-        session.set_controls(xpc.Controls(elevator=0.5), world.now)
-        session.set_controls(xpc.Controls(aileron=-0.5, aircraft=7), world.now)
+        session.set_controls({'elevator': 0.5}, world.now)
+        session.set_controls({'aileron': -0.5}, world.now, 7)
     world.call(lambda now: None)
     world.run(0.1)
     assert [data for _, data in world.commands] == [
@@ -505,13 +513,13 @@ def test_commands_of_one_kind_are_sent_all_or_none():
     session = make()
     world = started(session)
     with pytest.raises(ValueError, match='rows: 65 commands at once beside 0 that wait'):
-        session.send_all([xpc.Text(1, 2, 'x')] * 65, world.now, what='rows')
+        session.send([xpc.Text(1, 2, 'x')] * 65, world.now, what='rows')
     for _ in range(40):
         session.send(xpc.Text(1, 2, 'x'), world.now)
     with pytest.raises(ValueError, match='rows: 31 commands at once beside 40 that wait'):
-        session.send_all([xpc.Text(1, 2, 'y')] * 31, world.now, what='rows')
+        session.send([xpc.Text(1, 2, 'y')] * 31, world.now, what='rows')
     with pytest.raises(ValueError):
-        session.send_all([xpc.Text(1, 2, 'y'), xpc.Text(1, 2, 'z' * 300)], world.now)
+        session.send([xpc.Text(1, 2, 'y'), xpc.Text(1, 2, 'z' * 300)], world.now)
     world.run(2.0)
     assert len([data for _, data in world.commands if data[:4] == b'TEXT']) == 40
 
@@ -549,7 +557,7 @@ def test_write_goes_before_the_read_that_checks_it_also_when_the_budget_is_used_
 ADDRESS = '192.168.1.20:49009'
 CALLS = (
     lambda session, now: session.send(xpc.Simulation(1), now),
-    lambda session, now: session.set_controls(xpc.Controls(throttle=0.5), now),
+    lambda session, now: session.set_controls({'throttle': 0.5}, now),
     lambda session, now: session.read_datarefs(['n/1/1'], now),
     lambda session, now: session.read_terrain(xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0), now),
 )
@@ -620,7 +628,7 @@ def test_in_lockstep_controls_go_on_to_a_simulator_that_waits_for_them():
     assert session.peer_state is PeerState.AWAY
     world.sent.clear()
     world.call(session.take_joystick)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5))
+    world.call(session.set_controls, {'elevator': 0.5})
     assert [data[:4] for _, channel, data in world.sent if channel == 'command'] == [b'CTRL']
     with pytest.raises(PeerAbsentError):
         session.send(xpc.Simulation(1), world.now)
@@ -633,7 +641,7 @@ def test_a_command_that_waits_too_long_for_the_budget_ends_with_the_reason():
         lambda now, n=n: session.send(xpc.Text(n, 2, ''), now, what='command/text'))
         for n in range(20)]
     for _ in range(30):
-        world.call(session.set_controls, xpc.Controls(elevator=0.5, aircraft=7))
+        world.call(session.set_controls, {'elevator': 0.5}, vehicle=7)
     world.run(3.0)
     done = [event for _, event in world.events if isinstance(event, CommandDone)]
     texts = [data for _, data in world.commands if data[:4] == b'TEXT']
@@ -693,7 +701,7 @@ def test_placing_that_waits_behind_reads_is_not_done_late():
 
 def test_beacon_is_kept_for_its_owner():
     session = make()
-    session.receive('beacon', BEACON, 0.0)
+    session.receive('beacon', BEACON, None, 0.0)
     assert session.beacon == xpc.Beacon(49009, 12010, '1.3-rc.1', 8)
-    session.receive('beacon', b'CONF\0\1', 0.0)
+    session.receive('beacon', b'CONF\0\1', None, 0.0)
     assert session.statistics.unexpected == 1

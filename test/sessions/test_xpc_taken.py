@@ -19,7 +19,8 @@ from scripted_xpc import HELD, JOYSTICK, names_of, OVERRIDES, THROTTLE, World
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.xpc import PeerState, XpcSession
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.xpc import XpcSession
 from xplane_bridge.sessions.xpc.taken import Taken
 
 NOBODY = (0.0,) * 20
@@ -121,7 +122,7 @@ def started(**options):
 
 def test_nothing_is_asked_after_stop():
     session, world = started(datarefs=OVERRIDES)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5))
+    world.call(session.set_controls, {'elevator': 0.5})
     world.run(0.1)
     world.sent.clear()
     world.call(session.stop)
@@ -132,7 +133,7 @@ def test_nothing_is_asked_after_stop():
 
 def test_what_is_taken_waits_while_it_is_not_known_who_will_read_it():
     session, world = started(datarefs=OVERRIDES)
-    world.call(session.set_controls, xpc.Controls(elevator=0.5))
+    world.call(session.set_controls, {'elevator': 0.5})
     world.run(0.1)
     world.freeze(0.6)
     world.run(0.5)
@@ -150,8 +151,8 @@ def test_answers_that_are_lost_leave_no_more_than_8_channels_open():
     """What an override was is read just before it is written; the first of many are given up."""
     session, world = started(datarefs=OVERRIDES)
     receive = session.receive
-    session.receive = lambda channel, data, now: (
-        [] if channel.startswith('before') else receive(channel, data, now))
+    session.receive = lambda channel, data, sender, now: (
+        [] if channel.startswith('before') else receive(channel, data, sender, now))
     for number in range(12):
         name = f'sim/operation/override/override_{number}'
         world.call(session.send, xpc.SetDatarefs(((name, (1.0,)),)))

@@ -74,11 +74,11 @@ _FLAPS = 'sim/flightmodel/controls/flaprqst'
 _GEAR = 'sim/cockpit/switches/gear_handle_status'
 _SPEEDBRAKE = 'sim/flightmodel/controls/sbrkrqst'
 
-# Everything that own_state() reads, its position first.
+OWN_PLACE = (LATITUDE, LONGITUDE, ELEVATION)
+
+# Everything that own_state() reads.
 OWN_DATAREFS: tuple[str, ...] = (
-    LATITUDE,
-    LONGITUDE,
-    ELEVATION,
+    *OWN_PLACE,
     *_TRUE_ATTITUDE,
     *_ATTITUDE,
     *_RATES,
@@ -146,11 +146,18 @@ def missed(absent: Collection[str]) -> list[str]:
 # Below this the parked aircraft's contact forces count as unreliable (6.6, Guard).
 _PARKED_SPEED = 0.3
 
-def other_datarefs(aircraft: int) -> tuple[str, ...]:
-    """Return everything that other_state() reads of aircraft 1..19, its position first (4.31)."""
+
+def other_place(aircraft: int) -> tuple[str, ...]:
+    """Return latitude, longitude and elevation of aircraft 1..19."""
     plane = _plane(aircraft)
-    return tuple(plane + name for name in (
-        'lat', 'lon', 'el', 'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
+    return plane + 'lat', plane + 'lon', plane + 'el'
+
+
+def other_datarefs(aircraft: int) -> tuple[str, ...]:
+    """Return everything that other_state() reads of aircraft 1..19 (4.31)."""
+    plane = _plane(aircraft)
+    return other_place(aircraft) + tuple(plane + name for name in (
+        'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
         'yolk_pitch', 'yolk_roll', 'yolk_yaw', 'throttle', 'flap_ratio', 'gear_deploy',
         'speedbrake_ratio',
     )) + (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN, TIME, PAUSED)
@@ -198,8 +205,8 @@ def own_state(
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
     level, as doubles, or NOWHERE: then nothing is known that X-Plane's local axes have part in.
     ``attitude_deg`` (heading, pitch, roll; None is not known) is used if the datarefs have none.
-    ``given`` are those of OWN_DATAREFS that came. The specific force comes from the three g loads, or,
-    ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
+    ``given`` are those of OWN_DATAREFS that came. The specific force comes from the three g loads,
+    or, ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
     values = Values(given)
     turn = _turn_from_origin(values, position)
@@ -240,8 +247,8 @@ def other_state(
     """
     Return the state of one of the aircraft 1..19, as own_state() does.
 
-    ``given`` are those of other_datarefs(aircraft) that came. Rates, forces and air data do not exist
-    for these (4.31).
+    ``given`` are those of other_datarefs(aircraft) that came. Rates, forces and air data do not
+    exist for these (4.31).
     """
     plane = _plane(aircraft)
     values = Values(given)

@@ -11,59 +11,225 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-
-"""Commands to a plugin in the form that its generation understands."""
+"""Commands on their way to the plugin, what they take, and giving it back."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.xpc.events import Generation
+from xplane_bridge.sessions.base import CommandDone, Outgoing, Tickets
+from xplane_bridge.sessions.xpc.contact import Contact
+from xplane_bridge.sessions.xpc.events import Generation, Statistics
+from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.generation import adapt
+from xplane_bridge.sessions.xpc.outbox import Outbox
+from xplane_bridge.sessions.xpc.reads import batches
+from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, Taken
+from xplane_bridge.sessions.xpc.turns import Turns
+
+COMMAND_CHANNEL = 'command'
+
+# Reads what overrides are, just before they are written.
+_BEFORE_CHANNEL = 'before '
+_LARGEST_BEFORE = 8
 
 
-def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
+class Commands:
     """
-    Bring a message into the form that the plugin understands (docs/wire/xpc.md, section 6).
+    Send commands as the plugin can take them, and give back what they have taken.
 
-    Raises ValueError, with a sentence for the user, for what this generation cannot do. An
-    unknown generation, None, is given the benefit of the doubt.
+    Commands wait in the Outbox for the budget (Flow) and for a peer that answers (Contact). What
+    is given back is never kept waiting by the budget, but it is done only when the same X-Plane
+    answers. In ``lockstep`` controls are followed by a poll.
     """
-    name = generation.value if generation else 'not known yet'
-    if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
-        if generation is not Generation.DEVELOP:
-            raise ValueError(
-                f"{message.tag} (hold a command) exists only in the plugin's develop branch, "
-                f'which cannot be told from rc6 on the wire; this plugin is {name}. If it is a '
-                "develop build, set the parameter plugin to 'develop'"
-            )
-    elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
-        if generation is not None and not generation.has_commands:
-            raise ValueError(f'{message.tag} needs plugin 1.3-rc6 or later; this one is {name}')
-    elif isinstance(message, xpc.Simulation):
-        if generation is Generation.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT:
-            raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
-    elif isinstance(message, xpc.SetView) and message.camera is not None:
-        if generation is Generation.V1_2_1:
-            raise ValueError('plugin 1.2.1 takes a view code without a camera')
-        if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
-            raise ValueError(
-                'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
-                f'{xpc.View.RUNWAY} only')
-        return replace(message, camera=_adapt_camera(message.camera, generation))
-    if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
-        # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
-        bits = 32 if generation in (None, Generation.V1_2_1) else 64
-        return replace(message, precision=bits)
-    return message
 
+    def __init__(
+        self, flow: Flow, contact: Contact, turns: Turns, statistics: Statistics,
+        tickets: Tickets, *, lifetime: float, lockstep: bool,
+    ) -> None:
+        self._flow = flow
+        self._contact = contact
+        self._turns = turns
+        self._statistics = statistics
+        self._lockstep = lockstep
+        self._outbox = Outbox(tickets, lifetime)
+        self._taken = Taken()
+        self._urgent: list[bytes] = []
+        # Giving back that waits for the peer to answer: of which aircraft, which values.
+        self._owed: list[tuple[int | None, Collection[str] | None]] = []
+        # Which datarefs are read on which channel just before they are written.
+        self._asked_before: dict[str, tuple[str, ...]] = {}
+        self._before_serial = 0
+        self._closing: list[str] = []
 
-def _adapt_camera(camera: xpc.Camera, generation: Generation | None) -> xpc.Camera:
-    """Bring a camera into the one form that the generation reads."""
-    if generation is not Generation.RC5:
-        return camera if camera.direction else replace(camera, direction=(None, None, None))
-    if any(camera.direction or ()):
-        raise ValueError(
-            'plugin 1.3 rc1 to rc5 takes the place of a camera without a direction')
-    return replace(camera, direction=None)
+    # What the owner asks for.
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return what is taken, for a person."""
+        return self._taken.names
+
+    @property
+    def put_count(self) -> int:
+        """Return how many single commands were put in so far."""
+        return self._outbox.put_count
+
+    @property
+    def left_count(self) -> int:
+        """Return how many of these wait no more."""
+        return self._outbox.left_count
+
+    def put(
+        self, messages: Sequence[xpc.Request], what: str, now: float, *, awaited: bool,
+        generation: Generation | None,
+    ) -> int:
+        """Let commands wait, all or none; return the ticket of the last. May raise ValueError."""
+        adapted = [adapt(message, generation) for message in messages]
+        datagrams = [xpc.encode(message) for message in adapted]
+        self._outbox.check_room(what, len(adapted))
+        ticket = 0
+        for place, waiting in enumerate(zip(adapted, datagrams, strict=True), 1):
+            ticket = self._outbox.put(
+                *waiting, what, now, awaited and place == len(adapted))
+        return ticket
+
+    def set_controls(self, values: Mapping[str, float], vehicle: int, now: float) -> None:
+        """Let the newest values of an aircraft's controls wait."""
+        if self._outbox.set_controls(values, vehicle, now):
+            self._statistics.held_back += 1
+
+    def wants_joystick(self, now: float) -> bool:
+        """Tell whether the joystick's override is to be sent."""
+        return self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE)
+
+    def give_back(
+        self, vehicle: int | None, values: Collection[str] | None, *, answers: bool
+    ) -> None:
+        """
+        Give back what was taken, of one aircraft or of all, and these values or all.
+
+        Controls that still wait are dropped. If the peer does not answer it is done when the same
+        one does.
+        """
+        if vehicle is not None:
+            self._outbox.drop_controls(vehicle)
+        elif values is None:
+            self._owed.clear()
+        if answers:
+            self._give_back(vehicle, values)
+        else:
+            self._owed.append((vehicle, values))
+
+    def _give_back(self, vehicle: int | None, values: Collection[str] | None) -> None:
+        self._urgent += [
+            xpc.encode(message) for message in self._taken.give_back(vehicle, values)]
+
+    def drop(self, reason: str, *, sent: bool = True) -> None:
+        """End all that waits, and what was sent and may not have been read."""
+        self._outbox.drop(reason)
+        if sent:
+            self._outbox.lose(reason)
+
+    def begin(self) -> None:
+        """Begin anew, with nothing taken."""
+        self._taken.clear()
+
+    def forget(self) -> None:
+        """Forget what was taken: this is another X-Plane."""
+        self._taken.clear()
+        self._owed.clear()
+        self._urgent.clear()
+
+    # What the plugin says.
+
+    def has_read(self) -> None:
+        """Note an answer: commands that were sent before its request have been read."""
+        self._outbox.has_read(self._flow.read_commands)
+
+    def report(self, values: Mapping[str, tuple[float, ...]]) -> None:
+        """Compare what was taken with what X-Plane reports."""
+        self._taken.report(values)
+
+    def asked_on(self, channel: str) -> bool:
+        """Tell whether a reply on this channel says what is written next."""
+        return channel in self._asked_before
+
+    def receive(self, channel: str, reply: xpc.Reply) -> None:
+        """Take a reply that says what was written next."""
+        names = self._asked_before.pop(channel)
+        self._closing.append(channel)
+        if isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(names):
+            self._statistics.replies += 1
+            self._taken.read_before(dict(zip(names, reply.rows, strict=True)))
+        else:
+            self._statistics.unexpected += 1
+
+    # What is sent.
+
+    def send_urgent(self, now: float, *, answers: bool) -> list[Outgoing]:
+        """Return what gives back what was taken."""
+        if answers:
+            owed, self._owed = self._owed, []
+            for vehicle, values in owed:
+                self._give_back(vehicle, values)
+        outgoing: list[Outgoing] = [(COMMAND_CHANNEL, data) for data in self._urgent]
+        self._flow.charge(len(self._urgent), now)
+        self._urgent.clear()
+        return outgoing
+
+    def send(self, now: float, outgoing: list[Outgoing]) -> float | None:
+        """Send commands that wait, single ones and controls by turns; return when to go on."""
+        self._outbox.expire(now)
+        while self._outbox:
+            # A read that waits has its part too.
+            leave = 1 if self._turns.reads.is_due(now, self.left_count, held=False) else 0
+            if self._contact.holds(now):
+                return self._outbox.deadline
+            if not self._flow.take_command(now, leave=leave):
+                at = self._flow.when_command(now, leave=leave)
+                deadlines = (at, self._outbox.deadline)
+                return min((at for at in deadlines if at is not None), default=None)
+            message, data = self._outbox.take(self._flow.sent_commands)
+            if names := self._taken.unread(message):
+                self._ask_before(names, now, outgoing)
+            self._taken.note(message, now)
+            outgoing.append((COMMAND_CHANNEL, data))
+            if self._lockstep and isinstance(message, xpc.Controls):
+                self._turns.hasten(now)
+            if self._outbox.awaits:
+                self._turns.hasten(now, first=True)
+        return None
+
+    def _ask_before(
+        self, names: tuple[str, ...], now: float, outgoing: list[Outgoing]
+    ) -> None:
+        """Read what is written next: the plugin handles datagrams in the order of arrival."""
+        for batch in batches(names, {}):
+            self._before_serial += 1
+            channel = f'{_BEFORE_CHANNEL}{self._before_serial}'
+            self._asked_before[channel] = batch
+            self._statistics.requests += 1
+            self._flow.charge(1, now)
+            outgoing.append((channel, xpc.encode(xpc.GetDatarefs(batch))))
+            self._flow.ask(channel)
+            self._contact.ask(now)
+        while len(self._asked_before) > _LARGEST_BEFORE:
+            # Its answer was lost.
+            lost = next(iter(self._asked_before))
+            del self._asked_before[lost]
+            self._closing.append(lost)
+
+    def suspend(self) -> None:
+        """Forget what is outstanding."""
+        self._closing += self._asked_before
+        self._asked_before.clear()
+
+    def closed(self) -> list[str]:
+        """Return the channels to close, since the last call."""
+        closing, self._closing = self._closing, []
+        return closing
+
+    def ended(self) -> list[CommandDone]:
+        """Return what has ended since the last call."""
+        return self._outbox.ended()

@@ -16,22 +16,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.protocols.foreign import Kinds
-from xplane_bridge.protocols.xpc import MESSAGES, PositionReply, Reply
-from xplane_bridge.sessions.base import CommandDone
-
-
-class PeerState(Enum):
-    """How the plugin's side looks from here; the value says it to a person."""
-
-    UNKNOWN = 'nothing heard yet'
-    ANSWERING = 'answering'
-    LOADING = 'X-Plane is there but not answering: a menu, or loading scenery'
-    AWAY = 'nothing there: X-Plane is off, unreachable, or without the plugin'
+from xplane_bridge.protocols.xpc import MESSAGES, PositionReply
+from xplane_bridge.sessions import base
 
 
 class Generation(Enum):
@@ -49,16 +39,27 @@ class Generation(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Telemetry:
+class Polled:
     """
-    One aircraft at one frame: its position, and its datarefs in the order they were asked for.
+    The datarefs to poll for one aircraft.
 
-    A dataref that this X-Plane does not know is an empty tuple.
+    ``place`` names those of its latitude, longitude and elevation: they tell whether a position
+    and the datarefs are of the same frame.
     """
 
-    aircraft: int
-    position: PositionReply
-    values: tuple[tuple[float, ...], ...]
+    names: tuple[str, ...]
+    place: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry(base.Telemetry):
+    """
+    One aircraft at one frame: its pose, and the (first) values of its datarefs by name.
+
+    A dataref that this X-Plane does not know is missing.
+    """
+
+    pose: PositionReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,43 +75,20 @@ class WatchedDatarefs:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadDone:
-    """The end of one read: its replies in order, or none and the reason."""
-
-    ticket: int
-    replies: tuple[Reply, ...]
-    error: str = ''
-
-
-@dataclass(frozen=True, slots=True)
-class PeerChanged:
-    """The peer's state is another one now."""
-
-    state: PeerState
-
-
-@dataclass(frozen=True, slots=True)
 class PeerReplaced:
     """Another instance of X-Plane answers than before, for this reason."""
 
     reason: str
 
 
-Event = Telemetry | WatchedDatarefs | ReadDone | PeerChanged | PeerReplaced | CommandDone
-
-
 @dataclass(slots=True)
-class Statistics:
-    """What happened so far; only ever grows."""
+class Statistics(base.Statistics):
+    """What happened so far; only ever grows. updates counts by aircraft."""
 
     requests: int = 0
     replies: int = 0
     lost: int = 0
     split: int = 0
     repeated: int = 0
-    unexpected: int = 0
-    held_back: int = 0
     watched: int = 0
     malformed: Kinds = field(default_factory=lambda: Kinds(MESSAGES['peer']))
-    last_error: str = ''
-    updates: Counter[int] = field(default_factory=Counter)

@@ -16,15 +16,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
+from typing import Any
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, Tickets
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
 
 _WHY = 'the budget of datagrams is used up, or X-Plane stopped answering'
-_CONTROLS = tuple(
-    field.name for field in fields(xpc.Controls) if field.name not in ('aircraft', 'gear'))
+
+
+def to_controls(values: Mapping[str, float], aircraft: int) -> xpc.Controls:
+    """Return the message that sets controls by their names."""
+    given: dict[str, Any] = dict(values)
+    if 'gear' in given:
+        given['gear'] = round(given['gear'])
+    return xpc.Controls(**given, aircraft=aircraft)
 
 
 class Outbox:
@@ -38,7 +45,7 @@ class Outbox:
     def __init__(self, tickets: Tickets, lifetime: float = DEFAULT_LIFETIME) -> None:
         self._tickets = tickets
         self._lifetime = lifetime
-        self._queue: CommandQueue[xpc.Request] = CommandQueue(
+        self._queue: CommandQueue[tuple[xpc.Request, bytes]] = CommandQueue(
             tickets, lifetime=lifetime, why=_WHY)
         self._controls: dict[int, LatestValues] = {}
         self._controls_next = False
@@ -71,9 +78,11 @@ class Outbox:
             values.deadline for values in self._controls.values())]
         return min((at for at in deadlines if at is not None), default=None)
 
-    def put(self, message: xpc.Request, what: str, now: float, awaited: bool) -> int:
+    def put(
+        self, message: xpc.Request, data: bytes, what: str, now: float, awaited: bool
+    ) -> int:
         """Let a single command wait; return its ticket. ValueError if too many do."""
-        ticket = self._queue.put(message, what, now, awaited=awaited)
+        ticket = self._queue.put((message, data), what, now, awaited=awaited)
         self._put += 1
         return ticket
 
@@ -83,28 +92,23 @@ class Outbox:
 
     def holds(self, message: xpc.Request) -> bool:
         """Tell whether this very command waits."""
-        return any(waiting.command == message for waiting in self._queue)
+        return any(waiting.command[0] == message for waiting in self._queue)
 
-    def set_controls(self, controls: xpc.Controls, now: float) -> bool:
+    def set_controls(self, values: Mapping[str, float], aircraft: int, now: float) -> bool:
         """Let values of controls wait; tell whether others of that aircraft did already."""
-        values = {
-            name: value for name in (*_CONTROLS, 'gear')
-            if (value := getattr(controls, name)) is not None}
-        held = self._controls.setdefault(controls.aircraft, LatestValues(self._lifetime))
+        held = self._controls.setdefault(aircraft, LatestValues(self._lifetime))
         return held.set(values, now)
 
-    def take(self, serial: int) -> xpc.Request:
+    def take(self, serial: int) -> tuple[xpc.Request, bytes]:
         """Return what is sent now as number ``serial``: single ones and controls by turns."""
         self._controls_next = not self._controls_next
         if self._controls and (self._controls_next or not self._queue):
             aircraft = next(iter(self._controls))
-            values = self._controls.pop(aircraft).take()
-            gear = values.pop('gear', None)
-            return xpc.Controls(
-                **values, gear=None if gear is None else int(gear), aircraft=aircraft)
-        message = self._queue.take()
+            controls = to_controls(self._controls.pop(aircraft).take(), aircraft)
+            return controls, xpc.encode(controls)
+        waiting = self._queue.take()
         self._collect(serial)
-        return message
+        return waiting
 
     def has_read(self, serial: int) -> None:
         """Note that the plugin has read the commands up to this one."""
@@ -122,11 +126,12 @@ class Outbox:
             if not values:
                 del self._controls[aircraft]
 
-    def drop(self, reason: str, aircraft: int | None = None) -> None:
-        """End all that waits, unsent; with ``aircraft`` only its controls, without a word."""
-        if aircraft is not None:
-            self._controls.pop(aircraft, None)
-            return
+    def drop_controls(self, aircraft: int) -> None:
+        """Forget the controls of an aircraft that wait."""
+        self._controls.pop(aircraft, None)
+
+    def drop(self, reason: str) -> None:
+        """End all that waits, unsent; the controls without a word."""
         self._queue.drop(reason)
         self._collect()
         self._controls.clear()

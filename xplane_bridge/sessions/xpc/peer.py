@@ -20,7 +20,8 @@ from collections import deque
 import math
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc.events import Generation, PeerState
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.xpc.events import Generation
 
 # The plugin beacons once a second.
 BEACON_TIMEOUT = 3.5

@@ -20,10 +20,11 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
+from typing import Any
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import LONGEST_READ, READ_TOO_LONG
-from xplane_bridge.sessions.xpc.events import ReadDone, Statistics
+from xplane_bridge.sessions.base import LONGEST_READ, READ_TOO_LONG, ReadDone
+from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
 _TIMEOUT = 0.5
@@ -78,10 +79,11 @@ def batches(
 class _Read:
     ticket: int
     requests: tuple[xpc.Request, ...]
+    datagrams: tuple[bytes, ...]
     after: int
     expires_at: float
     ends_at: float
-    replies: list[xpc.Reply] = field(default_factory=list)
+    replies: list[Any] = field(default_factory=list)
     tries: int = 0
     sent_at: float = 0.0
 
@@ -94,6 +96,13 @@ class _Read:
     def request(self) -> xpc.Request:
         """Return the request whose reply is next."""
         return self.requests[len(self.replies)]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Return what has come: the values of each dataref, or the terrain."""
+        return tuple(
+            value for reply in self.replies
+            for value in (reply.rows if isinstance(reply, xpc.Datarefs) else (reply,)))
 
     @property
     def names(self) -> int:
@@ -169,12 +178,13 @@ class Reads:
 
         One that expires is a command too: it is not sent later, and never twice. ``after`` so
         many commands: it may check what the last of them has written.
-        Raises ValueError if too many wait already.
+        Raises ValueError if too many wait already, or for what must not be sent.
         """
+        datagrams = tuple(map(xpc.encode, requests))
         if len(self._queue) + len(self._asked) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
         self._queue.append(_Read(
-            ticket, tuple(requests), after, expires_at, now + LONGEST_READ))
+            ticket, tuple(requests), datagrams, after, expires_at, now + LONGEST_READ))
 
     def expire(self, now: float, reason: str) -> list[ReadDone]:
         """End those that take too long, and those that must not be sent any more."""
@@ -203,7 +213,7 @@ class Reads:
             self._turn = (self._turn + 1) % _CHANNELS
         self._asked[self._channel] = read
         self._statistics.requests += 1
-        return self._channel, xpc.encode(read.request)
+        return self._channel, read.datagrams[len(read.replies)]
 
     def close_given_up(self) -> list[str]:
         """Return the channels that were given up since the last call."""
@@ -247,7 +257,7 @@ class Reads:
         read.tries = 0
         read.replies.append(reply)
         if len(read.replies) == len(read.requests):
-            return ReadDone(read.ticket, tuple(read.replies))
+            return ReadDone(read.ticket, read.values)
         self._queue.append(read)
         return None
 

@@ -11,44 +11,117 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-
 """The session with an X-Plane Connect plugin. Time is passed in; there is no socket."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import math
+from typing import Any
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import check_read, PeerAbsentError
-from xplane_bridge.sessions.xpc.commands import adapt
-from xplane_bridge.sessions.xpc.conversation import Conversation, period_of
-from xplane_bridge.sessions.xpc.events import Generation, PeerState
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.sessions.base import (
+    Address,
+    check_read,
+    Outgoing,
+    PeerAbsentError,
+    PeerChanged,
+    PeerState,
+    Session,
+    Tickets,
+)
+from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
+from xplane_bridge.sessions.xpc.commands import Commands
+from xplane_bridge.sessions.xpc.contact import Contact
+from xplane_bridge.sessions.xpc.events import Generation, PeerReplaced, Polled, Statistics
+from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
+from xplane_bridge.sessions.xpc.generation import adapt
+from xplane_bridge.sessions.xpc.outbox import to_controls
+from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.reads import batches
-from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, SURFACES
+from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES
+from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.turns import period_of, Turns
 from xplane_bridge.sessions.xpc.watch import check_watched
 
+BEACON_CHANNEL = 'beacon'
 
-class XpcSession(Conversation):
+# A peer that loads is asked on a channel of its own: all that it is asked is answered when X-Plane
+# goes on.
+_PROBE_CHANNEL = 'probe'
+
+_SMALLEST_BUDGET = 10.0
+# How often a simulator in lockstep is asked while no commands come.
+_LOCKSTEP_RATE = 10.0
+
+
+class XpcSession(Session):
     """
     Poll aircraft, read and write datarefs and send commands to one plugin.
 
-    ``aircraft`` maps each aircraft number to the datarefs to poll for it, the first three of
-    them its latitude, longitude and elevation. ``rate`` is in updates per second, 0 for once a
-    frame. ``budget`` is how many datagrams may leave in any second, at least 10; only giving back
-    is never kept waiting. ``lifetime`` is how long a command may wait, in seconds. ``generation``
-    None finds out; ``hears_beacons`` tells whether the beacon's multicast group could be joined.
-    ``address`` names the peer in sentences, ``port`` is the plugin's: a beacon that names another
-    one is that of another X-Plane on the same computer; None takes any. In ``lockstep`` it is
-    controls that take the simulator to its next frame: each is followed by a poll, ``rate`` does
-    not count, and controls go on to a simulator that is silent because it waits for them.
+    ``aircraft`` maps each aircraft number to what to poll for it. ``rate`` is in updates per
+    second, 0 for once a frame. ``budget`` is how many datagrams may leave in any second, at least
+    10; only giving back is never kept waiting. ``lifetime`` is how long a command may wait, in
+    seconds. ``generation`` None finds out; ``hears_beacons`` tells whether the beacon's multicast
+    group could be joined. ``address`` names the peer in sentences, ``port`` is the plugin's: a
+    beacon that names another one is that of another X-Plane on the same computer; None takes any.
+    In ``lockstep`` it is controls that take the simulator to its next frame: each is followed by
+    a poll, ``rate`` does not count, and controls go on to a simulator that is silent because it
+    waits for them.
 
-    Everything that sends raises ValueError with a sentence if it must not be sent:
-    PeerAbsentError if the peer is not there to take it. What X-Plane falls silent over, or what
-    another X-Plane takes the place of, is not sent any more.
+    The plugin answers, falls silent (Contact), comes back or is replaced by another one (Peer);
+    what was sent into silence, and what was learnt of another one, is forgotten. Flow and Turns
+    say what may leave when, Commands what was taken and is given back.
     """
 
-    # What the owner may ask at any time.
+    sentences = {
+        PeerState.UNKNOWN: 'nothing heard yet',
+        PeerState.ANSWERING: 'answering',
+        PeerState.LOADING: 'X-Plane is there but not answering: a menu, or loading scenery',
+        PeerState.AWAY: 'nothing there: X-Plane is off, unreachable, or without the plugin',
+    }
+
+    statistics: Statistics
+
+    def __init__(
+        self,
+        aircraft: Mapping[int, Polled],
+        *,
+        rate: float,
+        budget: float = 240.0,
+        lifetime: float = DEFAULT_LIFETIME,
+        generation: Generation | None = None,
+        hears_beacons: bool = True,
+        address: str = 'its address',
+        port: int | None = None,
+        lockstep: bool = False,
+    ) -> None:
+        if not _SMALLEST_BUDGET <= budget < math.inf:
+            raise ValueError(
+                f'budget: got {budget:g} datagrams per second, expected at least '
+                f'{_SMALLEST_BUDGET:g}'
+            )
+        super().__init__(Statistics())
+        self._peer = Peer(address, generation, hears_beacons, port)
+        self._lockstep = lockstep
+        self._lifetime = lifetime
+        polls = [
+            AircraftPoll(
+                number, polled, period_of(_LOCKSTEP_RATE if lockstep else rate), self.statistics,
+                () if place else REPORTED)
+            for place, (number, polled) in enumerate(aircraft.items())
+        ]
+        self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
+        self._flow = Flow(budget)
+        self._contact = Contact(identifies=bool(polls) and not lockstep)
+        self._tickets = Tickets()
+        self._turns = Turns(polls, self._flow, self.statistics, lifetime)
+        self._commands = Commands(
+            self._flow, self._contact, self._turns, self.statistics, self._tickets,
+            lifetime=lifetime, lockstep=lockstep)
+
+    # What the owner asks for.
 
     @property
     def beacon(self) -> xpc.Beacon | None:
@@ -63,31 +136,28 @@ class XpcSession(Conversation):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return what release() would give back: 'throttle', 'elevator of aircraft 3' ..."""
-        return self._taken.names
+        return self._commands.taken
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return the names of all values that are asked for all the time."""
-        return tuple(key for leases in self._leases for key in leases.keys)
+        return tuple(key for leases in self._turns.leases for key in leases.keys)
 
     def missing(self, now: float) -> dict[str, float]:
         """Return those of ``wanted`` that do not come, with since when."""
         missing: dict[str, float] = {}
-        for leases in self._leases:
+        for leases in self._turns.leases:
             missing.update(leases.missing(now))
         return missing
-
-    # Commands.
 
     def start(self, now: float) -> None:
         """Begin to poll."""
         self._active = True
         self._peer.start(now)
-        self._taken.clear()
-        self._waiting_since = None
-        self._unseen = frozenset()
-        for poll in self._polls:
-            poll.begin(now)
+        self.peer_state = PeerState.UNKNOWN
+        self._commands.begin()
+        self._contact.reset()
+        self._turns.begin(now)
         self._suspend(now)
 
     def stop(self, now: float) -> None:
@@ -96,104 +166,91 @@ class XpcSession(Conversation):
 
         To an X-Plane that is silent too: one that loads reads it when it goes on.
         """
-        self._drop('the node was deactivated')
-        self._owed.clear()
-        self._give_back(None, None)
+        self._commands.drop('the node was deactivated')
+        self._commands.give_back(None, None, answers=True)
         self._active = False
-        self._peer.become(PeerState.UNKNOWN, now)
+        self._become(PeerState.UNKNOWN, now)
+        self._contact.reset()
         self._suspend(now)
-        self._expired += self._reads.abandon('the node was deactivated')
+        self._expired += self._turns.reads.abandon('the node was deactivated')
 
     def send(
-        self, message: xpc.Request, now: float, *, what: str = '', awaited: bool = False
-    ) -> int:
-        """
-        Send a command that has no reply; return its ticket.
-
-        ``what`` names it for a person. With ``awaited`` a CommandDone says that the plugin has
-        read it; without, one comes only if it was not sent.
-        """
-        return self.send_all([message], now, what=what, awaited=awaited)
-
-    def send_all(
-        self, messages: Sequence[xpc.Request], now: float, *, what: str = '',
+        self, messages: xpc.Request | Sequence[xpc.Request], now: float, *, what: str = '',
         awaited: bool = False,
     ) -> int:
-        """Send commands as send() does, all or none; return the ticket of the last."""
-        self._refuse_absence()
-        what = what or messages[0].tag
-        adapted = [adapt(message, self.generation) for message in messages]
-        for message in adapted:
-            xpc.encode(message)
-        self._outbox.check_room(what, len(adapted))
-        ticket = 0
-        for place, message in enumerate(adapted, 1):
-            ticket = self._outbox.put(message, what, now, awaited and place == len(adapted))
-        return ticket
-
-    def set_controls(self, controls: xpc.Controls, now: float) -> None:
         """
-        Set the controls of one aircraft.
+        Send a command that has no reply, or several, all or none; return the ticket of the last.
+
+        ``what`` names it for a person. With ``awaited`` a CommandDone says that the plugin has
+        read it; without, one comes only if it was not sent. What X-Plane falls silent over, or
+        what another X-Plane takes the place of, is not sent any more.
+        """
+        self._refuse_absence()
+        if isinstance(messages, xpc.Request):
+            messages = [messages]
+        return self._commands.put(
+            messages, what or messages[0].tag, now, awaited=awaited, generation=self.generation)
+
+    def set_controls(
+        self, controls: Mapping[str, float], now: float, vehicle: int = 0
+    ) -> None:
+        """
+        Set the controls of one aircraft, by the names that xpc.Controls has.
 
         When the budget does not allow it at once, the newest value of each control is sent as
         soon as it does, within its lifetime.
         """
-        xpc.encode(controls)
+        xpc.encode(to_controls(controls, vehicle))
         if not (self._lockstep and self._peer.answered):
             self._refuse_absence()
-        if self._outbox.set_controls(controls, now):
-            self.statistics.held_back += 1
+        self._commands.set_controls(controls, vehicle, now)
 
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
         if self._lockstep and self._peer.silent:
             # Controls go on, and shall not be refused because of this.
             return
-        if self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE):
+        if self._commands.wants_joystick(now):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
-    def centre(self, aircraft: int, now: float) -> None:
+    def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces of an aircraft that commands have deflected, and no others."""
-        self._give_back_soon(aircraft, SURFACES, now)
+        self._give_back(vehicle, SURFACES, now)
 
-    def release(self, now: float, aircraft: int | None = None) -> None:
+    def release(self, now: float, vehicle: int | None = None) -> None:
         """
         Give back what was taken, of one aircraft or of all: surfaces, overrides, pause, text.
 
         Commands that still wait are dropped, for they could take it again. If X-Plane does not
         answer now it is done when the same X-Plane does.
         """
-        if aircraft is None:
-            self._outbox.drop('what was taken is given back')
-        self._give_back_soon(aircraft, None, now)
+        if vehicle is None:
+            self._commands.drop('what was taken is given back', sent=False)
+        self._give_back(vehicle, None, now)
 
-    def _give_back_soon(
-        self, aircraft: int | None, values: Collection[str] | None, now: float
+    def _give_back(
+        self, vehicle: int | None, values: Collection[str] | None, now: float
     ) -> None:
-        if aircraft is not None:
-            self._outbox.drop('', aircraft)
-        if self._peer.state is PeerState.ANSWERING and not self._holds(now):
-            self._give_back(aircraft, values)
-        else:
-            self._owed.append((aircraft, values))
-
-    def _refuse_absence(self) -> None:
-        if not self._active:
-            raise PeerAbsentError('the session is not started')
-        if absence := self._peer.absence:
-            raise PeerAbsentError(absence)
+        self._commands.give_back(vehicle, values, answers=self._answers(now))
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once, MOST_READ at most; return the ticket of the ReadDone to come."""
-        check_read(len(names), self._reads.names)
-        return self._read(_gets(names), now)
+        check_read(len(names), self._turns.reads.names)
+        return self._read([xpc.GetDatarefs(batch) for batch in batches(names, {})], now)
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
         """Probe the terrain; return the ticket of the ReadDone that will come."""
-        adapted = adapt(request, self.generation)
-        if isinstance(request, xpc.GetTerrain):
-            return self._read([adapted], now)
-        return self._read([adapted], now, now + self._lifetime)
+        # What places an aircraft is a command too.
+        expires_at = math.inf if isinstance(request, xpc.GetTerrain) else now + self._lifetime
+        return self._read([adapt(request, self.generation)], now, expires_at)
+
+    def _read(
+        self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf
+    ) -> int:
+        self._refuse_absence()
+        ticket = self._tickets.draw()
+        self._turns.reads.add(ticket, requests, self._commands.put_count, now, expires_at)
+        return ticket
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """
@@ -202,19 +259,174 @@ class XpcSession(Conversation):
         At most MOST_WATCHED; no names ends it.
         """
         check_watched(names)
-        self._start_watch(tuple(names), period_of(rate), now)
+        self._turns.set_watch(tuple(names), period_of(rate), now)
 
-    def _read(
-        self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf
-    ) -> int:
-        for request in requests:
-            xpc.encode(request)
-        self._refuse_absence()
-        ticket = self._tickets.draw()
-        self._reads.add(ticket, requests, self._outbox.put_count, now, expires_at)
-        return ticket
+    def _refuse_absence(self) -> None:
+        if not self._active:
+            raise PeerAbsentError('the session is not started')
+        if absence := self._peer.absence:
+            raise PeerAbsentError(absence)
 
+    def _answers(self, now: float) -> bool:
+        """Tell whether the plugin answers, and it is known that it is the same."""
+        return self.peer_state is PeerState.ANSWERING and not self._contact.holds(now)
 
-def _gets(names: Sequence[str]) -> list[xpc.GetDatarefs]:
-    """Return the requests for datarefs whose sizes are not known."""
-    return [xpc.GetDatarefs(batch) for batch in batches(names, {})]
+    # What the link calls.
+
+    def poll(self, now: float) -> list[Outgoing]:
+        """Return what to send now, by channel; None closes a channel."""
+        deadlines = [self._watch_peer(now)]
+        outgoing = self._commands.send_urgent(now, answers=self._answers(now))
+        deadlines.append(self._commands.send(now, outgoing))
+        if self._active and self._peer.silent:
+            self._expired += self._turns.reads.abandon(self._peer.absence)
+            deadlines.append(self._probe(now, outgoing))
+        elif self._active:
+            deadlines.append(self._ask(now, outgoing))
+        self._deadline = min((at for at in deadlines if at is not None), default=None)
+        for channel in (*self._commands.closed(), *self._turns.closed()):
+            self._flow.forget(channel)
+            outgoing.append((channel, None))
+        self._expired += self._commands.ended()
+        return outgoing
+
+    def _decode(self, channel: str, data: bytes) -> Any:
+        return xpc.decode(data, 'peer')
+
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
+        """Name the kind of a malformed datagram: its tag, if it is one of the plugin's."""
+        tag = data[:4].decode('latin-1')
+        if len(tag) < 4:
+            return 'no tag'
+        return tag if tag in xpc.MESSAGES['peer'] else 'unknown tag'
+
+    def _take(
+        self, channel: str, reply: Any, sender: Address | None, now: float
+    ) -> Sequence[Any]:
+        events: list[Any] = []
+        if channel == BEACON_CHANNEL:
+            self._hear_beacon(reply, now, events)
+            return events
+        self._contact.holds(now)
+        self._flow.answer(channel)
+        self._commands.has_read()
+        self._contact.hear(now, unanswered=self._flow.unanswered)
+        if self._active and self.peer_state is not PeerState.ANSWERING:
+            self._wake_up(now, events)
+        self._identify(channel, reply, now, events)
+        if channel == _PROBE_CHANNEL:
+            self.statistics.replies += 1
+        elif self._commands.asked_on(channel):
+            self._commands.receive(channel, reply)
+        elif (event := self._turns.receive(channel, reply, now)) is not None:
+            events.append(event)
+        return events
+
+    # Who answers, and whether it does.
+
+    def _hear_beacon(self, reply: xpc.Reply, now: float, events: list[Any]) -> None:
+        if not isinstance(reply, xpc.Beacon):
+            self.statistics.unexpected += 1
+        elif reason := self._peer.hear_beacon(reply, now):
+            self._meet_another(reason, now, events)
+            self._peer.hear_beacon(reply, now)
+
+    def _identify(self, channel: str, reply: Any, now: float, events: list[Any]) -> None:
+        """Look at what a reply says of who answers, and of what is taken."""
+        if isinstance(reply, xpc.PositionReply):
+            self._contact.see('position')
+            if reason := self._peer.hear_position(reply, now):
+                self._meet_another(reason, now, events)
+                self._peer.hear_position(reply, now)
+        elif (said := self._turns.said(channel, reply)) is not None:
+            running_time, reported = said
+            self._contact.see('state')
+            if running_time is not None and (reason := self._peer.hear_time(running_time, now)):
+                self._meet_another(reason, now, events)
+                self._peer.hear_time(running_time, now)
+            if reported and 'state' not in self._peer.doubts:
+                self._commands.report(reported)
+        if self._peer.doubts and not self._lockstep:
+            # The next reply tells whether this is another one.
+            self._contact.doubt(self._peer.doubts)
+            self._turns.hasten(now, first=True)
+
+    def _meet_another(self, reason: str, now: float, events: list[Any]) -> None:
+        """Begin anew with another instance of X-Plane: it knows nothing of what was before."""
+        self._commands.forget()
+        self._peer.forget(now)
+        if self._active:
+            events.append(PeerReplaced(reason))
+            self._commands.drop(f'another X-Plane answers: {reason}')
+            self._expired += self._turns.reads.abandon(f'another X-Plane answers: {reason}')
+            self._contact.settle()
+            self._suspend(now + FRAME_GAP)
+
+    def _wake_up(self, now: float, events: list[Any]) -> None:
+        """Start anew at the first answer after silence."""
+        if self._peer.silent:
+            self._contact.settle()
+            self._contact.doubt()
+            self._suspend(now + FRAME_GAP)
+        events.append(self._become(PeerState.ANSWERING, now))
+
+    def _watch_peer(self, now: float) -> float | None:
+        """Notice silence, and what the beacon says about it; return when to look again."""
+        if not self._active:
+            return None
+        self._contact.holds(now)
+        self._peer.listen(now)
+        quiet = self._peer.quiet(now)
+        if self._peer.silent:
+            if self.peer_state is not quiet:
+                self._expired.append(self._become(quiet, now))
+            return None
+        silent_at = self._contact.silent_at
+        if silent_at is None or now < silent_at:
+            return silent_at
+        self._expired.append(self._become(quiet, now))
+        self._contact.probe_soon(now)
+        if not self._lockstep:
+            self._commands.drop(self._peer.absence)
+        self._suspend(now)
+        return None
+
+    def _become(self, state: PeerState, now: float) -> PeerChanged:
+        self._peer.become(state, now)
+        self.peer_state = state
+        return PeerChanged(state)
+
+    def _suspend(self, until: float) -> None:
+        """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
+        self._flow.reset()
+        self._commands.suspend()
+        self._turns.suspend(until)
+
+    # Asking.
+
+    def _ask(self, now: float, outgoing: list[Outgoing]) -> float | None:
+        """Ask for telemetry, reads and watched datarefs; return when to look again."""
+        self._expired += self._turns.give_up(now)
+        for request in self._turns.ask(
+                now, self._commands.left_count, self._contact.holds(now)):
+            outgoing.append(request)
+            self._contact.ask(now)
+        deadlines = self._turns.deadlines(now)
+        # Whoever polls seldom wants to know all the same whether it is there.
+        idle_at = self._contact.idle_at
+        if None in deadlines or now >= idle_at:
+            deadlines.append(self._probe(now, outgoing))
+        else:
+            deadlines.append(idle_at)
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def _probe(self, now: float, outgoing: list[Outgoing]) -> float:
+        """Ask the silent peer one small thing if it is time for it; return when to ask again."""
+        if self._contact.probe(now):
+            self.statistics.requests += 1
+            outgoing.append((_PROBE_CHANNEL, self._probe_request))
+            if not self._peer.silent:
+                self._flow.charge(1, now)
+                self._flow.ask(_PROBE_CHANNEL)
+                self._contact.ask(now)
+        return self._contact.probe_at

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import struct
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
+from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.watch import patient_leases
 
@@ -50,24 +51,24 @@ class AircraftPoll:
     """
     Poll one aircraft by a GETP and a GETD, each on its own channel, both sent together.
 
-    ``names`` are the datarefs, the first three of them latitude, longitude and elevation: the
-    plugin answers both requests in one frame or in two, and these tell. If X-Plane's running time
-    is among them, a frame that is answered twice is told from the next one. ``reported`` are
-    datarefs that are asked for besides, for the session itself. ``period`` is in seconds, 0 for
-    once a frame. One request a channel is outstanding.
+    The plugin answers both requests in one frame or in two, which the datarefs of the place tell.
+    If X-Plane's running time is among the datarefs, a frame that is answered twice is told from
+    the next one. ``reported`` are datarefs that are asked for besides, for the session itself.
+    ``period`` is in seconds, 0 for once a frame. One request a channel is outstanding.
     """
 
     # Datagrams that start() returns.
     cost = 2
 
     def __init__(
-        self, aircraft: int, names: tuple[str, ...], period: float, statistics: Statistics,
+        self, aircraft: int, polled: Polled, period: float, statistics: Statistics,
         reported: tuple[str, ...] = (),
     ) -> None:
         self.aircraft = aircraft
         self.period = period
         self.leases = patient_leases((), period, 0.0)
-        self.names = names
+        self.names = names = polled.names
+        self._place = polled.place
         self._position_name = f'position of aircraft {aircraft} (GETP)'
         self._reported = reported
         self.position_channel = f'position {aircraft}'
@@ -80,7 +81,7 @@ class AircraftPoll:
         self._count = len(names) + len(reported)
         self._statistics = statistics
         self._position: xpc.PositionReply | None = None
-        self._values: tuple[tuple[float, ...], ...] | None = None
+        self._values: Mapping[str, float] | None = None
         self._sent_at: float | None = None
         self._answered: set[str] = set()
         self._repeated = False
@@ -90,7 +91,6 @@ class AircraftPoll:
         self._disagreements = 0
         self._gap = self._gap_before = FRAME_GAP
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
-        self._paused_row = names.index(_PAUSED) if _PAUSED in names else None
         self._last: tuple[xpc.PositionReply, float] | None = None
         self._standing = 0
 
@@ -103,10 +103,9 @@ class AircraftPoll:
         """Return X-Plane's running time, if a reply says it, and what is reported besides."""
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
             return None, {}
-        time = reply.rows[self._time_row] if self._time_row is not None else ()
-        own = len(self.names)
+        time = () if self._time_row is None else reply.rows[self._time_row]
         return time[0] if time else None, dict(
-            zip(self._reported, reply.rows[own:], strict=True))
+            zip(self._reported, reply.rows[len(self.names):], strict=True))
 
     @property
     def waiting(self) -> bool:
@@ -176,9 +175,9 @@ class AircraftPoll:
             and isinstance(reply, xpc.Datarefs)
             and len(reply.rows) == self._count
         ):
-            self._values = reply.rows[:len(self.names)]
-            self.leases.heard(
-                [name for name, row in zip(self.names, self._values, strict=True) if row], now)
+            self._values = {
+                name: row[0] for name, row in zip(self.names, reply.rows, strict=False) if row}
+            self.leases.heard(self._values, now)
         else:
             self._statistics.unexpected += 1
             return None
@@ -197,16 +196,16 @@ class AircraftPoll:
             self._statistics.repeated += 1
             self.due = now + self._gap
             return None
-        return Telemetry(self.aircraft, self._position, self._values)
+        return Telemetry(self.aircraft, self._values, self._position)
 
     def _is_answered_again(
-        self, position: xpc.PositionReply, values: tuple[tuple[float, ...], ...]
+        self, position: xpc.PositionReply, values: Mapping[str, float]
     ) -> bool:
         """Tell whether this frame is the last one again; if the request caused that, wait more."""
-        time = values[self._time_row] if self._time_row is not None else ()
-        if not time:
+        time = values.get(_RUNNING_TIME)
+        if time is None:
             return False
-        last, self._last = self._last, (position, time[0])
+        last, self._last = self._last, (position, time)
         if last != self._last:
             self._standing = 0
             self._gap = max(FRAME_GAP, self._gap * _GAP_DECAY)
@@ -218,7 +217,7 @@ class AircraftPoll:
             # The gap was not the reason.
             self._gap = self._gap_before
             return False
-        if self._paused_row is None or values[self._paused_row][:1] != (1.0,):
+        if values.get(_PAUSED) != 1.0:
             self._gap = min(_WIDEST_GAP, 2.0 * self._gap)
         return True
 
@@ -242,13 +241,14 @@ class AircraftPoll:
         self.due = max(self.due, now + self._gap)
 
     def _of_one_frame(
-        self, position: xpc.PositionReply, values: tuple[tuple[float, ...], ...]
+        self, position: xpc.PositionReply, values: Mapping[str, float]
     ) -> bool:
         """Tell whether both replies say the same place, to the last bit of a float32."""
         if self._disagreements >= _DISAGREEMENTS:
             return True
-        for exact, row in zip((position.lat, position.lon, position.alt), values, strict=False):
-            if row and not _same_float(exact, row[0]):
+        exact = position.lat, position.lon, position.alt
+        for name, value in zip(self._place, exact, strict=False):
+            if name in values and not _same_float(value, values[name]):
                 self._disagreements += 1
                 return False
         self._disagreements = 0

@@ -12,13 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who asks the plugin next: telemetry first, then reads and watched datarefs by turns."""
+"""What is asked all the time or once, and whose turn it is: telemetry first, then the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
+from typing import Any
 
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.lifetimes import expired
+from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.reads import Reads
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
@@ -45,14 +51,25 @@ class Turns:
     Share what may be asked, by budget and frame, between telemetry, reads and watched datarefs.
 
     Telemetry is asked as it is due. Reads and the watch have what it leaves, by turns; when there
-    is too little for that, each has a turn after some polls of telemetry all the same.
+    is too little for that, each has a turn after some polls of telemetry all the same. A read that
+    changes something waits no longer than ``lifetime`` seconds.
     """
 
-    def __init__(self, polls: Sequence[AircraftPoll], reads: Reads, flow: Flow) -> None:
-        self.watch: Watch | None = None
+    def __init__(
+        self, polls: Sequence[AircraftPoll], flow: Flow, statistics: Statistics,
+        lifetime: float,
+    ) -> None:
+        self.reads = Reads(statistics)
+        self._watch: Watch | None = None
+        self._watch_serial = 0
         self._polls = polls
-        self._reads = reads
+        self._poll_of_channel = {
+            channel: poll for poll in polls
+            for channel in (poll.position_channel, poll.state_channel)}
         self._flow = flow
+        self._statistics = statistics
+        self._lifetime = lifetime
+        self._closing: list[str] = []
         # What is asked for after telemetry, the next one first.
         self._beside = [
             _Beside(self._read_is_due, self._start_read),
@@ -60,6 +77,87 @@ class Turns:
         # How many commands have left, and whether others wait for the peer.
         self._commands = 0
         self._held = False
+
+    @property
+    def leases(self) -> list[Leases[str]]:
+        """Return the leases of all that is asked all the time."""
+        watched = [self._watch.leases] if self._watch is not None else []
+        return [*(poll.leases for poll in self._polls), *watched]
+
+    def begin(self, now: float) -> None:
+        """Want telemetry from now on."""
+        for poll in self._polls:
+            poll.begin(now)
+
+    def suspend(self, until: float) -> None:
+        """Forget what is outstanding and what was learnt of the peer; ask anew from then on."""
+        for poll in self._polls:
+            poll.suspend(until)
+        if self._watch is not None:
+            self.set_watch(self._watch.names, self._watch.period, until)
+
+    def set_watch(self, names: tuple[str, ...], period: float, now: float) -> None:
+        """Poll these datarefs on new channels: late replies on the old ones are nobody's."""
+        if self._watch is not None:
+            self._closing.extend(self._watch.channels)
+            self._watch_serial = self._watch.serial
+        self._watch = None
+        if names:
+            self._watch = Watch(names, period, self._watch_serial, self._statistics, now)
+
+    def hasten(self, now: float, *, first: bool = False) -> None:
+        """Let telemetry be due at once, of all aircraft or of the first."""
+        for poll in self._polls[:1 if first else None]:
+            poll.hasten(now)
+
+    # Replies.
+
+    def said(
+        self, channel: str, reply: xpc.Reply
+    ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
+        """Return AircraftPoll.said() of a reply with the state of an aircraft, else None."""
+        poll = self._poll_of_channel.get(channel)
+        return poll.said(reply) if poll is not None and channel == poll.state_channel else None
+
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> Any:
+        """Take a reply; return the event that it completes, or None."""
+        poll = self._poll_of_channel.get(channel)
+        if poll is not None:
+            telemetry = poll.receive(channel, reply, now)
+            if telemetry is not None:
+                self._statistics.updates[poll.aircraft] += 1
+            return telemetry
+        if channel.startswith('read '):
+            return self.reads.receive(channel, reply, now)
+        if self._watch is not None and channel in self._watch.channels:
+            return self._watch.receive(channel, reply, now)
+        self._statistics.unexpected += 1
+        return None
+
+    def give_up(self, now: float) -> list[Any]:
+        """End the waiting for what has not come for long; return the events of that."""
+        events: list[Any] = []
+        for poll in self._polls:
+            if poll.waiting and now >= poll.deadline:
+                poll.give_up(now)
+        if self._watch is not None:
+            if self._watch.waiting and now >= self._watch.deadline:
+                lacking = self._watch.give_up(now)
+                if lacking is not None:
+                    events.append(lacking)
+            self._closing.extend(self._watch.regroup())
+        if self.reads:
+            events += self.reads.expire(now, expired(
+                self._lifetime, 'other reads and the budget of datagrams went first'))
+            events += self.reads.give_up(now)
+        return events
+
+    def closed(self) -> list[str]:
+        """Return the channels to close, since the last call."""
+        closing, self._closing = self._closing, []
+        return closing + self.reads.close_given_up()
+
+    # Requests.
 
     def ask(self, now: float, commands: int, held: bool) -> list[_Request]:
         """
@@ -70,7 +168,7 @@ class Turns:
         """
         self._commands, self._held = commands, held
         requests: list[_Request] = []
-        if not self._reads and self.watch is None:
+        if not self.reads and self._watch is None:
             self._ask_aircraft(now, requests)
             return requests
         while self._ask_beside(now, requests, owed=True):
@@ -90,14 +188,14 @@ class Turns:
             poll.deadline for poll in self._polls if poll.deadline > now]
         if (ready := self._ready_poll(now)) is not None:
             deadlines.append(self._flow.when_poll(ready.cost, now))
-        if (at := self._reads.deadline(now)) is not None:
+        if (at := self.reads.deadline(now)) is not None:
             deadlines.append(at)
         if self._read_is_due(now) and (at := self._flow.when_read(now)) is not None:
             deadlines.append(at)
         if self._watch_is_due(now):
             deadlines.append(self._flow.when_watch(now, room=self._room_for_telemetry))
-        elif self.watch is not None:
-            deadlines.append(self.watch.deadline)
+        elif self._watch is not None:
+            deadlines.append(self._watch.deadline)
         return deadlines
 
     def _ready_poll(self, now: float) -> AircraftPoll | None:
@@ -137,21 +235,21 @@ class Turns:
         return False
 
     def _read_is_due(self, now: float) -> bool:
-        return self._reads.is_due(now, self._commands, held=self._held)
+        return self.reads.is_due(now, self._commands, held=self._held)
 
     def _start_read(self, now: float, owed: bool) -> _Request | None:
         if not self._read_is_due(now) or not self._flow.take_read(now, owed=owed):
             return None
-        return self._reads.start(now, self._commands, held=self._held)
+        return self.reads.start(now, self._commands, held=self._held)
 
     def _watch_is_due(self, now: float) -> bool:
-        return self.watch is not None and not self.watch.waiting and now >= self.watch.due
+        return self._watch is not None and not self._watch.waiting and now >= self._watch.due
 
     def _start_watch(self, now: float, owed: bool) -> _Request | None:
-        if self.watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
+        if self._watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
                 now, room=self._room_for_telemetry, owed=owed):
             return None
-        return self.watch.start(now)
+        return self._watch.start(now)
 
     @property
     def _room_for_telemetry(self) -> int:
@@ -161,3 +259,10 @@ class Turns:
 
 def _due(poll: AircraftPoll) -> float:
     return poll.due
+
+
+def period_of(rate: float) -> float:
+    """Return the seconds between updates, 0 for a rate of 0."""
+    if not 0.0 <= rate < math.inf:
+        raise ValueError(f'rate: got {rate:g} updates per second, expected 0 or more')
+    return 1.0 / rate if rate else 0.0

@@ -1,0 +1,69 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands to a plugin in the form that its generation understands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.xpc import SimulationOp
+from xplane_bridge.sessions.xpc.events import Generation
+
+
+def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
+    """
+    Bring a message into the form that the plugin understands (docs/wire/xpc.md, section 6).
+
+    Raises ValueError, with a sentence for the user, for what this generation cannot do. An
+    unknown generation, None, is given the benefit of the doubt.
+    """
+    name = generation.value if generation else 'not known yet'
+    if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
+        if generation is not Generation.DEVELOP:
+            raise ValueError(
+                f"{message.tag} (hold a command) exists only in the plugin's develop branch, "
+                f'which cannot be told from rc6 on the wire; this plugin is {name}. If it is a '
+                "develop build, set the parameter plugin to 'develop'"
+            )
+    elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
+        if generation is not None and not generation.has_commands:
+            raise ValueError(f'{message.tag} needs plugin 1.3-rc6 or later; this one is {name}')
+    elif isinstance(message, xpc.Simulation):
+        if generation is Generation.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT:
+            raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
+    elif isinstance(message, xpc.SetView) and message.camera is not None:
+        if generation is Generation.V1_2_1:
+            raise ValueError('plugin 1.2.1 takes a view code without a camera')
+        if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
+            raise ValueError(
+                'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
+                f'{xpc.View.RUNWAY} only')
+        return replace(message, camera=_adapt_camera(message.camera, generation))
+    if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
+        # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
+        bits = 32 if generation in (None, Generation.V1_2_1) else 64
+        return replace(message, precision=bits)
+    return message
+
+
+def _adapt_camera(camera: xpc.Camera, generation: Generation | None) -> xpc.Camera:
+    """Bring a camera into the one form that the generation reads."""
+    if generation is not Generation.RC5:
+        return camera if camera.direction else replace(camera, direction=(None, None, None))
+    if any(camera.direction or ()):
+        raise ValueError(
+            'plugin 1.3 rc1 to rc5 takes the place of a camera without a direction')
+    return replace(camera, direction=None)
