@@ -35,9 +35,9 @@ from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     FdmdataSession,
-    Sample,
     Wanted,
 )
+from xplane_bridge.sessions.fdmdata import Telemetry as FdmdataTelemetry
 from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, RowTelemetry, Sources, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
@@ -126,13 +126,14 @@ class FdmdataLoop:
             if channel == CONTROLS_CHANNEL:
                 self.huginn.control(data)
                 continue
-            for event in self.session.receive(channel, self.huginn.answer(data), self.now):
-                if isinstance(event, Sample):
+            for event in self.session.receive(
+                    channel, self.huginn.answer(data), None, self.now):
+                if isinstance(event, FdmdataTelemetry):
                     states += self._take(event)
         return states
 
     def _take(self, sample):
-        state = huginn.vehicle_state(sample.replies, huginn.Reading())
+        state = huginn.vehicle_state(sample.values, huginn.Reading())
         if sample.name == 'gps':
             self.fix = state
         elif sample.name == 'air':
@@ -144,7 +145,7 @@ class FdmdataLoop:
         return []
 
     def command(self, controls):
-        self.session.set_controls(self.now, **huginn.to_huginn(controls))
+        self.session.set_controls(huginn.to_huginn(controls), self.now)
 
 
 class XplaneLoop:
