@@ -33,8 +33,8 @@ from std_srvs.srv import SetBool
 from harness import process
 from xplane_bridge.experiments import analysis, experiment, peers
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports
-from xplane_bridge.experiments.run import Run
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.experiments.settings import Files
+from xplane_bridge.experiments.vehicle import Vehicle
 from xplane_bridge.simulators.registry import SIMULATORS
 
 # Five processes a flight: beside each other they would wait for the processor, not for the flight.
@@ -169,10 +169,10 @@ def test_what_an_earlier_experiment_left_is_removed(tmp_path):
     (tmp_path / 'a.json').touch()
     keep = tmp_path / 'folder'
     keep.mkdir()
-    experiment.clear(experiment.Files(
+    experiment.clear(Files(
         str(tmp_path / 'a.mcap'), str(keep), str(tmp_path / 'a.json'), str(tmp_path / 'a.log')))
     assert list(tmp_path.iterdir()) == [keep]
-    experiment.clear(experiment.Files('', '', '', ''))
+    experiment.clear(Files('', '', '', ''))
 
 
 REAL = """
@@ -221,11 +221,9 @@ def test_a_response_that_is_lost_is_asked_for_again(ros):
 
     ros.observer.create_service(
         SetBool, '/autopilot/engage', answer, callback_group=ReentrantCallbackGroup())
-    flown = Run(ros.observer, '', parse('short', {
-        'duration': 1.0, 'events': [],
-        'criteria': [{'figure': 'duration', 'at_least': 1.0}]}), None, None, None)
+    vehicle = Vehicle(ros.observer, '', None, None)
     client = ros.observer.create_client(SetBool, '/autopilot/engage')
-    assert flown.call(client, SetBool.Request(data=True), 'autopilot/engage').success
+    assert vehicle.call(client, SetBool.Request(data=True), 'autopilot/engage').success
     assert len(requests) == 2
 
 

@@ -137,6 +137,7 @@ def test_five_scenarios_ship():
     ({'lockstep': True, 'loss': 0.1}, 'steps', 'leave out loss'),
     ({'sim': 'msfs'}, 'steps', "no simulator 'msfs'"),
     ({'port': 5000}, 'steps', '--port belongs to --host'),
+    ({'host': '10.0.0.2', 'port': 99999}, 'steps', '99999 is not a port'),
     ({'speed': 0.0}, 'steps', 'expected above 0'),
 ])
 def test_what_cannot_be_had_is_refused_with_a_sentence(given, name, sentence):

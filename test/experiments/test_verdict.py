@@ -147,7 +147,7 @@ def step(settling):
 def test_a_step_is_judged_by_its_response(settling, passed):
     # To 5 % of the step after T ln 20 = 2.996 s.
     event = step(settling)
-    flown = verdict.flown_step(first_order(1.0).series, verdict.Made(event, 2.0, 100.0))
+    flown = verdict.flown_step(first_order(1.0).series, verdict.Occurrence(event, 2.0, 100.0))
     assert flown.response.settling == pytest.approx(math.log(20.0), abs=0.02)
     assert [judgement.passed for judgement in verdict.judge_step(event, flown)] == [passed, True]
 
@@ -156,7 +156,7 @@ def test_a_step_that_was_not_flown_to_its_end_is_missed():
     event = step(5.0)
     short = {'altitude': first_order(1.0).series['altitude'].between(0.0, 7.0)}
     with pytest.raises(ValueError, match='not flown to its end'):
-        verdict.flown_step(short, verdict.Made(event, 2.0, 100.0))
+        verdict.flown_step(short, verdict.Occurrence(event, 2.0, 100.0))
     judgement, = verdict.judge(scenario(events=[event]), flight(), {}, 7.0, [])
     assert not judgement.passed
 

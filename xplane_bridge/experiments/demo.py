@@ -23,9 +23,9 @@ import sys
 from ament_index_python.packages import get_package_share_directory
 
 from xplane_bridge.command_line import without_ros_arguments
-from xplane_bridge.experiments.experiment import Files, fly
+from xplane_bridge.experiments.experiment import fly
 from xplane_bridge.experiments.scenario import find, load
-from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.experiments.settings import Experiment, Files, Settings
 
 _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 
@@ -41,12 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--port', type=int, default=0, help="the real X-Plane's UDP port")
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
-    return fly(
+    return fly(Experiment(
         load(find('steps', get_package_share_directory('xplane_bridge'))),
         Settings(host=arguments.host, port=arguments.port),
         Files(arguments.bag, arguments.picture, '', arguments.log), '/demo',
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '
-        'flown by ROS topics')
+        'flown by ROS topics'))
 
 
 if __name__ == '__main__':

@@ -17,17 +17,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import threading
-from typing import Any
 
 from ament_index_python.packages import (
     get_package_share_directory,
@@ -44,40 +41,35 @@ from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge import optional
 from xplane_bridge.command_line import without_ros_arguments
-from xplane_bridge.experiments import analysis, peers, rosbag2, verdict
+from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
-from xplane_bridge.experiments.run import ExperimentFailure, Run
-from xplane_bridge.experiments.scenario import Scenario, ScenarioError
-from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.experiments.report import report
+from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.experiments.settings import (
+    Experiment,
+    Files,
+    INTERRUPTED,
+    NOT_FLOWN,
+    PASSED,
+)
+from xplane_bridge.experiments.vehicle import ExperimentFailure, Vehicle
 from xplane_bridge.experiments.view import View
 from xplane_bridge.spinning import spin_until
 
-PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where the results go; an empty name leaves one out."""
-
-    recording: str
-    picture: str
-    figures: str
-    log: str
-
-
-def fly(
-    scenario: Scenario, settings: Settings, files: Files, namespace: str, title: str
-) -> int:
+def fly(experiment: Experiment) -> int:
     """
     Fly a scenario with processes of its own; write the files, print the report.
 
     Return PASSED, MISSED, NOT_FLOWN (with a sentence on stderr) or INTERRUPTED.
     """
+    settings = experiment.settings
     try:
-        settings_module.check(settings, scenario)
+        settings_module.check(settings, experiment.scenario)
         # Said before it is flown, not when all is over.
         optional.require(
             'an experiment', *(() if settings.host else ('jsbsim',)),
@@ -85,56 +77,72 @@ def fly(
     except (ImportError, ScenarioError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = Node('experiment', namespace=namespace, parameter_overrides=[
-        Parameter('use_sim_time', value=settings.simulated_time)])
-    monitor = Monitor(node, namespace)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    stop = Future(executor=executor)
-    spinner = threading.Thread(target=_spin, args=(executor, stop), daemon=True)
-    spinner.start()
-    run: Run | None = None
-    code = NOT_FLOWN
     with tempfile.TemporaryDirectory() as scratch:
-        recording = files.recording or os.path.join(scratch, 'flight.mcap')
-        try:
-            _interruptible(True)
-            with Processes(files.log) as processes:
-                clear(files)
-                view = View(monitor)
-                autopilot = _start(processes, view, settings, scenario, recording, namespace)
-                run = Run(node, namespace, scenario, monitor, view, processes, autopilot,
-                          settings.lockstep)
-                with view:
-                    run.fly()
-            code = PASSED
-        except KeyboardInterrupt:
-            flown = run is not None and run.flown > 0.0
-            print('interrupted; the results up to here follow' if flown else
-                  'interrupted before the flight began', flush=True)
-            code = INTERRUPTED
-        except (ExperimentFailure, RuntimeError, OSError) as error:
-            print(f'experiment: {error}', file=sys.stderr, flush=True)
-        finally:
-            _interruptible(False)
-            # Shut down from here, the executor could find its guard condition gone in a callback.
-            stop.set_result(None)
-            spinner.join(5.0)
-            executor.shutdown()
-            # What an interrupt left half made rclpy cannot destroy.
-            with suppress(ValueError):
-                node.destroy_node()
-            rclpy.try_shutdown()
+        recording = experiment.files.recording or os.path.join(scratch, 'flight.mcap')
+        run, code = _fly(experiment, recording)
         if run is not None and run.flown > 0.0:
             try:
                 _interruptible(True, by_sigterm=code != INTERRUPTED)
-                code = _report(scenario, settings, files, recording, namespace, title, run, code)
+                code = report(experiment, recording, run, code)
             except KeyboardInterrupt:
                 print('interrupted; the report is incomplete', flush=True)
                 code = INTERRUPTED
             _interruptible(False)
     return code
+
+
+def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
+    """Fly it; return the flight as far as it began, and the exit code before its verdict."""
+    run: Run | None = None
+    with _ros(experiment) as (node, monitor):
+        try:
+            _interruptible(True)
+            with Processes(experiment.files.log) as processes:
+                clear(experiment.files)
+                view = View(monitor)
+                autopilot = _start(processes, view, experiment, recording)
+                run = Run(
+                    Vehicle(node, experiment.namespace, monitor, processes, autopilot,
+                            experiment.settings.lockstep),
+                    experiment.scenario, view)
+                with view:
+                    run.fly()
+            return run, PASSED
+        except KeyboardInterrupt:
+            flown = run is not None and run.flown > 0.0
+            print('interrupted; the results up to here follow' if flown else
+                  'interrupted before the flight began', flush=True)
+            return run, INTERRUPTED
+        except (ExperimentFailure, RuntimeError, OSError) as error:
+            print(f'experiment: {error}', file=sys.stderr, flush=True)
+            return run, NOT_FLOWN
+        finally:
+            _interruptible(False)
+
+
+@contextmanager
+def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
+    """Have a node that spins in a thread of its own, and hears the vehicle."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = Node('experiment', namespace=experiment.namespace, parameter_overrides=[
+        Parameter('use_sim_time', value=experiment.settings.simulated_time)])
+    monitor = Monitor(node, experiment.namespace)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    stop = Future(executor=executor)
+    spinner = threading.Thread(target=_spin, args=(executor, stop), daemon=True)
+    spinner.start()
+    try:
+        yield node, monitor
+    finally:
+        # Shut down from here, the executor could find its guard condition gone in a callback.
+        stop.set_result(None)
+        spinner.join(5.0)
+        executor.shutdown()
+        # What an interrupt left half made rclpy cannot destroy.
+        with suppress(ValueError):
+            node.destroy_node()
+        rclpy.try_shutdown()
 
 
 def _interruptible(on: bool, by_sigterm: bool = True) -> None:
@@ -166,11 +174,9 @@ def clear(files: Files) -> None:
             os.remove(path)
 
 
-def _start(
-    processes: Processes, view: View, settings: Settings, scenario: Scenario, recording: str,
-    namespace: str,
-) -> int:
+def _start(processes: Processes, view: View, experiment: Experiment, recording: str) -> int:
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
+    settings, namespace = experiment.settings, experiment.namespace
     simulator = settings.simulator
     host, port = settings.host, settings.port or simulator.port
     simulated = {'use_sim_time': True} if settings.simulated_time else {}
@@ -183,8 +189,8 @@ def _start(
             'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
             'delay': settings.delay, 'jitter': settings.jitter,
             # Where stamps are simulated time the bridge publishes them, and the one clock.
-            'publish_clock': False, **peers.simulated_start(scenario.initial)}))
-    elif scenario.initial:
+            'publish_clock': False, **peers.simulated_start(experiment.scenario.initial)}))
+    elif experiment.scenario.initial:
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
     kept = peers.kept_messages(namespace)
     bridge = simulator.protocol.node
@@ -228,122 +234,6 @@ def _spin(executor: SingleThreadedExecutor, stop: Future) -> None:
         spin_until(executor, stop)
 
 
-def _report(
-    scenario: Scenario, settings: Settings, files: Files, recording: str, namespace: str,
-    title: str, run: Run, code: int,
-) -> int:
-    """Print and write what was flown; return the experiment's exit code."""
-    try:
-        flight = analysis.load(recording, namespace, run.begin)
-    except (ImportError, OSError, ValueError) as error:
-        print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
-        return NOT_FLOWN if code == PASSED else code
-    figures = analysis.figures(flight, run.flown)
-    if scenario.route is not None:
-        passed = run.guidance.passed if run.guidance is not None else []
-        figures['route'] = {
-            'reached': len(passed),
-            'cross_track': max((abs(across) for _, across in passed), default=float('nan')),
-        }
-    steps = []
-    for made in run.made:
-        if made.event.expect is not None:
-            with suppress(ValueError):
-                steps.append((made.event, verdict.flown_step(flight.series, made)))
-    figures['steps'] = [
-        {'quantity': step.quantity, 'begin': step.begin, 'start': step.start,
-         'target': step.target, 'rise': step.response.rise, 'settling': step.response.settling,
-         'overshoot': step.response.overshoot, 'error': step.response.error}
-        for _, step in steps]
-    try:
-        judgements = verdict.judge(scenario, flight, figures, run.flown, steps)
-    except KeyError as error:
-        print(f'experiment: scenario {scenario.name}: {error.args[0]}', file=sys.stderr)
-        return NOT_FLOWN
-    print('\nSummary')
-    for line in _lines(figures, [step for _, step in steps], flight):
-        print(f'  {line}')
-    if files.recording:
-        print(f'  recording: {files.recording}, {_recorded(files, flight)}')
-    if files.picture:
-        _draw(flight, files.picture, title, run.guidance.corners if run.guidance else ())
-    if files.figures:
-        _write(files.figures, {
-            'scenario': scenario.name, 'settings': settings.figures(), 'begin': run.begin,
-            'flown': run.flown, 'complete': code == PASSED,
-            'passed': code == PASSED and all(judgement.passed for judgement in judgements),
-            'criteria': [
-                {'criterion': j.criterion, 'value': j.value, 'passed': j.passed}
-                for j in judgements],
-            'events': [{'at': made.at, 'event': str(made.event)} for made in run.made],
-            'figures': figures})
-        print(f'  figures: {files.figures}')
-    if code != PASSED:
-        return code
-    for judgement in judgements:
-        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
-    if not all(judgement.passed for judgement in judgements):
-        return MISSED
-    print('  all criteria are met', flush=True)
-    return PASSED
-
-
-def _lines(
-    figures: dict[str, Any], steps: Sequence[verdict.FlownStep], flight: analysis.Flight
-) -> list[str]:
-    """Return the summary of what was flown, line by line."""
-    lines = [str(step) for step in steps]
-    tracking = []
-    for name, found in figures['tracking'].items():
-        unit, factor = verdict.UNITS[name]
-        tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
-    if tracking:
-        lines.append(f'tracking error, rms: {", ".join(tracking)}')
-    if figures['activity']:
-        lines.append('command travel: ' + ', '.join(
-            f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()))
-    lines.append('rates: ' + ', '.join(
-        f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
-        if found['messages'] > 1))
-    until = {rosbag2.RECEIVED: 'receipt', rosbag2.HANDLED: 'callback'}.get(
-        flight.log_time, 'recording')
-    for name, what in (('telemetry', 'in another process'), ('loop', 'of the command made of it')):
-        if name in figures['latency']:
-            found = figures['latency'][name]
-            lines.append(
-                f'latency, datagram in the kernel to {until} {what}: median '
-                f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms')
-    link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
-            if key in figures['link']]
-    return lines + ([f'link: {", ".join(link)}'] if link else [])
-
-
-def _recorded(files: Files, flight: analysis.Flight) -> str:
-    """Return how much was recorded, and how much was lost if the recorder says so."""
-    with open(files.log, encoding='utf-8') as log:
-        for line in log:
-            if line.startswith(f'{files.recording}: '):
-                return line.split(': ', 1)[1].strip()
-    return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
-
-
-def _draw(
-    flight: analysis.Flight, path: str, title: str, route: Sequence[tuple[float, float]]
-) -> None:
-    try:
-        from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, title, route)
-        print(f'  picture: {path}')
-    except ImportError as error:
-        print(f'  no picture: {error}')
-
-
-def _write(path: str, figures: dict[str, Any]) -> None:
-    with open(path, 'w', encoding='utf-8') as stream:
-        json.dump(verdict.plain(figures), stream, indent=2, allow_nan=False)
-        stream.write('\n')
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
     parser = argparse.ArgumentParser(
@@ -371,8 +261,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = arguments.output or f'{settings.sim}_{scenario.name}'
     files = Files('' if arguments.no_record else f'{prefix}.mcap', f'{prefix}.png',
                   f'{prefix}.json', f'{prefix}.log')
-    return fly(scenario, settings, files, namespace,
-               f'{scenario.name} on {settings.host or settings.sim}')
+    return fly(Experiment(
+        scenario, settings, files, namespace,
+        f'{scenario.name} on {settings.host or settings.sim}'))
 
 
 def _check_namespace(namespace: str) -> None:

@@ -24,6 +24,9 @@ from typing import Any
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
+# How an experiment ends, as exit codes.
+PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
+
 _FAULTS = ('loss', 'delay', 'jitter')
 
 
@@ -60,6 +63,27 @@ class Settings:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the results go; an empty name leaves one out."""
+
+    recording: str
+    picture: str
+    figures: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A scenario, how it is flown, where its results go, and the vehicle's namespace."""
+
+    scenario: Scenario
+    settings: Settings
+    files: Files
+    namespace: str
+    title: str
+
+
 def check(settings: Settings, scenario: Scenario) -> None:
     """Raise ScenarioError with a sentence for what cannot be had."""
     if settings.sim not in SIMULATORS:
@@ -76,6 +100,8 @@ def check(settings: Settings, scenario: Scenario) -> None:
             raise ScenarioError(
                 f'a real simulator ({settings.host}) cannot be told {", ".join(wanted)}: its wire '
                 'carries none of that; leave --host out to fly a simulator of this package')
+        if not 0 <= settings.port <= 65535:
+            raise ScenarioError(f'--port: {settings.port} is not a port, 1..65535')
     elif settings.port:
         raise ScenarioError('--port belongs to --host; a simulator of ours takes a free port')
     if settings.simulated_time and not settings.simulator.has_time:

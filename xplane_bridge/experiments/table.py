@@ -29,10 +29,10 @@ import tempfile
 from typing import Any
 
 from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.experiments.settings import INTERRUPTED
 from xplane_bridge.experiments.verdict import UNITS
 from xplane_bridge.simulators.registry import SIMULATORS
 
-INTERRUPTED = 130
 _COMPARED = tuple(name for name, simulator in SIMULATORS.items() if simulator.compared)
 _BEGIN, _END = '<!-- table begin -->', '<!-- table end -->'
 

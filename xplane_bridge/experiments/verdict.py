@@ -53,8 +53,8 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """An event, made at scenario time ``at`` (s); ``before``: the target that it changed."""
+class Occurrence:
+    """An event and the scenario time (s) it happened; ``before``: the target that it changed."""
 
     event: Event
     at: float
@@ -81,26 +81,26 @@ class FlownStep:
             f'steady-state error {response.error / factor:+.2f} {unit}')
 
 
-def flown_step(series: Mapping[str, Series], made: Made) -> FlownStep:
+def flown_step(series: Mapping[str, Series], occurrence: Occurrence) -> FlownStep:
     """
     Return the response to a change of a target that has an expectation.
 
     ``series`` has the changed quantity at scenario times. Raises ValueError if it was not flown
     to its end.
     """
-    expect = made.event.expect
+    expect = occurrence.event.expect
     assert expect is not None
-    (name, change), = made.event.value.items()
-    end = made.at + expect.until - made.event.at
+    (name, change), = occurrence.event.value.items()
+    end = occurrence.at + expect.until - occurrence.event.at
     measured = series[name]
     if not len(measured.times) or measured.times[-1] < end - _LAST_SAMPLE:
-        raise ValueError(f'{made.event}: was not flown to its end')
-    measured = measured.between(made.at, end)
-    start = made.before
+        raise ValueError(f'{occurrence.event}: was not flown to its end')
+    measured = measured.between(occurrence.at, end)
+    start = occurrence.before
     if name == 'heading':
         # The measured heading is continuous, the target may be turns apart.
         start += math.tau * round((float(measured.values[0]) - start) / math.tau)
-    return FlownStep(name, made.at, start, start + change, step_response(
+    return FlownStep(name, occurrence.at, start, start + change, step_response(
         measured.times.tolist(), measured.values.tolist(), start, start + change, expect.band))
 
 

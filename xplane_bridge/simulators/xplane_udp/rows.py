@@ -81,8 +81,11 @@ def _engine_speeds(world: World) -> tuple[float | None, ...]:
 
 
 def _quantities(world: World) -> Mapping[str, Value]:
+    return {**_air_data(world), **_controls(world), **_motion(world)}
+
+
+def _air_data(world: World) -> Mapping[str, Value]:
     s = world.aircraft.state
-    local = world.local
     wind_from = math.atan2(-s.wind_east, -s.wind_north) % math.tau
     return {
         'time_since_start': world.network_time,
@@ -106,6 +109,12 @@ def _quantities(world: World) -> Mapping[str, Value]:
         'static_temperature': s.temperature,
         'density_ratio': s.density_ratio,
         'dynamic_pressure': s.qbar,
+    }
+
+
+def _controls(world: World) -> Mapping[str, Value]:
+    s = world.aircraft.state
+    return {
         'stick_elevator': s.elevator,
         'stick_aileron': s.aileron,
         'stick_rudder': s.rudder,
@@ -123,6 +132,15 @@ def _quantities(world: World) -> Mapping[str, Value]:
         'wheel_brake': s.parking_brake,
         'left_toe_brake': s.left_brake,
         'right_toe_brake': s.right_brake,
+        'throttle': world.throttle_handles[:VALUES_PER_ROW],
+        'throttle_actual': world.throttle_use[:VALUES_PER_ROW],
+    }
+
+
+def _motion(world: World) -> Mapping[str, Value]:
+    s = world.aircraft.state
+    local = world.local
+    return {
         'roll_rate': s.p,
         'pitch_rate': s.q,
         'yaw_rate': s.r,
@@ -145,6 +163,4 @@ def _quantities(world: World) -> Mapping[str, Value]:
         'velocity_east': local.velocity[0],
         'velocity_up': local.velocity[1],
         'velocity_south': local.velocity[2],
-        'throttle': world.throttle_handles[:VALUES_PER_ROW],
-        'throttle_actual': world.throttle_use[:VALUES_PER_ROW],
     }

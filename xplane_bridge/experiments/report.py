@@ -1,0 +1,156 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is said and written of an experiment that was flown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+import json
+import math
+import sys
+from typing import Any
+
+from xplane_bridge.experiments import analysis, rosbag2, verdict
+from xplane_bridge.experiments.analysis import Flight
+from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.experiments.verdict import FlownStep, Judgement
+
+
+def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
+    """Print and write what was flown; return the experiment's exit code."""
+    scenario = experiment.scenario
+    try:
+        flight = analysis.load(recording, experiment.namespace, run.begin)
+    except (ImportError, OSError, ValueError) as error:
+        print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN if code == PASSED else code
+    steps = []
+    for occurrence in run.occurrences:
+        if occurrence.event.expect is not None:
+            with suppress(ValueError):
+                steps.append((occurrence.event, verdict.flown_step(flight.series, occurrence)))
+    flown_steps = [step for _, step in steps]
+    figures = _figures(experiment, run, flight, flown_steps)
+    try:
+        judgements = verdict.judge(scenario, flight, figures, run.flown, steps)
+    except KeyError as error:
+        print(f'experiment: scenario {scenario.name}: {error.args[0]}', file=sys.stderr)
+        return NOT_FLOWN
+    print('\nSummary')
+    for line in _lines(figures, flown_steps, flight):
+        print(f'  {line}')
+    files = experiment.files
+    if files.recording:
+        print(f'  recording: {files.recording}, {_recorded(files, flight)}')
+    if files.picture:
+        _draw(flight, experiment, run.guidance.corners if run.guidance else ())
+    if files.figures:
+        _write(experiment, run, code == PASSED, judgements, figures)
+        print(f'  figures: {files.figures}')
+    if code != PASSED:
+        return code
+    for judgement in judgements:
+        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
+    if not all(judgement.passed for judgement in judgements):
+        return MISSED
+    print('  all criteria are met', flush=True)
+    return PASSED
+
+
+def _figures(
+    experiment: Experiment, run: Run, flight: Flight, steps: Sequence[FlownStep]
+) -> dict[str, Any]:
+    figures = analysis.figures(flight, run.flown)
+    if experiment.scenario.route is not None:
+        passed = run.guidance.passed if run.guidance is not None else []
+        figures['route'] = {
+            'reached': len(passed),
+            'cross_track': max((abs(across) for _, across in passed), default=math.nan),
+        }
+    figures['steps'] = [
+        {'quantity': step.quantity, 'begin': step.begin, 'start': step.start,
+         'target': step.target, 'rise': step.response.rise, 'settling': step.response.settling,
+         'overshoot': step.response.overshoot, 'error': step.response.error}
+        for step in steps]
+    return figures
+
+
+def _lines(
+    figures: dict[str, Any], steps: Sequence[FlownStep], flight: Flight
+) -> list[str]:
+    """Return the summary of what was flown, line by line."""
+    lines = [str(step) for step in steps]
+    tracking = []
+    for name, found in figures['tracking'].items():
+        unit, factor = verdict.UNITS[name]
+        tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
+    if tracking:
+        lines.append(f'tracking error, rms: {", ".join(tracking)}')
+    if figures['activity']:
+        lines.append('command travel: ' + ', '.join(
+            f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()))
+    lines.append('rates: ' + ', '.join(
+        f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
+        if found['messages'] > 1))
+    until = {rosbag2.RECEIVED: 'receipt', rosbag2.HANDLED: 'callback'}.get(
+        flight.log_time, 'recording')
+    for name, what in (('telemetry', 'in another process'), ('loop', 'of the command made of it')):
+        if name in figures['latency']:
+            found = figures['latency'][name]
+            lines.append(
+                f'latency, datagram in the kernel to {until} {what}: median '
+                f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms')
+    link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
+            if key in figures['link']]
+    return lines + ([f'link: {", ".join(link)}'] if link else [])
+
+
+def _recorded(files: Files, flight: Flight) -> str:
+    """Return how much was recorded, and how much was lost if the recorder says so."""
+    with open(files.log, encoding='utf-8') as log:
+        for line in log:
+            if line.startswith(f'{files.recording}: '):
+                return line.split(': ', 1)[1].strip()
+    return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
+
+
+def _draw(flight: Flight, experiment: Experiment, route: Sequence[tuple[float, float]]) -> None:
+    path = experiment.files.picture
+    try:
+        from xplane_bridge.experiments.picture import draw_flight
+        draw_flight(flight, path, experiment.title, route)
+        print(f'  picture: {path}')
+    except ImportError as error:
+        print(f'  no picture: {error}')
+
+
+def _write(
+    experiment: Experiment, run: Run, complete: bool, judgements: Sequence[Judgement],
+    figures: dict[str, Any],
+) -> None:
+    content = {
+        'scenario': experiment.scenario.name, 'settings': experiment.settings.figures(),
+        'begin': run.begin, 'flown': run.flown, 'complete': complete,
+        'passed': complete and all(judgement.passed for judgement in judgements),
+        'criteria': [
+            {'criterion': j.criterion, 'value': j.value, 'passed': j.passed}
+            for j in judgements],
+        'events': [{'at': one.at, 'event': str(one.event)} for one in run.occurrences],
+        'figures': figures}
+    with open(experiment.files.figures, 'w', encoding='utf-8') as stream:
+        json.dump(verdict.plain(content), stream, indent=2, allow_nan=False)
+        stream.write('\n')

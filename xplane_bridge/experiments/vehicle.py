@@ -1,0 +1,283 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The vehicle that an experiment flies: waited for, commanded and asked, over ROS only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.time import Time
+from std_srvs.srv import SetBool
+
+from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.peers import KEPT
+from xplane_bridge.experiments.processes import Processes
+from xplane_bridge.msg import AutopilotTarget, FlightControls
+
+LONGEST_SILENCE = 5.0
+"""Telemetry that stays away for longer (s), without being told to, ends an experiment."""
+_START_TIMEOUT = 30.0
+_RECORDERS = ('record', 'rosbag2_recorder')
+_NEEDED = ('fix', 'imu/data', 'air_data')
+_SHOWN = (*_NEEDED, 'odom', 'controls')
+_ANSWER_TIMEOUT = 10.0
+# A service's response is lost while it does not know of its client yet: then it is asked again.
+_ASK_AGAIN_AFTER = 1.0
+# How long a wait goes on before it looks at the processes.
+_TICK = 0.02
+_CONTROLS_MASK = Mask(FlightControls)
+_TARGET_MASK = Mask(AutopilotTarget)
+
+
+class ExperimentFailure(Exception):
+    """The experiment cannot go on; the text says why."""
+
+
+class Vehicle:
+    """
+    A vehicle below a namespace that has a bridge, an autopilot and perhaps simulator_node.
+
+    Whatever cannot be had raises ExperimentFailure with a sentence.
+    """
+
+    def __init__(
+        self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
+        autopilot_pid: int | None = None, lockstep: bool = False,
+    ) -> None:
+        self.monitor = monitor
+        self.lockstep = lockstep
+        self._node = node
+        self._namespace = namespace
+        self._processes = processes
+        self._autopilot_pid = autopilot_pid
+        self._controls = node.create_publisher(
+            FlightControls, f'{namespace}/command/controls', KEPT)
+        self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/autopilot/target', 1)
+        self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
+        self._parameters: dict[str, Any] = {
+            name: node.create_client(
+                SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
+            for name in ('simulator_node', 'autopilot_node')}
+        self._frozen = False
+
+    def now(self) -> float:
+        """Return the time in the stamps' clock, seconds."""
+        return float(self._node.get_clock().now().nanoseconds) * 1e-9
+
+    # Before it begins.
+
+    def wait_until_ready(self, needs_simulator: bool) -> list[str]:
+        """Wait until all who take part hear each other; return the topics that arrive."""
+        counts = self.monitor.counts
+        deadline = time.monotonic() + _START_TIMEOUT
+        while not self.monitor.wait_for(
+            lambda: all(counts[topic] for topic in _NEEDED), _TICK
+        ):
+            if failed := self._processes.failed():
+                raise ExperimentFailure(failed)
+            if time.monotonic() < deadline:
+                continue
+            missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
+            raise ExperimentFailure(
+                f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
+        if not self._engage.wait_for_service(_START_TIMEOUT):
+            raise ExperimentFailure(
+                self._processes.failed() or 'the autopilot offers no service autopilot/engage')
+        with self.monitor.arrived:
+            arrived = [topic for topic in _SHOWN if counts[topic]]
+        self._wait_for_recorder(arrived)
+        self._wait_for_listeners(needs_simulator)
+        self.check_alone()
+        return arrived
+
+    def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
+        for name in ('imu/data', 'command/controls'):
+            topic = f'{self._namespace}/{name}'
+            if not self.monitor.wait_for(
+                lambda topic=topic: any(
+                    info.node_name in _RECORDERS
+                    for info in self._node.get_subscriptions_info_by_topic(topic)),
+                _START_TIMEOUT,
+            ):
+                raise ExperimentFailure(
+                    f'the recorder has not subscribed to {topic}; {self.why()}')
+        # That it listens does not mean that it hears yet. Ours says when it does.
+        heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
+        if self._processes.runs('record') and not self.monitor.wait_for(
+            lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
+        ):
+            raise ExperimentFailure(f'the recorder does not receive all of {", ".join(arrived)}')
+
+    def _wait_for_listeners(self, needs_simulator: bool) -> None:
+        """Wait until who listens to the experiment hears it, and who is asked answers."""
+        for publisher in (self._controls, self._targets):
+            topic, count = publisher.topic_name, publisher.get_subscription_count
+            if not self.monitor.wait_for(count, _START_TIMEOUT):
+                raise ExperimentFailure(f'no subscriber on {topic}; {self.why()}')
+            self.monitor.wait_for(
+                lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
+                LONGEST_SILENCE)
+        # Called once now, so that they answer at once when the scenario is at it.
+        self.call(self._engage, SetBool.Request(data=False), 'autopilot/engage')
+        if self.lockstep:
+            self._set('autopilot_node', [])
+        if needs_simulator:
+            self._set('simulator_node', [])
+
+    def check_alone(self) -> None:
+        """Check that nobody else publishes as this vehicle."""
+        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
+        if others > 0:
+            raise ExperimentFailure(
+                f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
+                'perhaps of another experiment; give this one its own --namespace or '
+                'ROS_DOMAIN_ID')
+
+    def why(self) -> str:
+        """Return what is known about why nothing comes."""
+        failed = self._processes.failed()
+        with self.monitor.arrived:
+            peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
+                     if name.endswith(': peer')]
+        return failed or '; '.join(peers) or 'the log says more'
+
+    def has_failed(self) -> bool:
+        """Tell whether one of the processes has failed; why() says which."""
+        return self._processes.failed() is not None
+
+    # Commands and targets.
+
+    def on_command_of_autopilot(self, callback: Callable[[FlightControls], None]) -> None:
+        """Have the commands that the autopilot makes in lockstep handed over."""
+        self._node.create_subscription(
+            FlightControls, f'{self._namespace}/autopilot/controls', callback, 10)
+
+    def make_command(self, values: Mapping[str, float]) -> FlightControls:
+        """Return a command of these; the others stay as they are."""
+        command = FlightControls()
+        _CONTROLS_MASK.fill(command, values)
+        # As the autopilot's: the stamp of the telemetry that it answers.
+        command.header.stamp = Time(seconds=self.monitor.stamps['imu/data']).to_msg()
+        return command
+
+    def command(self, command: FlightControls) -> None:
+        """Command the vehicle."""
+        self._controls.publish(command)
+
+    def engage(self, on: bool, now: float) -> None:
+        """Engage the autopilot, in lockstep at the stamp ``now``; or disengage it."""
+        counts = self.monitor.counts
+        before = counts['autopilot/active_target']
+        if on and self.lockstep:
+            # It may be behind with what it has heard; so it is told at which stamp.
+            self._set('autopilot_node', [Parameter(name='engage_at', value=_value(now))])
+        else:
+            self._ask_to_engage(on)
+        if on and not self.monitor.wait_for(
+            lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
+        ):
+            raise ExperimentFailure('the autopilot does not report its target')
+
+    def _ask_to_engage(self, on: bool) -> None:
+        counts = self.monitor.counts
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        while True:
+            response = self.call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
+            if response.success:
+                return
+            if time.monotonic() > deadline:
+                raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
+            # It may not have heard yet what was heard here: on a busy machine topics are
+            # matched one by one.
+            heard = counts['imu/data']
+            self.monitor.wait_for(
+                lambda heard=heard: counts['imu/data'] > heard, _ASK_AGAIN_AFTER)
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Set targets of the autopilot: altitude, heading, airspeed; SI."""
+        given = dict(values)
+        if 'heading' in given:
+            # Change by change it may have gone round more often than a target may.
+            heading = given.pop('heading')
+            given['true_heading'] = (
+                math.remainder(heading, math.tau) if abs(heading) > math.tau else heading)
+        message = AutopilotTarget()
+        _TARGET_MASK.fill(message, given)
+        counts = self.monitor.counts
+        with self.monitor.arrived:
+            before = counts['autopilot/active_target']
+        self._targets.publish(message)
+        if self.lockstep and not self.monitor.wait_for(
+            lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
+        ):
+            raise ExperimentFailure('the autopilot does not accept its target')
+
+    # Others.
+
+    def disturb(self, name: str, value: bool | Sequence[float]) -> None:
+        """Set a live parameter of simulator_node."""
+        self._set('simulator_node', [Parameter(name=name, value=_value(value))])
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Stop the autopilot's process, or let it go on: its commands stop coming."""
+        assert self._autopilot_pid is not None
+        os.kill(self._autopilot_pid, signal.SIGSTOP if on else signal.SIGCONT)
+        self._frozen = on
+
+    def thaw_autopilot(self) -> None:
+        """Let the autopilot's process go on if it was stopped."""
+        if self._frozen:
+            self.freeze_autopilot(False)
+
+    def _set(self, node: str, parameters: Collection[Parameter]) -> None:
+        """Set live parameters of a node."""
+        result = self.call(
+            self._parameters[node],
+            SetParametersAtomically.Request(parameters=list(parameters)), node).result
+        if not result.successful:
+            raise ExperimentFailure(
+                f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
+
+    def call(self, client: Any, request: Any, what: str) -> Any:
+        """Return the response to a request that may come twice."""
+        if not client.wait_for_service(_ANSWER_TIMEOUT):
+            raise ExperimentFailure(self._processes.failed() or f'{what} is not offered')
+        answered = threading.Event()
+        futures = []
+        for _ in range(round(_ANSWER_TIMEOUT / _ASK_AGAIN_AFTER)):
+            futures.append(client.call_async(request))
+            futures[-1].add_done_callback(lambda _: answered.set())
+            if answered.wait(_ASK_AGAIN_AFTER):
+                return next(future.result() for future in futures if future.done())
+        raise ExperimentFailure(self._processes.failed() or f'{what} does not respond')
+
+
+def _value(value: bool | float | Sequence[float]) -> ParameterValue:
+    if isinstance(value, bool):
+        return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+    if isinstance(value, float):
+        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    return ParameterValue(
+        type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(value))
