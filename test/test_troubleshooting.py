@@ -15,17 +15,21 @@
 """docs/troubleshooting.md has every sentence of diagnostics that says that something is wrong."""
 
 import ast
-from enum import Enum
 from importlib import import_module
 from pathlib import Path
 import re
 
 import pytest
 
+from xplane_bridge.sessions.base import Session
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())
-NODES = sorted(path for path in (ROOT / 'xplane_bridge' / 'nodes').glob('*.py')
-               if 'Status(' in path.read_text())
+# The method of a node that returns what is wrong with a peer that answers.
+FAULT = 'peer_fault'
+NODES = ROOT / 'xplane_bridge' / 'nodes'
+FILES = sorted(path.relative_to(NODES).as_posix() for path in NODES.rglob('*.py')
+               if 'Status(' in path.read_text() or FAULT in path.read_text())
 # Where the text of a status is put together before it is given.
 NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
@@ -77,22 +81,23 @@ def sentences(path):
                 and len(node.value.elts) == 2 \
                 and names(node.value.elts[0]) & BAD:
             yield from texts(node.value.elts[1], constants)
+        elif isinstance(node, ast.FunctionDef) and node.name == FAULT:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    yield from texts(inner.value, constants)
 
 
 def states(name):
     """Return what a session calls the states of its peer in which something is wrong."""
     module = import_module(f'xplane_bridge.sessions.{name}')
     for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, Enum) and found.__name__ in (
-                'PeerState', 'PublisherState'):
-            for state in found:
-                if state.value not in WELL:
-                    yield state.value
+        if isinstance(found, type) and issubclass(found, Session):
+            yield from set(found.sentences.values()) - WELL
 
 
-@pytest.mark.parametrize('path', NODES, ids=lambda path: path.stem)
-def test_each_sentence_of_a_node_is_there(path):
-    absent = {text for text in sentences(path)
+@pytest.mark.parametrize('file', FILES)
+def test_each_sentence_of_a_node_is_there(file):
+    absent = {text for text in sentences(NODES / file)
               if text not in FINE and re.sub(r'\s+', ' ', text) not in PAGE}
     assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
 
