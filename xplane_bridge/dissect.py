@@ -43,15 +43,17 @@ from typing import (
     get_origin,
     get_type_hints,
     Literal,
+    TypeVar,
     Union,
 )
 
 from xplane_bridge.links.capture import CaptureError, is_capture, read_datagrams
-from xplane_bridge.protocols.base import Sender
+from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.simulators.registry import PROTOCOLS
 
+_Kind = TypeVar('_Kind')
 _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
 
 
@@ -89,7 +91,7 @@ def _to_json(value: Any) -> Any:
 
 # JSON to messages.
 
-def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> object:
+def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> Message:
     """
     Return the message that a decoded JSON object describes.
 
@@ -115,9 +117,9 @@ def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> object:
     raise ValueError('; '.join(errors))
 
 
-def _dataclass_from_json(kind: type, values: dict[str, Any], where: str) -> object:
+def _dataclass_from_json(kind: type[_Kind], values: dict[str, Any], where: str) -> _Kind:
     hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind) if field.name != 'tag'}
+    known = {field.name: field for field in fields(cast(Any, kind)) if field.name != 'tag'}
     for name in values:
         if name not in known:
             raise ValueError(f'{where}: got a field {name!r}, expected {", ".join(known)}')
@@ -127,10 +129,9 @@ def _dataclass_from_json(kind: type, values: dict[str, Any], where: str) -> obje
             arguments[name] = _from_json(hints[name], values[name], f'{where} {name}')
         elif field.default is MISSING:
             raise ValueError(f'{where} {name}: missing')
-    if 'tag' in {field.name for field in fields(kind)}:
+    if 'tag' in {field.name for field in fields(cast(Any, kind))}:
         arguments['tag'] = where
-    message: object = kind(**arguments)
-    return message
+    return kind(**arguments)
 
 
 def _from_json(hint: Any, value: Any, where: str) -> Any:

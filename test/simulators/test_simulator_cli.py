@@ -155,6 +155,7 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     *((['all', ' '.join([*command, '99999'])], "'99999' is not a port") for command in PORTS),
     *((['all', ' '.join([*command, 'foo'])], "'foo' is not an IPv4 address")
       for command in INTERFACES),
+    (['simpit', '--baud', '0'], "'0' is not a baud rate, above 0"),
     (['ulyssix', '--port', '0'], "'0' is not a port, 1..65535"),
     *(([*command, name], f'{name!r} is not an IPv4 address') for command in INTERFACES
       for name in ('foo', 'eth0')),

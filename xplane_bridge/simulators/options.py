@@ -108,6 +108,12 @@ def _port(text: str, low: int, high: int) -> int:
                       lambda value: value.is_integer() and low <= value <= high))
 
 
+def baud(text: str) -> int:
+    """Return the speed of a serial port."""
+    return int(number(text, 'a baud rate, above 0',
+                      lambda value: value.is_integer() and value > 0))
+
+
 def address(text: str) -> Address:
     """Return an address and a port to send to; the host may be a name."""
     host, _, digits = text.rpartition(':')

@@ -20,8 +20,9 @@ from xplane_bridge.simulators.simpit.events import (
     PortDeaf,
     Subscriptions,
 )
-from xplane_bridge.simulators.simpit.face import add_options, make_face, SimpitFace
+from xplane_bridge.simulators.simpit.face import SimpitFace
 from xplane_bridge.simulators.simpit.line import FaultyLine
+from xplane_bridge.simulators.simpit.options import add_options, make_face
 from xplane_bridge.simulators.simpit.plugin import PluginSession
 from xplane_bridge.simulators.simpit.vessel import Vessel
 

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections import deque
 from collections.abc import Sequence
 import threading
@@ -179,25 +178,3 @@ class SimpitFace:
             and (changes or row.sent not in _ON_CHANGE)]
         for line in self._lines:
             line.provide(messages)
-
-
-# The subcommand.
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the options of ``simulator simpit``."""
-    parser.add_argument('--port', action='append', metavar='PORT',
-                        help='pty: for a new pseudo-terminal, pty:/some/link with a symbolic '
-                        'link to it, or a serial port; may be given more than once (default: '
-                        'pty:)')
-    parser.add_argument('--baud', type=int, default=115200,
-                        help='baud rate of serial ports (%(default)s)')
-    parser.add_argument('--profile', choices=PROFILES, default='cobs',
-                        help='the plugin: ' + ', '.join(
-                            f'{profile.name} is {profile.plugins}'
-                            for profile in PROFILES.values()) + ' (%(default)s)')
-
-
-def make_face(arguments: Namespace, faults: Faults) -> SimpitFace:
-    """Return the face that the options ask for."""
-    return SimpitFace(
-        arguments.profile, arguments.port or ('pty:',), arguments.baud, faults)

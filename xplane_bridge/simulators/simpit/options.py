@@ -1,0 +1,44 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``simulator simpit`` can be told, and the face it makes of that."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from xplane_bridge.protocols.simpit import PROFILES
+from xplane_bridge.simulators import options
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.simpit.face import SimpitFace
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this face."""
+    parser.add_argument('--port', action='append', metavar='PORT',
+                        help='pty: for a new pseudo-terminal, pty:/some/link with a symbolic '
+                        'link to it, or a serial port; may be given more than once (default: '
+                        'pty:)')
+    parser.add_argument('--baud', type=options.baud, default=115200,
+                        help='baud rate of serial ports (%(default)s)')
+    parser.add_argument('--profile', choices=PROFILES, default='cobs',
+                        help='the plugin: ' + ', '.join(
+                            f'{profile.name} is {profile.plugins}'
+                            for profile in PROFILES.values()) + ' (%(default)s)')
+
+
+def make_face(arguments: Namespace, faults: Faults) -> SimpitFace:
+    """Return the face that the options describe."""
+    return SimpitFace(
+        arguments.profile, arguments.port or ('pty:',), arguments.baud, faults)
