@@ -501,7 +501,7 @@ def test_a_pose_is_not_filled_in_with_what_was_flown_long_ago(ros):
         node = ros.start(XplaneUdpNode, version='12', **server.parameters)
         ros.next('fix')
         server.freeze()
-        ros.wait_for(lambda: node._flown() is None, 'telemetry to be old')
+        ros.wait_for(lambda: node._publisher.flown() is None, 'telemetry to be old')
         ros.publisher(AircraftPose, 'command/pose').publish(pose(altitude=3000.0))
         ros.wait_for(lambda: node.refused['command/pose'] == 1, 'the refusal')
         server.resume()
@@ -758,7 +758,7 @@ def test_streams_that_drift_keep_the_rate(ros):
         ros.subscribe(NavSatFix, 'fix', 400)
         ros.subscribe(DiagnosticArray, '/diagnostics')
         node = ros.start(XplaneUdpNode, version='12', **server.parameters)
-        ros.wait_for(lambda: node.session.every_frame, 'the drift to be noticed')
+        ros.wait_for(lambda: node.session.feeds.every_frame, 'the drift to be noticed')
         ros.next('fix')
         # Of the frames that X-Plane drew meanwhile, so that a busy machine does not matter.
         frames, first = server.simulation.frames, len(ros.messages['fix'])

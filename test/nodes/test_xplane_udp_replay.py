@@ -66,9 +66,9 @@ def test_datarefs_of_a_capture(ros, tmp_path):
             flown[world.aircraft.state.lon_deg] = world.aircraft.state.altitude_msl
             for data, to in xplane.frame(now):
                 datagrams.append((EPOCH + now, SENDS_FROM, to, data))
-                session.receive(CHANNELS[to], data, now)
+                session.receive(CHANNELS[to], data, None, now)
     session.stop(3.0)
-    count = session.statistics.updates
+    count = session.statistics.updates['telemetry']
     assert count > 100
     messages = fixes(ros, tmp_path, datagrams, 0.9 * count, version='12', undulation=0.0)
     for message in messages:

@@ -28,21 +28,21 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
-from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
+from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import (
     FIRST_WITH_VEHS,
     INTEGER_INPUTS,
     MOST_ROWS,
     VALUES_PER_ROW,
 )
-from xplane_bridge.sessions.base import CommandDone
-from xplane_bridge.sessions.xplane_udp import ReadDone, XplaneUdpSession
+from xplane_bridge.sessions.base import ReadDone
+from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
 # Commands that may come in a row, each of which counts.
@@ -75,15 +75,15 @@ class XplaneUdpCommands:
     """
 
     def __init__(
-        self, node: BridgeNode, session: XplaneUdpSession, link: SessionLoop,
-        undulation: Undulation, last_state: Callable[[], VehicleState | None],
+        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], undulation: Undulation,
+        last_state: Callable[[], VehicleState | None],
     ) -> None:
         self._node = node
-        self._session = session
-        self._link = link
+        self._session = node.session
+        self._link = node.link
+        self._pending = node.pending
         self._undulation = undulation
         self._last_state = last_state
-        self._pending = Pending(node)
         node.make_command(AircraftPose, 'command/pose', self._pose)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
         node.make_command(DataRows, 'command/data', self._data, _DEPTH)
@@ -93,17 +93,13 @@ class XplaneUdpCommands:
         node.make_service(SelectRows, 'select_rows', self._select_rows)
         node.make_service(SetBool, 'pause', self._pause)
 
-    def finish(self, event: ReadDone | CommandDone) -> None:
-        """End the read or command whose end this is; for the link's thread."""
-        self._pending.end(event)
+    def _send(self, what: str, *messages: Message) -> None:
+        self._link.call(partial(self._session.send, what=what), messages)
 
-    def _send(self, what: str, *messages: xplane_udp.Message) -> None:
-        self._link.call(partial(self._session.send_all, what=what), messages)
-
-    async def _send_and_wait(self, what: str, *messages: xplane_udp.Message) -> None:
+    async def _send_and_wait(self, what: str, *messages: Message) -> None:
         """Send, and return when all have left. Raises ValueError if that fails."""
         await self._pending.wait(
-            self._link.call, partial(self._session.send_all, what=what, awaited=True), messages)
+            self._link.call, partial(self._session.send, what=what, awaited=True), messages)
 
     async def _read(self, names: Sequence[str]) -> tuple[float | None, ...]:
         """Read datarefs, while the executor goes on. Raises ValueError if that fails."""

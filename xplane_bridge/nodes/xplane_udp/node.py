@@ -1,0 +1,313 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""xplane_udp_node: X-Plane 6 to 12 by its own UDP, without a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions.xplane_rows import telemetry_rows
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.links.udp import resolve
+from xplane_bridge.nodes.base import run, Status
+from xplane_bridge.nodes.bridge import Bridge, Handler
+from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
+from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.lists import watched
+from xplane_bridge.nodes.vehicle import CommandGate, CONTROLS, make_undulation
+from xplane_bridge.nodes.xplane_udp.commands import XplaneUdpCommands
+from xplane_bridge.nodes.xplane_udp.messages import Publisher
+from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.nodes.xplane_udp.sockets import data_target, Sockets
+from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, VERSIONS
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.xplane_udp import (
+    BEACON_CHANNEL,
+    DATA_CHANNEL,
+    DataArrived,
+    DATAREFS,
+    RowTelemetry,
+    Sources,
+    TELEMETRY,
+    Telemetry,
+    VersionFound,
+    WatchedDatarefs,
+    Wire,
+    XplaneUdpSession,
+)
+
+# These ran on Macs with the other byte order too. The platform byte of 6 names the order; whether
+# X-Plane heeds that of a client is not documented.
+_ON_OLD_MACS = (6, 7, 8, 9)
+_WITH_PLATFORM = 6
+
+# How long closing waits for what is owed to leave at its pace.
+_FAREWELL = 1.0
+
+_CHECK = ('check that X-Plane runs, the parameters host and port, and that no firewall '
+          'drops UDP')
+
+
+class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
+    """Bridge one X-Plane by its own UDP."""
+
+    peer = 'X-Plane'
+    hints = {
+        PeerState.SEARCHING: 'check that X-Plane 10 or later runs in this network and that '
+                             'multicast gets through, or set discover: false and host',
+        PeerState.UNKNOWN: 'waiting for the first datagram',
+        PeerState.LOADING: _CHECK,
+        PeerState.AWAY: _CHECK,
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('xplane_udp_node', XplaneUdpParameters, **options)
+        self._simulator_time = SimulatorTime()
+
+    # Lifecycle.
+
+    def make_session(self) -> XplaneUdpSession:
+        """Return the session, with X-Plane at the host that is given or to be discovered."""
+        given = self.parameters
+        session = XplaneUdpSession(
+            Sources(
+                {version: tuple(map(_asked, xplane.own_datarefs(version)))
+                 for version in VERSIONS if version >= FIRST_WITH_DATAREFS},
+                {version: telemetry_rows(version) for version in VERSIONS},
+            ),
+            rate=given.rate,
+            version=given.number,
+            peer=None if given.discover else (resolve(given.host), given.port),
+            by_rows=given.telemetry == 'rows',
+            wire_format=Wire(
+                byte_order=None if given.byte_order == 'auto' else given.byte_order,
+                trailer={'auto': None, 'with': True, 'without': False}[given.trailer],
+                pacing=given.pacing,
+                data_target=partial(data_target, self) if given.set_data_target else None,
+            ),
+            row_kind=given.command_rows,
+            override_joystick=given.override_joystick,
+            lifetime=given.command_lifetime,
+        )
+        self._sockets = Sockets(self, session)
+        return session
+
+    def make_replay(self) -> ReplayLoop:
+        """Take datagrams from a capture: rows by their port, datarefs by what was asked."""
+        given = self.parameters
+        peer = self.session.peer
+        # X-Plane 6 has one port both ways: there the sender tells the directions apart.
+        both_ways = given.data_port == given.port
+        return self.replay(
+            channels={given.data_port: DATA_CHANNEL, xplane_udp.BEACON_PORT: BEACON_CHANNEL},
+            peer_port=None if both_ways else given.port,
+            sender=peer[0] if both_ways and peer is not None else None)
+
+    def make_link(self) -> SessionLoop:
+        """Open the sockets that are there from the beginning."""
+        return UdpLoop(
+            self.session, self._sockets.open, self.on_event, self.on_failure,
+            channels=self._sockets.open_all(), port=self._sockets.peer_port,
+            name='xplane_udp link')
+
+    def make_topics(self) -> None:
+        """Make publishers, the gate of command/controls, other commands and services."""
+        given = self.parameters
+        undulation = make_undulation(given)
+        self.get_logger().info(undulation.description)
+        self._publisher = Publisher(self, undulation)
+        self.plausibilities[''] = self._publisher.vehicle.plausibility
+        self.gates[''] = CommandGate(
+            self, self._send_controls, partial(self.link.call, self.session.release),
+            neutral=partial(self.link.call, self.session.centre))
+        if given.stamp == 'simulator':
+            self.simulator_clock = SimulatorClock(self, self._simulator_time)
+        self._commands = XplaneUdpCommands(self, undulation, self._publisher.flown)
+
+    def begin(self) -> None:
+        """Start to talk."""
+        given = self.parameters
+
+        def start(now: float) -> None:
+            # In one call: the first one sets a capture going.
+            self.session.watch(watched(given.datarefs), given.datarefs_rate, now)
+            self.session.choose_rows(given.data_rows, now)
+            self.session.start(now)
+
+        self.link.call(start)
+        if self.session.version is not None:
+            self._explain(self.session.version)
+
+    def close(self) -> None:
+        """Close the sockets and join the thread, once what is owed has left at its pace."""
+        if isinstance(self.link, UdpLoop):
+            self.link.wait_for(lambda: self.session.drained, _FAREWELL)
+        self.link.call(self.session.flush)
+        super().close()
+
+    def changed(self, given: XplaneUdpParameters) -> None:
+        """Use new live parameters."""
+        super().changed(given)
+        old = self.parameters
+        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
+            self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
+        if given.data_rows != old.data_rows:
+            self.link.call(self.session.choose_rows, given.data_rows)
+
+    def peer_address(self) -> str:
+        """Return where X-Plane listens."""
+        peer = self.session.peer
+        return 'no address yet' if peer is None else f'{peer[0]}:{peer[1]}'
+
+    def hint(self, state: PeerState) -> str:
+        """Return what to check when nothing comes."""
+        hint = super().hint(state)
+        if state not in (PeerState.LOADING, PeerState.AWAY) or self.session.feeds.aircraft:
+            return hint
+        given, version = self.parameters, self.session.version
+        hint += (f"; and that X-Plane's data output goes to this computer's port "
+                 f'{given.data_port} (for 6 to 8 its settings say where)')
+        if version in _ON_OLD_MACS and given.byte_order == 'auto':
+            hint += '; X-Plane on an old Mac that sends no row yet needs byte_order: big'
+        if version is None:
+            hint += '; X-Plane 6 to 9 is known by the rows it sends, so tick some, or give ' \
+                    'the parameter version'
+        return hint
+
+    def _explain(self, version: int) -> None:
+        """Say once what is special about this version."""
+        if version >= FIRST_WITH_DATAREFS:
+            return
+        if self.parameters.command_rows == 'joystick':
+            self.warn(
+                'joystick',
+                f'X-Plane {version}: command/controls writes the joystick row; the first command '
+                "locks the user's own joystick out until X-Plane is restarted")
+        else:
+            self.inform(
+                'trims',
+                f'X-Plane {version}: command/controls moves the trims, the joystick stays the '
+                "user's; command_rows: joystick has full authority")
+        if any(self.parameters.datarefs):
+            self.warn(
+                'no datarefs',
+                f'X-Plane {version} sends no datarefs; see the parameter data_rows')
+
+    # Commands: these run in the executor.
+
+    def _send_controls(self, controls: Controls) -> None:
+        self.link.call(self.session.set_controls, {
+            name: value for name in CONTROLS
+            if (value := getattr(controls, name)) is not None})
+
+    # From the peer: these run in the link's thread.
+
+    def handlers(self) -> dict[type, Handler]:
+        """Return what is done with the session's own events."""
+        return {
+            Telemetry: self._publisher.publish_telemetry,
+            RowTelemetry: self._publisher.publish_rows,
+            DataArrived: self._publisher.publish_data,
+            WatchedDatarefs: self._publisher.publish_datarefs,
+            VersionFound: self._on_version,
+        }
+
+    def _on_version(self, event: VersionFound, _: int) -> None:
+        self.inform('version', f'this is X-Plane {event.version}')
+        self._explain(event.version)
+
+    # Diagnostics.
+
+    def diagnose_link(self, counters: Any) -> Status:
+        """Return the line about datagrams."""
+        statistics = self.session.statistics
+        return self._report.status(
+            counters, statistics.malformed, statistics.last_error,
+            ('peer address', self.peer_address()),
+            ('data port', str(self.parameters.data_port)),
+            ('X-Plane sends from port', str(self._sockets.peer_port.only or 'not known yet')),
+            advice='; if it is X-Plane, that is taken once the other is silent, or set '
+                   'peer_port')
+
+    def peer_values(self) -> Sequence[tuple[str, str]]:
+        """Return which X-Plane it is, and what became of requests."""
+        session = self.session
+        beacon = session.discovery.beacon
+        return (
+            ('X-Plane version', str(session.version or 'not known yet')),
+            ('beacon', f'{beacon.name}, {beacon.version}' if beacon else 'none heard'),
+            ('asked again', str(session.statistics.asked_again)),
+            ('late or unexpected', str(session.statistics.unexpected)),
+            ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
+        )
+
+    def diagnose_values(self, now: float) -> Sequence[Status]:
+        """Return which values do not come, but those that another dataref makes up for."""
+        missing = self.session.missing(now)
+        spared = {*map(_asked, xplane.OWN_DATAREFS)}.intersection(missing)
+        spared.difference_update(xplane.missed(spared))
+        return (values_status(self.session.wanted, {
+            name: since for name, since in missing.items() if name not in spared}, now),)
+
+    def telemetry_values(
+        self, rates: Mapping[Any, float], now: float
+    ) -> Sequence[tuple[str, str]]:
+        """Return where telemetry comes from, and what of it does not."""
+        feeds, statistics = self.session.feeds, self.session.statistics
+        missing_rows = ', '.join(map(str, feeds.missing_rows(now)))
+        source = 'datarefs, every frame' if feeds.every_frame else 'datarefs'
+        return (
+            ('source', source if feeds.aircraft else 'rows'),
+            ('updates/s', f'{rates.get(TELEMETRY, 0.0):.1f}'),
+            ('datarefs: updates/s', f'{rates.get(DATAREFS, 0.0):.1f}'),
+            ('rows received', str(statistics.rows)),
+            ('byte order of rows', _byte_order(feeds.format.layout)),
+            ('rows that do not come', missing_rows or 'none'),
+            ('datarefs of two frames', str(statistics.split)),
+            ('g loads against acceleration, m/s^2', self._publisher.force_difference()),
+        )
+
+    def command_values(self) -> Iterable[tuple[str, str]]:
+        """Return what became of commands."""
+        return (
+            ('commands', str(self.gates[''].commands)),
+            ('merged, faster than pacing', str(self.session.statistics.held_back)),
+        )
+
+
+def _byte_order(layout: Layout | None) -> str:
+    """Return the byte order of the rows that came, and with X-Plane 6 the platform byte."""
+    if layout is None:
+        return 'none came'
+    if layout.framing != _WITH_PLATFORM:
+        return layout.byte_order
+    platform = '0, a PC' if layout.byte_order == 'little' else '1, a Mac'
+    return f'{layout.byte_order}: platform {platform}'
+
+
+def _asked(name: str) -> str:
+    """Return how RREF asks for a dataref: of an array, for its first element."""
+    return xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run xplane_udp_node; return the process's exit code."""
+    return run(XplaneUdpNode, XplaneUdpParameters, args)

@@ -1,0 +1,129 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameters of xplane_udp_node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xplane_bridge.nodes.lists import watched
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS
+from xplane_bridge.sessions.xplane_udp import check_rows, check_watched
+
+# Its row of times has no total time.
+_WITHOUT_TIME = 7
+
+
+@dataclass(frozen=True)
+class XplaneUdpParameters(VehicleParameters):
+    """Parameters of xplane_udp_node."""
+
+    host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
+    port: int = parameter(
+        xplane_udp.PORT, 'UDP port that X-Plane listens on.', minimum=1, maximum=65535)
+    peer_port: int = parameter(
+        0, 'UDP port that X-Plane sends from; 0 takes the one that answers, until it is silent; '
+        '-1 takes all ports of its computer.', minimum=-1, maximum=65535)
+    bind_address: str = parameter(
+        '', 'Local address to send from and listen on; empty leaves it to the routing.')
+    discover: bool = parameter(
+        False, 'Take host and port from the beacon of X-Plane 10 and later, and follow it.')
+    version: str = parameter(
+        'auto', 'Version of X-Plane. auto asks 10 and later, and knows 6 to 9 by the rows that '
+        'they send.', choices=('auto', *map(str, VERSIONS)))
+    telemetry: str = parameter(
+        'auto', 'What telemetry is made of: datarefs (10 and later) or rows (before), or rows in '
+        'any version.', choices=('auto', 'rows'))
+    rate: float = parameter(
+        50.0, 'Updates a second, by datarefs. Rows come as often as X-Plane is set to send them.',
+        minimum=1.0, maximum=1000.0)
+    data_port: int = parameter(
+        49003, 'Local UDP port for rows. X-Plane 6 sends to 49000 only.',
+        minimum=1, maximum=65535)
+    set_data_target: bool = parameter(
+        True, 'Tell X-Plane 9 and later to send rows here; false leaves that to its settings.')
+    data_rows: tuple[int, ...] = parameter(
+        (), 'Numbers of further rows, 0..200, to select and publish on data_rows.', live=True)
+    byte_order: str = parameter(
+        'auto', "Byte order of rows: that of X-Plane's computer, big for an old Mac. auto learns "
+        'it from what comes, and begins with little.', choices=('auto', 'little', 'big'))
+    trailer: str = parameter(
+        'auto', 'Whether what is sent to X-Plane 6 and 7 ends with a trailer byte; auto: with for '
+        '6, without for 7.', choices=('auto', 'with', 'without'))
+    pacing: float = parameter(
+        0.01, 'Seconds between two datagrams to X-Plane, which loses some of those sent back to '
+        'back. Controls do not wait from 10 on.', minimum=0.0, maximum=1.0)
+    command_rows: str = parameter(
+        'trim', 'What command/controls moves in X-Plane 6 to 9: the trims, or the joystick, which '
+        "locks the user's own out until X-Plane is restarted.", choices=('trim', 'joystick'))
+    override_joystick: bool = parameter(
+        True, "Keep the joystick of the simulator's user from overwriting commands (10 and "
+        'later), from the first command to deactivation.')
+    pose_message: str = parameter(
+        'auto', 'What command/pose sends: VEHS moves once (12), VEHX moves and stops the flight '
+        'model until deactivation, PREL starts a flight there, level. auto: VEHS in 12, else '
+        'PREL.', choices=('auto', 'vehs', 'vehx', 'prel'))
+    specific_force: str = parameter(
+        'g_loads', 'What imu/data takes its linear acceleration from: the three g loads, or the '
+        'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))
+    stamp: str = parameter(
+        'receive', 'Time in the messages: when the kernel received the datagram, or the '
+        "simulator's own time, which is then published on /clock.",
+        choices=('receive', 'simulator'))
+    datarefs: tuple[str, ...] = parameter(
+        (), 'Names of further datarefs to publish on datarefs, at most 1000; name[3] is an '
+        'element of an array.', live=True)
+    datarefs_rate: float = parameter(
+        10.0, 'Updates of datarefs a second.', minimum=1.0, maximum=1000.0, live=True)
+
+    def __post_init__(self) -> None:
+        """Check what single values cannot say."""
+        VehicleParameters.__post_init__(self)
+        for row in self.data_rows:
+            if isinstance(row, bool) or not isinstance(row, int):
+                raise ValueError(f'parameter data_rows: {row!r} is no row number')
+        for what, check, given in (
+                ('data_rows', check_rows, set(self.data_rows)),
+                ('datarefs', check_watched, watched(self.datarefs))):
+            try:
+                check(given)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f'parameter {what}: {error}') from error
+        if self.discover and self.capture_file:
+            raise ValueError('parameter discover: a capture does not beacon; give host')
+        if self.number is not None and self.number < FIRST_WITH_DATAREFS:
+            if self.discover:
+                raise ValueError(
+                    f'parameter discover: X-Plane {self.version} has no beacon; give host')
+            if any(self.datarefs):
+                raise ValueError(
+                    f'parameter datarefs: X-Plane {self.version} sends rows only; see data_rows')
+            if self.stamp == 'simulator' and self.number == _WITHOUT_TIME:
+                raise ValueError(
+                    f'parameter stamp: X-Plane {self.version} does not say its time; give receive')
+
+    @property
+    def number(self) -> int | None:
+        """Return the version, None for auto."""
+        return None if self.version == 'auto' else int(self.version)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Tell whether rows are listened for from the beginning."""
+        return (self.telemetry == 'rows' or any(True for _ in self.data_rows)
+                or self.number is None or self.number < FIRST_WITH_DATAREFS)
