@@ -46,10 +46,10 @@ def test_axis_from_wire_stays_in_range(wire, value):
     (Controls(aileron=-1.0), simpit.Rotation(0, -32767, 0, 2)),
     (Controls(rudder=0.5), simpit.Rotation(0, 0, 16384, 4)),
     (Controls(elevator=0.0, rudder=0.0), simpit.Rotation(0, 0, 0, 5)),
-    (Controls(throttle=1.0), None),
+    (Controls(throttle=1.0), simpit.Throttle(32767)),
 ])
-def test_controls_to_rotation(controls, expected):
-    assert conversions.to_rotation(controls) == expected
+def test_controls_to_axes(controls, expected):
+    assert simpit.axis_messages(conversions.to_wire(controls)) == [expected]
 
 
 def test_groups_in_bits():

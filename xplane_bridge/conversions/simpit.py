@@ -36,8 +36,8 @@ _KILO = 1000.0
 # What the plugin makes of an infinite time: the apoapsis of an escape (docs/wire/simpit.md).
 _NO_TIME = -2 ** 31
 
-# What mask bits of the axis messages stand for.
-_PITCH, _ROLL, _YAW = 1, 2, 4
+# The axis of each control.
+_AXES = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw', 'throttle': 'throttle'}
 
 
 def axis_to_wire(name: str, value: float) -> int:
@@ -56,24 +56,18 @@ def axis_from_wire(value: int) -> float:
     return max(-1.0, value / _FULL)
 
 
-def to_rotation(controls: Controls) -> simpit.Rotation | None:
-    """Return the rotation that flight controls ask for, if they ask for any."""
-    axes = (controls.elevator, controls.aileron, controls.rudder)
-    mask = sum(
-        bit for bit, axis in zip((_PITCH, _ROLL, _YAW), axes, strict=True) if axis is not None)
-    if not mask:
-        return None
-    pitch, roll, yaw = (
-        axis_to_wire(name, axis or 0.0)
-        for name, axis in zip(('elevator', 'aileron', 'rudder'), axes, strict=True))
-    return simpit.Rotation(pitch, roll, yaw, mask)
+def to_wire(controls: Controls) -> dict[str, float]:
+    """
+    Return what flight controls ask for: axes as a plugin takes them, and the gear as it is.
 
-
-def to_throttle(controls: Controls) -> simpit.Throttle | None:
-    """Return the throttle that flight controls ask for, if they ask for one."""
-    if controls.throttle is None:
-        return None
-    return simpit.Throttle(axis_to_wire('throttle', controls.throttle))
+    Raises ValueError for what is out of range.
+    """
+    wire: dict[str, float] = {
+        axis: axis_to_wire(name, value) for name, axis in _AXES.items()
+        if (value := getattr(controls, name)) is not None}
+    if controls.gear is not None:
+        wire['gear'] = controls.gear
+    return wire
 
 
 def seconds(value: int) -> float:

@@ -66,6 +66,9 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     peer: ClassVar[str]
     """What sentences call the peer."""
 
+    piece: ClassVar[str] = 'datagram'
+    """What sentences call one piece of what comes from it."""
+
     hints: ClassVar[Mapping[PeerState, str]] = {}
     """What the user can do about a state of the peer."""
 
@@ -196,7 +199,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     def on_failure(self, error: Exception) -> None:
         """Log what went wrong with one datagram."""
-        self.warn('failure', f'{type(error).__name__} while handling a datagram: {error}')
+        self.warn('failure', f'{type(error).__name__} while handling a {self.piece}: {error}')
 
     def _on_done(self, event: ReadDone | CommandDone, _: int) -> None:
         self.pending.end(event)

@@ -21,6 +21,12 @@ from typing import Any
 from rclpy.clock import JumpThreshold
 
 
+def write_stamp(message: Any, stamp_ns: int) -> None:
+    """Stamp a message that has a header."""
+    stamp = message.header.stamp
+    stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+
+
 class Stamps:
     """
     The times of reception of one node, as its messages say them.

@@ -9,9 +9,10 @@ from xplane_bridge.sessions.simpit.events import (
     Statistics,
     Telemetry,
 )
+from xplane_bridge.sessions.simpit.profiles import AUTO
 from xplane_bridge.sessions.simpit.registration import registrable
 from xplane_bridge.sessions.simpit.session import CHANNEL, GEAR, SimpitSession
 
 __all__ = [
-    'CHANNEL', 'Connected', 'EchoDone', 'GEAR', 'Game', 'ProfileHint', 'ProfileKnown',
+    'AUTO', 'CHANNEL', 'Connected', 'EchoDone', 'GEAR', 'Game', 'ProfileHint', 'ProfileKnown',
     'registrable', 'SimpitSession', 'Statistics', 'Telemetry']

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from std_msgs.msg import String
@@ -25,7 +24,6 @@ from std_srvs.srv import Trigger
 
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.simpit import axis_to_wire
-from xplane_bridge.links.serial import SerialLoop
 from xplane_bridge.msg import (
     SimpitActionCommand,
     SimpitAxes,
@@ -33,13 +31,12 @@ from xplane_bridge.msg import (
     SimpitSas,
     SimpitTimeWarp,
 )
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.lists import check_count
+from xplane_bridge.nodes.simpit.messages import AXES_MASK
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
-from xplane_bridge.sessions.base import CommandDone
 from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
 from xplane_bridge.srv import SimpitPing
 
@@ -68,14 +65,7 @@ _INSTANTS = {
     SimpitTimeWarp.BY_DELAY: WarpInstant.NOW,
 }
 
-AXES_MASK = Mask(SimpitAxes)
-# The axes of each message, by the bits of its mask.
-_AXES: dict[type[simpit.Message], tuple[str, ...]] = {
-    simpit.Translation: ('x', 'y', 'z'),
-    simpit.Wheel: ('wheel_steer', 'wheel_throttle'),
-    simpit.CustomAxes: ('custom_1', 'custom_2', 'custom_3', 'custom_4'),
-}
-_AXIS_NAMES = frozenset(name for names in _AXES.values() for name in names)
+_AXIS_NAMES = frozenset(simpit.AXES) - {'pitch', 'roll', 'yaw', simpit.THROTTLE}
 # What is available is for a report only.
 _SAS = Mask(SimpitSas, {'MODE': ('mode',)})
 _TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
@@ -84,11 +74,8 @@ _TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
 class SimpitCommands:
     """Subscriptions and services of one simpit_node; each checks, converts and sends."""
 
-    def __init__(self, node: BridgeNode, session: SimpitSession, link: SerialLoop) -> None:
+    def __init__(self, node: Bridge[Any, SimpitSession]) -> None:
         self._node = node
-        self._session = session
-        self._link = link
-        self._pending = Pending(node)
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(
             SimpitActionCommand, 'command/action_groups', self._action_groups, _DEPTH)
@@ -103,30 +90,19 @@ class SimpitCommands:
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
-    def send(
-        self, what: str, *messages: simpit.Message | simpit.Packet,
-        groups: Mapping[ActionGroup, bool] | None = None,
-    ) -> None:
-        """
-        Send commands of the topic ``what``, all or none. Raises ValueError with a sentence.
-
-        ``groups`` are action groups that shall be on or off.
-        """
-        if messages or groups:
-            self._link.call(
-                lambda now: self._session.send_all(messages, now, groups=groups, what=what))
-
-    def finish(self, event: EchoDone | CommandDone) -> None:
-        """Wake the service that waits for this; for the link's thread."""
-        self._pending.end(event)
+    def _send(self, what: str, *messages: simpit.Message | simpit.Packet) -> None:
+        """Send commands of the topic ``what``, all or none. Raises ValueError with a sentence."""
+        if messages:
+            self._node.link.call(
+                lambda now: self._node.session.send(messages, now, what=what))
 
     async def _send_and_wait(
         self, what: str, message: simpit.Message, response: Trigger.Response
     ) -> None:
         """Send what a service asks for; succeed when it has left towards the game."""
-        await self._pending.wait(
-            self._link.call,
-            lambda now: self._session.send(message, now, what=what, awaited=True))
+        await self._node.pending.wait(
+            self._node.link.call,
+            lambda now: self._node.session.send(message, now, what=what, awaited=True))
         response.success = True
         response.message = 'sent; the plugin does not confirm it'
 
@@ -140,19 +116,18 @@ class SimpitCommands:
             for group in message.groups if group >= _STANDARD_GROUPS]
         if bits:
             commands.append(simpit.ActionGroups(verb, ActionGroup(bits)))
-        self.send('command/action_groups', *commands)
+        self._send('command/action_groups', *commands)
 
     def _custom_groups(self, message: SimpitActionCommand) -> None:
-        self.send(
+        self._send(
             'command/custom_action_groups',
             simpit.CustomActionGroups(_verb(message), tuple(message.groups)))
 
     def _axes(self, message: SimpitAxes) -> None:
-        given = AXES_MASK.given(message)
-        asked = [
-            command for kind, names in _AXES.items()
-            if (command := _axis_message(kind, names, given)) is not None]
-        self.send('command/axes', *asked)
+        axes = {
+            name: axis_to_wire(name, value) for name, value in AXES_MASK.given(message).items()}
+        self._node.link.call(
+            lambda now: self._node.session.set_controls(axes, now, what='command/axes'))
         self.watchdog.feed()
 
     def _expired(self) -> None:
@@ -161,10 +136,10 @@ class SimpitCommands:
             'timeout command/axes',
             f'command/axes: no command for {self._node.parameters.command_timeout:g} s: {what}')
         if what != 'hold':
-            self._link.call(lambda now: self._session.release(now, _AXIS_NAMES))
+            self._node.link.call(self._node.session.give_back, _AXIS_NAMES)
 
     def _sas(self, message: SimpitSas) -> None:
-        self.send('command/sas', simpit.SasMode(_SAS.given(message)['mode']))
+        self._send('command/sas', simpit.SasMode(_SAS.given(message)['mode']))
 
     def _time_warp(self, message: SimpitTimeWarp) -> None:
         given = _TIME_WARP.given(message)
@@ -174,19 +149,19 @@ class SimpitCommands:
         instant = _INSTANTS.get(command)
         if instant is not None:
             # Refused by the session where the plugin has it not.
-            self.send('command/time_warp', simpit.TimeWarpTo(instant, delay or 0.0))
+            self._send('command/time_warp', simpit.TimeWarpTo(instant, delay or 0.0))
         elif delay:
             raise ValueError(f'command {command} takes no delay')
         else:
-            self.send('command/time_warp', simpit.TimeWarp(command))
+            self._send('command/time_warp', simpit.TimeWarp(command))
 
     def _text(self, message: String) -> None:
         if not message.data:
             raise ValueError('there is no text')
-        self.send('command/text', simpit.Log(simpit.LogFlags.SCREEN, message.data))
+        self._send('command/text', simpit.Log(simpit.LogFlags.SCREEN, message.data))
 
     def _packet(self, message: SimpitPacket) -> None:
-        self.send('command/packets', simpit.Packet(message.channel, bytes(message.payload)))
+        self._send('command/packets', simpit.Packet(message.channel, bytes(message.payload)))
 
     # Services.
 
@@ -198,8 +173,8 @@ class SimpitCommands:
         await self._send_and_wait('resend', simpit.RequestMessage(0), response)
 
     async def _ping(self, request: SimpitPing.Request, response: SimpitPing.Response) -> None:
-        done: EchoDone = await self._pending.wait(
-            self._link.call, self._session.ping, bytes(request.payload))
+        done: EchoDone = await self._node.pending.wait(
+            self._node.link.call, self._node.session.ping, bytes(request.payload))
         response.success = True
         response.payload = array('B', done.payload)
         response.round_trip = done.round_trip
@@ -212,15 +187,3 @@ def _verb(message: SimpitActionCommand) -> Verb:
         raise ValueError('no action group is named')
     check_count('action groups', len(message.groups), _MOST_GROUPS)
     return _VERBS[message.verb]
-
-
-def _axis_message(
-    kind: type[Any], names: Sequence[str], given: Mapping[str, float]
-) -> simpit.Message | None:
-    """Return a message of those of these axes that are given; None if none is."""
-    mask = sum(1 << bit for bit, name in enumerate(names) if name in given)
-    if not mask:
-        return None
-    message: simpit.Message = kind(*(
-        axis_to_wire(name, given[name]) if name in given else 0 for name in names), mask=mask)
-    return message

@@ -1,0 +1,288 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""simpit_node: Kerbal Space Program with Kerbal Simpit, over a serial port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+import time
+from typing import Any
+
+from xplane_bridge.conversions import simpit as conversions
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.links.serial import check_port, PortChanged, SerialCounters, SerialLoop
+from xplane_bridge.nodes.base import OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.bridge import Bridge, Handler
+from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.simpit.commands import SimpitCommands
+from xplane_bridge.nodes.simpit.messages import Publisher
+from xplane_bridge.nodes.simpit.parameters import (
+    channels_of,
+    EVERYTHING,
+    profiles_of,
+    SimpitParameters,
+)
+from xplane_bridge.nodes.vehicle import CommandGate
+from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.protocols.simpit import PROFILES
+from xplane_bridge.sessions.base import PeerChanged, PeerState
+from xplane_bridge.sessions.simpit import (
+    Connected,
+    EchoDone,
+    ProfileHint,
+    ProfileKnown,
+    SimpitSession,
+    Telemetry,
+)
+
+# Vessels have no flaps or speedbrake.
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'gear')
+# A byte with its start and stop bit.
+_BITS = 10.0
+
+
+class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
+    """Bridge one Kerbal Space Program, as the device at the other end of a plugin's cable."""
+
+    peer = 'the plugin'
+    piece = 'packet'
+    good = PeerState.STREAMING
+
+    link: SerialLoop
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('simpit_node', SimpitParameters, **options)
+
+    def check(self, given: SimpitParameters) -> None:
+        """Ask for the port; refuse channels that do not exist."""
+        if not given.port:
+            raise ValueError(
+                'parameter port: it is required, for example /dev/ttyUSB0; /dev/serial/by-id has '
+                'names that stay')
+        check_port(given.port, given.baud)
+        SimpitSession(channels_of(given), profile=given.profile)
+
+    # Lifecycle.
+
+    def make_session(self) -> SimpitSession:
+        """Return the session with the plugin."""
+        given = self.parameters
+        return SimpitSession(
+            channels_of(given), profile=given.profile, agx=given.action_groups_extended,
+            line_rate=given.baud / _BITS, lifetime=given.command_lifetime,
+            release_throttle=given.release_throttle, name=given.port)
+
+    def make_link(self) -> SerialLoop:
+        """Return the port, which may come and go."""
+        given = self.parameters
+        return SerialLoop(
+            self.session, given.port, given.baud, self.on_event, self.on_failure,
+            name='simpit link')
+
+    def make_topics(self) -> None:
+        """Make publishers, the gate of command/controls, other commands and services."""
+        given = self.parameters
+        self._publisher = Publisher(self, given.frame_prefix + given.base_frame)
+        self._publisher.offer(channels_of(given), profiles_of(given))
+        self.plausibilities[''] = self._publisher.plausibility
+        self.gates[''] = CommandGate(
+            self, self._send, self._release, takes=_CONTROLS, neutral=self._centre)
+        self._commands = SimpitCommands(self)
+        self._state = self.session.peer_state
+        self._without_axis = 0
+
+    def watchdogs(self) -> Iterable[CommandWatchdog]:
+        """Return what watches command/controls and command/axes."""
+        return (*super().watchdogs(), self._commands.watchdog)
+
+    def changed(self, given: SimpitParameters) -> None:
+        """Use new live parameters."""
+        super().changed(given)
+        if given.channels != self.parameters.channels:
+            self._publisher.offer(channels_of(given), profiles_of(given))
+            self.link.call(self.session.set_channels, channels_of(given))
+
+    def peer_address(self) -> str:
+        """Return the port."""
+        return self.parameters.port
+
+    # Commands: these run in the executor.
+
+    def _send(self, controls: Controls) -> None:
+        if not (controls.flaps is controls.speedbrake is None):
+            self._without_axis += 1
+        axes = conversions.to_wire(controls)
+        self.link.call(
+            lambda now: self.session.set_controls(axes, now, what='command/controls'))
+
+    def _release(self) -> None:
+        self.link.call(self.session.release)
+
+    def _centre(self) -> None:
+        self.link.call(self.session.centre)
+
+    # From the peer: these run in the link's thread.
+
+    def handlers(self) -> dict[type, Handler]:
+        """Return what is done with the events of the session and the port."""
+        return {
+            Telemetry: self._publish,
+            EchoDone: lambda event, _: self.pending.end(event),
+            PeerChanged: self._on_state,
+            PortChanged: self._on_port,
+            Connected: self._on_connected,
+            ProfileHint: lambda event, _: self.warn('hint', event.text),
+            ProfileKnown: lambda event, _: self.inform(
+                'profile', f"the plugin is of profile '{event.profile}': {event.text}"),
+        }
+
+    def _publish(self, event: Telemetry, stamp_ns: int) -> None:
+        if self.active:
+            self._publisher.publish(event, self.stamps.received(stamp_ns))
+            self.last_update = time.monotonic()
+
+    def _on_state(self, event: PeerChanged, stamp_ns: int) -> None:
+        if self.active:
+            if event.state is PeerState.STREAMING:
+                if self.stamps.received(stamp_ns) is not None:
+                    self._publisher.tell_flight(True)
+            elif self._state is PeerState.STREAMING:
+                self._publisher.withdraw(self.stamps.received(stamp_ns))
+        self.tell(event.state)
+        self._state = event.state
+
+    def tell(self, state: PeerState) -> None:
+        """Log another state of the plugin."""
+        if state is PeerState.STREAMING:
+            self.inform('streaming', self.session.sentences[state])
+        elif state is PeerState.AWAY:
+            self.warn('away', self.hint(state))
+        elif state is PeerState.ANSWERING and self._state is PeerState.STREAMING:
+            self.inform('scene', 'no telemetry comes any more; has the flight scene been left?')
+
+    def _on_port(self, event: PortChanged, _: int) -> None:
+        if event.is_open:
+            self.inform('open', event.text)
+        else:
+            self.warn('closed', event.text)
+
+    def _on_connected(self, event: Connected, _: int) -> None:
+        self._publisher.forget()
+        self.inform(
+            'connected', f"{event.game.value} answers; profile '{event.profile}' "
+            f'(plugins {PROFILES[event.profile].plugins})')
+
+    # Diagnostics.
+
+    def hint(self, state: PeerState) -> str:
+        """Return what the user should check."""
+        return self.session.contact.hint
+
+    def diagnose_link(self, counters: SerialCounters) -> Status:
+        """Return the line about the port and its packets."""
+        status, statistics = self.link.status, self.session.statistics
+        framing = self.session.contact.search.counters
+        malformed = sum(statistics.malformed.values())
+        level, text = OK, status.text
+        if not status.is_open:
+            level = WARN
+        elif malformed or framing.bad_checksum:
+            level = WARN
+            text = (f'{malformed + framing.bad_checksum} damaged packets'
+                    + (f': {statistics.last_error}' if malformed else ''))
+        return Status('link', level, text, (
+            ('port', self.parameters.port),
+            ('baud', str(self.parameters.baud)),
+            ('bytes received', str(counters.received)),
+            ('bytes sent', str(counters.sent)),
+            ('opened', str(counters.opened)),
+            ('lost', str(counters.lost)),
+            ('stuck', str(counters.stuck)),
+            ('packets', str(framing.packets)),
+            ('noise, bytes', str(framing.noise_bytes)),
+            ('bad sizes', str(framing.bad_size + framing.oversize)),
+            ('bad checksums', str(framing.bad_checksum)),
+            ('bad COBS frames', str(framing.bad_cobs)),
+            ('frames without an end', str(framing.stalled)),
+            *((f'malformed {name}', str(count))
+              for name, count in sorted(statistics.malformed.items())),
+        ))
+
+    def peer_values(self) -> Sequence[tuple[str, str]]:
+        """Return what is known of the plugin."""
+        session, statistics, contact = (
+            self.session, self.session.statistics, self.session.contact)
+        trip, profile = session.echoes.round_trip, contact.profile
+        return (
+            ('profile', profile.name if profile else 'not known yet'),
+            ('plugins of that profile', profile.plugins if profile else ''),
+            ('game', contact.game.value if contact.game else 'not known yet'),
+            ('handshakes', str(statistics.handshakes)),
+            ('tries', str(statistics.syns)),
+            ('round trip, s', 'none yet' if trip is None else f'{trip:.4f}'),
+            ('echoes', str(statistics.echoes)),
+            ('echoes without an answer', str(statistics.echoes_lost)),
+            ('taken from the player', ', '.join(session.taken) or 'nothing'),
+        )
+
+    def diagnose_values(self, now: float) -> Sequence[Status]:
+        """Name the channels that do not come: named in the parameter, or once there."""
+        session = self.session
+        if session.peer_state is not PeerState.STREAMING:
+            return (Status('values', OK, 'none are expected outside the flight scene'),)
+        missing = session.missing(now)
+        never = missing.keys() - session.registration.came - set(self.parameters.channels)
+        status = values_status(
+            [name for name in session.wanted if name not in never],
+            {name: since for name, since in missing.items() if name not in never}, now)
+        return (replace(status, values=(
+            ('never came from this plugin', ', '.join(sorted(never)) or 'none'),)),)
+
+    def diagnose_telemetry(self, now: float) -> Status:
+        """Return what comes, and what this plugin does not have of what was named."""
+        status, session = super().diagnose_telemetry(now), self.session
+        missing = () if EVERYTHING in self.parameters.channels else (
+            session.registration.unavailable(session.contact.profile))
+        if not missing:
+            return status
+        return replace(
+            status, level=STALE if status.level == STALE else WARN,
+            message=f'{status.message}; this plugin does not have {", ".join(missing)}')
+
+    def telemetry_values(
+        self, rates: Mapping[Any, float], now: float
+    ) -> Sequence[tuple[str, str]]:
+        """Return how many packets come on each channel."""
+        return (
+            ('channels registered', str(len(self.session.registration.ids))),
+            *((f'{name}: packets/s', f'{rate:.1f}') for name, rate in sorted(rates.items())),
+            ('not asked for', str(self.session.statistics.unexpected)),
+        )
+
+    def command_values(self) -> Iterable[tuple[str, str]]:
+        """Return what became of commands."""
+        statistics = self.session.statistics
+        return (
+            ('controls', str(self.gates[''].commands)),
+            ('packets sent', str(statistics.commands)),
+            ('merged into newer ones', str(statistics.held_back)),
+            ('flaps or speedbrake, which no vessel has', str(self._without_axis)),
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run simpit_node; return the process's exit code."""
+    return run(SimpitNode, SimpitParameters, args)
