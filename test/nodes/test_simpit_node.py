@@ -466,18 +466,18 @@ def test_controls_become_rotation_throttle_and_gear(ros, plugin, profile):
     publisher = ros.publisher(FlightControls, 'command/controls')
     for count in range(1, 4):
         publisher.publish(controls(elevator=0.5, rudder=-1.0, throttle=0.25, gear=1.0, flaps=0.5))
-        ros.wait_for(lambda count=count: node.gate.commands == count, 'the command')
+        ros.wait_for(lambda count=count: node.gates[''].commands == count, 'the command')
     ros.wait_for(lambda: simpit.Throttle(8192) in plugged.commands, 'the throttle')
     assert simpit.Rotation(16384, 0, -32767, 0b101) in plugged.commands
     # The gear is an action: sent once, not with every command.
     ros.wait_for(lambda: ActionGroups('activate', ActionGroup.GEAR) in plugged.commands, 'gear')
     publisher.publish(controls(gear=0.75))
-    ros.wait_for(lambda: node.gate.commands == 4, 'the lever on its way')
+    ros.wait_for(lambda: node.gates[''].commands == 4, 'the lever on its way')
     publisher.publish(controls(gear=0.0, aileron=1.0))
     ros.wait_for(
         lambda: ActionGroups('deactivate', ActionGroup.GEAR) in plugged.commands, 'gear up')
     assert plugged.commands.count(ActionGroups('activate', ActionGroup.GEAR)) == 1
-    assert node.gate.commands == 5
+    assert node.gates[''].commands == 5
     ros.subscribe(DiagnosticArray, '/diagnostics')
     told = status(ros, 'commands')[2]
     assert told['flaps or speedbrake, which no vessel has'] == '3'
@@ -490,7 +490,7 @@ def test_plugins_before_0_8_have_no_axes_and_the_refusal_says_so(ros, plugin):
     ros.publisher(SimpitAxes, 'command/axes').publish(masked(SimpitAxes, x=0.5))
     ros.wait_for(lambda: sum(node.refused.values()) == 2, 'the refusals')
     assert plugged.commands == []
-    assert not node.gate.watchdog.expired
+    assert not node.gates[''].watchdog.expired
 
 
 def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
@@ -539,7 +539,7 @@ def test_what_happens_when_the_commander_is_killed(ros, plugin, what, expected):
     with process(sys.executable, '-P', '-c', COMMANDER) as commander:
         ros.wait_for(lambda: simpit.Throttle(16384) in plugged.commands, 'commands')
         commander.kill()
-    ros.wait_for(lambda: node.gate.watchdog.expired, 'the watchdog')
+    ros.wait_for(lambda: node.gates[''].watchdog.expired, 'the watchdog')
     # What it does if the commander is late before it is killed does not count.
     ros.wait_for(
         lambda: sorted(map(str, plugged.commands[len(plugged.commands) - len(expected):]))
