@@ -22,7 +22,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.sessions.xpc import PeerState
+from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.initial import Initial

@@ -211,7 +211,7 @@ def start_autopilot_node(ros, stack, tmp_path):
 def telemetry_of(ros, node):
     """Wait until a node knows where its aircraft is, for what a command leaves as it is."""
     if isinstance(node, XpcNode):
-        ros.wait_for(lambda: node.last_state(0), 'telemetry')
+        ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
     elif isinstance(node, XplaneUdpNode):
         ros.subscribe(NavSatFix, 'fix')
         ros.next('fix', 2)

@@ -110,7 +110,7 @@ def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
     peer = x_plane(traffic)
     node = ros.start(
         XpcNode, port=peer.port, aircraft=[0, 1, 7], command_timeout=0.0, undulation=50.0)
-    ros.wait_for(lambda: all(map(node.last_state, (0, 1, 7))), 'telemetry of all')
+    ros.wait_for(lambda: all(map(node.publisher.last_state, (0, 1, 7))), 'telemetry of all')
     before = peer.jsbsim('fcs/elevator-cmd-norm'), peer.jsbsim('position/lat-geod-deg')
     ros.publisher(FlightControls, '/aircraft_1/command/controls').publish(
         controls(elevator=0.75, aileron=-0.5, rudder=0.25, throttle=1.0, flaps=1.0, gear=1.0,
@@ -202,7 +202,7 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
 def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
     peer = x_plane(generation=generation)
     node = ros.start(XpcNode, port=peer.port, plugin=generation)
-    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
 
     def run(action):
         return ros.call(RunCommand, '/run_command', RunCommand.Request(
@@ -244,7 +244,7 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
 def test_a_held_command_is_held_with_the_develop_branch(ros, x_plane):
     peer = x_plane(generation='develop')
     node = ros.start(XpcNode, port=peer.port, plugin='develop')
-    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
 
     def run(action):
         assert ros.call(RunCommand, '/run_command', RunCommand.Request(

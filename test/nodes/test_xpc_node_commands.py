@@ -49,7 +49,7 @@ INF = math.inf
 def answering(ros, node):
     """Wait until the node knows the plugin, and where its aircraft are."""
     ros.wait_for(
-        lambda: all(map(node.last_state, node.parameters.aircraft)), 'telemetry')
+        lambda: all(map(node.publisher.last_state, node.parameters.aircraft)), 'telemetry')
 
 
 def controls(**values):
@@ -129,7 +129,7 @@ def test_controls_out_of_range_are_refused_and_nothing_is_sent(ros, peer):
         ('flaps', 1.5), ('gear', 2.0), ('speedbrake', -0.6), ('speedbrake', 1.6),
         ('throttle', -INF))]
     sent_nothing(ros, node, publisher, bad, 'command/controls')
-    assert not node.gates[0].watchdog.expired
+    assert not node.gates[''].watchdog.expired
     _, message, values = ros.diagnosed('refused', node=node)
     assert (message, values) == ('9 commands refused', {'command/controls': '9'})
     _, _, values = ros.diagnosed('commands', node=node)
@@ -397,7 +397,7 @@ def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
 
 @pytest.mark.parametrize('names, sentence', [
     ([], 'at least one'), (['x'] * 2001, '2001 datarefs, at most 2000'),
-    (['x' * 256], 'length'), (['sim/ä'], 'ASCII')])
+    (['x' * 256], 'at most 255 fit'), (['sim/ä'], 'ASCII')])
 def test_reads_that_cannot_be_are_answered_with_the_reason(ros, peer, names, sentence):
     node = bridged(ros, peer)
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
@@ -477,7 +477,7 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
     response = probe(latitude=91.0, longitude=8.0, altitude=0.0)
     assert not response.success and '91' in response.message
     response = probe(aircraft=20)
-    assert not response.success and '0..19' in response.message
+    assert not response.success and '0 to 19' in response.message
 
 
 def test_place_and_probe_does_both(ros, peer):
@@ -586,7 +586,7 @@ def test_a_read_without_an_answer_fails_with_a_reason_and_delays_nothing(ros, pe
     peer.server.freeze()
     answer = client.call_async(GetDatarefs.Request(names=['sim/time/paused']))
     publisher.publish(controls(elevator=0.1))
-    ros.wait_for(lambda: node.gates[0].watchdog.expired, 'the watchdog')
+    ros.wait_for(lambda: node.gates[''].watchdog.expired, 'the watchdog')
     assert not answer.done()
     ros.wait_for(answer.done, 'the answer')
     assert not answer.result().success

@@ -74,7 +74,7 @@ def controls(**values):
 def test_a_commander_killed_in_flight(ros, x_plane, action):
     peer = x_plane()
     node = bridged(ros, peer, command_timeout=0.4, on_command_timeout=action)
-    watchdog = node.gates[0].watchdog
+    watchdog = node.gates[''].watchdog
     with commander('/command/controls', elevator=0.1, aileron=0.3, throttle=0.9) as child:
         ros.wait_for(lambda: peer.jsbsim('velocities/p-rad_sec') > 0.2, 'roll to the right')
         assert not watchdog.expired
@@ -107,7 +107,7 @@ def test_the_next_command_arms_the_watchdog_again(ros, x_plane):
         publisher.publish(controls(rudder=0.5))
         ros.wait_for(lambda: peer.jsbsim(rudder) == -0.5, 'the rudder')
         ros.wait_for(lambda: peer.jsbsim(rudder) == 0.0, 'the rudder to be centred')
-    assert node.gates[0].commands == 2
+    assert node.gates[''].commands == 2
 
 
 def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
@@ -117,7 +117,7 @@ def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
     node = bridged(ros, peer, command_timeout=0.1)
     ros.publisher(FlightControls, '/command/controls').publish(controls(flaps=0.5))
     ros.wait_for(lambda: peer.jsbsim('fcs/flap-cmd-norm') == 0.5, 'the flaps')
-    ros.wait_for(lambda: node.gates[0].watchdog.expired, 'the watchdog')
+    ros.wait_for(lambda: node.gates[''].watchdog.expired, 'the watchdog')
     peer.pause()
     assert peer.jsbsim('fcs/aileron-cmd-norm') == 0.25
 
@@ -153,7 +153,7 @@ def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
 
     ros.wait_for(lambda: yoke() == (0.5, 0.25), 'the yoke')
     ros.wait_for(lambda: yoke() == (0.0, 0.0), 'the yoke to be centred')
-    assert node.gates[1].watchdog.expired and not node.gates[0].watchdog.expired
+    assert node.gates['aircraft_1/'].watchdog.expired and not node.gates[''].watchdog.expired
 
 
 def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x_plane):
@@ -167,7 +167,7 @@ def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x
             controls(aileron=0.5, gear=1.0))
         ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.5, 'the yoke')
         ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.0, 'the yoke to be centred')
-        assert node.gates[3].watchdog.expired and not node.gates[0].watchdog.expired
+        assert node.gates['aircraft_3/'].watchdog.expired and not node.gates[''].watchdog.expired
         assert set(node.session.taken) == {'joystick', 'elevator', 'throttle'}
         assert peer.world('throttle_override') == 0.75
         assert peer.world('overrides')['override_joystick'] == 1
@@ -297,8 +297,8 @@ def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
     ({'plugin': 'rc9'}, "parameter plugin: 'rc9' is none of auto, 1.2.1, rc5, rc6, develop"),
     ({'datum': [47.0, 8.0]}, 'parameter datum: expected latitude, longitude and height'),
     ({'datum': [97.0, 8.0, 0.0]}, 'atitude'),
-    ({'datarefs': ['sim/a', 'x' * 256]}, 'parameter datarefs: GETD name 1 length: got 256'),
-    ({'datarefs': [1, 2]}, 'parameter datarefs: GETD name 1: got 1, expected a string'),
+    ({'datarefs': ['sim/a', 'x' * 256]}, 'parameter datarefs: GETD name 1: 256 characters'),
+    ({'datarefs': [1, 2]}, 'parameter datarefs: GETD name 1: got 1, expected a str'),
     ({'datarefs': ['sim/a'] * 3001}, 'parameter datarefs: 3001 datarefs, at most 3000 can be'),
     ({'datarefs': ['sim/a'] * 4097}, 'parameter datarefs: 4097 elements, at most 4096 can be'),
     ({'host': 'x' * 4097}, 'parameter host: 4097 characters, at most 4096 can be given'),
@@ -434,7 +434,7 @@ def test_an_older_plugin_that_takes_over_at_once_is_spoken_to_as_that(ros, x_pla
     node = bridged(ros, peer, command_timeout=0.0)
     ros.publisher(FlightControls, '/command/controls').publish(controls(throttle=0.5))
     ros.wait_for(lambda: node.session.taken == ('throttle',), 'the throttle')
-    ros.wait_for(lambda: node.last_state(0), 'telemetry')
+    ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
     peer.server.switch_off()
     other = x_plane(port=peer.port, generation='1.2.1')
     ros.wait_for(

@@ -38,6 +38,11 @@ class Controls:
     gear: float | None = None
     speedbrake: float | None = None
 
+    def given(self) -> dict[str, float]:
+        """Return those that are known, by name."""
+        return {
+            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Air:

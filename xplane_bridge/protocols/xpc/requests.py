@@ -11,6 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
+
 """What a client sends; refused is what the plugin crashes on (docs/wire/xpc.md, section 9)."""
 
 from __future__ import annotations

@@ -11,6 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
+
 """The session with an X-Plane Connect plugin. Time is passed in; there is no socket."""
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, 
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
-from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -38,13 +37,14 @@ from xplane_bridge.msg import (
     ScreenText,
     Waypoints,
 )
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.datagrams import Pending
+from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.vehicle import POSE_MASK
+from xplane_bridge.nodes.xpc.messages import prefix_of, Publisher
+from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import CommandDone
-from xplane_bridge.sessions.xpc import ReadDone, to_requests, XpcSession
+from xplane_bridge.sessions.base import ReadDone
+from xplane_bridge.sessions.xpc import to_requests, XpcSession
 from xplane_bridge.srv import (
     GetDatarefs,
     GetTerrain,
@@ -83,22 +83,18 @@ class XpcCommands:
     """
     Subscriptions and services of one xpc_node; each checks, converts and sends.
 
-    ``last_state(aircraft)`` tells what is flown, ``local_origin()`` where X-Plane's local axes
-    have their origin (deg), both None as long as that is not known.
+    ``publisher`` knows what is flown, and where X-Plane's local axes have their origin.
     """
 
     def __init__(
-        self, node: BridgeNode, session: XpcSession, link: SessionLoop, undulation: Undulation,
-        last_state: Callable[[int], VehicleState | None],
-        local_origin: Callable[[], tuple[float, float] | None],
+        self, node: Bridge[XpcParameters, XpcSession], undulation: Undulation,
+        publisher: Publisher,
     ) -> None:
         self._node = node
-        self._session = session
-        self._link = link
+        self._session = node.session
+        self._link = node.link
         self._undulation = undulation
-        self._last_state = last_state
-        self._local_origin = local_origin
-        self._pending = Pending(node)
+        self._publisher = publisher
         for number in node.parameters.aircraft:
             self._for_aircraft(number)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
@@ -115,8 +111,7 @@ class XpcCommands:
         node.make_service(Trigger, 'toggle_pause', self._toggle_pause)
 
     def _for_aircraft(self, number: int) -> None:
-        prefix = f'aircraft_{number}/'
-        topic = f'{prefix if number else ""}command/pose'
+        topic = f'{prefix_of(number)}command/pose'
 
         def place(message: AircraftPose) -> None:
             self._send(topic, self._position(xpc.Position, number, message))
@@ -129,27 +124,23 @@ class XpcCommands:
             await self._do(xpc.Simulation(base + number), response)
 
         self._node.make_command(AircraftPose, topic, place)
-        self._node.make_service(SetBool, f'{prefix}pause', pause)
-
-    def finish(self, event: ReadDone | CommandDone) -> None:
-        """End the read or command whose end this is; for the link's thread."""
-        self._pending.end(event)
+        self._node.make_service(SetBool, f'aircraft_{number}/pause', pause)
 
     def _send(self, what: str, *messages: xpc.Request) -> None:
         """Send commands of the topic ``what``, all or none. Raises ValueError with a sentence."""
-        self._link.call(partial(self._session.send_all, what=what), messages)
+        self._link.call(partial(self._session.send, what=what), messages)
 
     async def _do(self, message: xpc.Request, response: Any) -> None:
         """Send a command for a service, and wait until the plugin has read it."""
-        await self._pending.wait(
+        await self._node.pending.wait(
             self._link.call, partial(self._session.send, awaited=True), message)
         response.success = True
         response.message = 'read by X-Plane Connect, which does not say what became of it'
 
-    async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[xpc.Reply, ...]:
+    async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[Any, ...]:
         """Read by ``ask(wanted, now)``, while the executor goes on; ValueError if it fails."""
-        done: ReadDone = await self._pending.wait(self._link.call, ask, wanted)
-        return done.replies
+        done: ReadDone = await self._node.pending.wait(self._link.call, ask, wanted)
+        return done.values
 
     # Topics.
 
@@ -203,7 +194,7 @@ class XpcCommands:
     async def _get_datarefs(
         self, request: GetDatarefs.Request, response: GetDatarefs.Response
     ) -> None:
-        rows = await self._read_datarefs(request.names)
+        rows = await self._read(self._session.read_datarefs, request.names)
         response.sizes = array('I', map(len, rows))
         response.values = array('f', [value for row in rows for value in row])
         unknown = [name for name, row in zip(request.names, rows, strict=True) if not row]
@@ -215,7 +206,7 @@ class XpcCommands:
     ) -> None:
         items = dataref_values(request.names, request.sizes, request.values)
         await self._do(xpc.SetDatarefs(tuple(items)), response)
-        rows = await self._read_datarefs(request.names)
+        rows = await self._read(self._session.read_datarefs, request.names)
         wrong = []
         for (name, wanted), row in zip(items, rows, strict=True):
             if not row:
@@ -229,10 +220,6 @@ class XpcCommands:
                 wrong.append(f'{name} reads back as {[round(value, 6) for value in row]}')
         response.success = not wrong
         response.message = named(wrong, '; ')
-
-    async def _read_datarefs(self, names: Sequence[str]) -> list[tuple[float, ...]]:
-        replies = await self._read(self._session.read_datarefs, names)
-        return [row for reply in replies for row in reply.rows]
 
     async def _run_command(
         self, request: RunCommand.Request, response: RunCommand.Response
@@ -277,7 +264,7 @@ class XpcCommands:
                 raise ValueError(
                     f'{name} {given[name]:g} is not in {-largest:g} .. {largest:g}')
         latitude, longitude, altitude = map(given.get, ('latitude', 'longitude', 'altitude'))
-        state = self._last_state(number)
+        state = self._publisher.last_state(number)
         place = None
         if latitude is not None and longitude is not None:
             place = latitude, longitude
@@ -308,12 +295,13 @@ class XpcCommands:
 
         Those that are not given stay as they are, so the aircraft's own take part.
         """
-        origin = self._local_origin()
+        origin = self._publisher.local_origin()
         if origin is None or state is None or state.orientation is None:
             return angles
         own = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
-        attitude = [
-            now if angle is None else angle for angle, now in zip(angles, own, strict=True)]
+        roll, pitch, heading = (
+            now if angle is None else angle for angle, now in zip(angles, own, strict=True))
+        attitude = roll, pitch, heading
         if not all(map(math.isfinite, (*attitude, *place))):
             return angles
         local = xplane.local_attitude(attitude, place, origin)
@@ -326,6 +314,7 @@ class XpcCommands:
         return ellipsoid_to_msl(altitude, self._undulation.height_m(latitude, longitude))
 
     async def _probe(self, wanted: xpc.GetTerrain | xpc.PlaceAndProbe) -> xpc.Terrain:
+        terrain: xpc.Terrain
         (terrain,) = await self._read(self._session.read_terrain, wanted)
         if terrain.status != xpc.TerrainStatus.HIT:
             raise ValueError(
@@ -341,7 +330,7 @@ class XpcCommands:
         response.altitude = msl_to_ellipsoid(
             terrain.alt, self._undulation.height_m(terrain.lat, terrain.lon))
         place = terrain.lat, terrain.lon
-        turn = frames.enu_to_enu_rotation(*(self._local_origin() or place), *place)
+        turn = frames.enu_to_enu_rotation(*(self._publisher.local_origin() or place), *place)
         normal, velocity = response.normal, response.velocity
         normal.x, normal.y, normal.z = frames.rotate(
             turn, frames.opengl_to_enu(terrain.normal))

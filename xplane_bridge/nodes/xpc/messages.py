@@ -1,0 +1,115 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What xpc_node publishes of what the plugin says."""
+
+from __future__ import annotations
+
+from array import array
+import time
+from typing import Any
+
+from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.geoid import Undulation
+from xplane_bridge.conversions.plausibility import NOWHERE
+from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.msg import Datarefs
+from xplane_bridge.nodes.bridge import Bridge
+from xplane_bridge.nodes.vehicle import ALL_BUT_FIX, TOPICS, VehiclePublisher
+from xplane_bridge.nodes.xpc.parameters import XpcParameters
+from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
+
+# X-Plane has no air data of the others.
+_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
+
+
+def polled(aircraft: int) -> Polled:
+    """Return what to poll for one aircraft."""
+    if aircraft == 0:
+        return Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
+    return Polled(xplane.other_datarefs(aircraft), xplane.other_place(aircraft))
+
+
+def prefix_of(aircraft: int) -> str:
+    """Return what stands before the names of an aircraft's topics."""
+    return f'aircraft_{aircraft}/' if aircraft else ''
+
+
+class Publisher:
+    """Publish telemetry of all aircraft, and datarefs; it remembers what is flown."""
+
+    def __init__(
+        self, node: Bridge[XpcParameters, XpcSession], undulation: Undulation
+    ) -> None:
+        self._node = node
+        self.vehicles = {
+            number: VehiclePublisher(
+                node, node.parameters, prefix_of(number), undulation,
+                _OTHER_TOPICS if number else TOPICS)
+            for number in node.parameters.aircraft}
+        self._datarefs = node.make_publisher(Datarefs, 'datarefs')
+        self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
+
+    def last_state(self, aircraft: int) -> VehicleState | None:
+        """Return the last state of one of the bridged aircraft."""
+        last = self._last.get(aircraft)
+        return None if last is None else last[0]
+
+    def local_origin(self) -> tuple[float, float] | None:
+        """Return latitude and longitude (deg) of the origin of X-Plane's local axes."""
+        for _, event in self._last.values():
+            return xplane.origin(event.values)
+        return None
+
+    def force_difference(self) -> float | None:
+        """Return how far the two ways to the user's aircraft's specific force are apart."""
+        if 0 not in self._last:
+            return None
+        state, event = self._last[0]
+        pose = event.pose
+        return xplane.force_difference((pose.lat, pose.lon, pose.alt), state, event.values)
+
+    def publish(self, event: Telemetry, stamp_ns: int) -> None:
+        """Publish one aircraft's telemetry."""
+        node, pose = self._node, event.pose
+        vehicle = self.vehicles[event.vehicle]
+        position = vehicle.plausibility.place(pose.lat, pose.lon, pose.alt)
+        attitude = (pose.heading, pose.pitch, pose.roll)
+        clock = node.simulator_clock
+        stamp = node.stamps.received(stamp_ns) if clock is None else clock.stamp(
+            *xplane.running_time(event.values), (position, attitude), event.vehicle)
+        # To compute the state takes about as long as to publish: fix, the first, need not wait.
+        if stamp is not None:
+            vehicle.publish_fix(*position, stamp)
+        if event.vehicle == 0:
+            state = xplane.own_state(
+                position, attitude, event.values,
+                by_acceleration=node.parameters.specific_force == 'acceleration')
+        else:
+            state = xplane.other_state(event.vehicle, position, attitude, event.values)
+        if position is not NOWHERE:
+            self._last[event.vehicle] = state, event
+        if stamp is not None:
+            vehicle.publish(state, stamp, ALL_BUT_FIX)
+        node.last_update = time.monotonic()
+
+    def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
+        """Publish the datarefs that the user has chosen."""
+        message: Any = Datarefs()
+        if not self._node.stamp(message, stamp_ns):
+            return
+        message.names = list(event.names)
+        message.sizes = array('I', map(len, event.values))
+        message.values = array('f', [value for row in event.values for value in row])
+        self._datarefs.publish(message)

@@ -1,0 +1,233 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""xpc_node: X-Plane through NASA's X-Plane Connect plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.links.loop import SessionLoop, UdpLoop
+from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
+from xplane_bridge.nodes.base import run, Status
+from xplane_bridge.nodes.bridge import Bridge, Handler
+from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
+from xplane_bridge.nodes.datagrams import Rates, values_status
+from xplane_bridge.nodes.lists import watched
+from xplane_bridge.nodes.vehicle import CommandGate, make_undulation
+from xplane_bridge.nodes.xpc.commands import XpcCommands
+from xplane_bridge.nodes.xpc.messages import polled, prefix_of, Publisher
+from xplane_bridge.nodes.xpc.parameters import XpcParameters
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.xpc import (
+    BEACON_CHANNEL,
+    Generation,
+    PeerReplaced,
+    Telemetry,
+    WatchedDatarefs,
+    XpcSession,
+)
+
+
+class XpcNode(Bridge[XpcParameters, XpcSession]):
+    """Bridge one X-Plane with the X-Plane Connect plugin."""
+
+    peer = 'X-Plane Connect'
+    hints = {
+        PeerState.UNKNOWN: 'waiting for the first answer',
+        PeerState.AWAY: 'check that X-Plane runs, that the plugin XPlaneConnect is enabled in it, '
+                        'the parameters host and port, and that no firewall drops UDP',
+        PeerState.LOADING: 'leave the menu or wait until the scenery is loaded; the plugin '
+                           'answers only while frames are drawn',
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('xpc_node', XpcParameters, **options)
+        self._simulator_time = SimulatorTime()
+
+    # Lifecycle.
+
+    def make_session(self) -> XpcSession:
+        """Return the session, which wants to know whether beacons can be heard."""
+        given = self.parameters
+        self._host = resolve(given.host)
+        # A bad bind address shall stop configuring, not the first datagram.
+        self._open_channel('').close()
+        self._beacons = {} if given.capture_file else self._open_beacon()
+        return XpcSession(
+            {number: polled(number) for number in given.aircraft},
+            rate=given.rate,
+            budget=given.max_datagrams_per_second,
+            lifetime=given.command_lifetime,
+            generation=None if given.plugin == 'auto' else Generation(given.plugin),
+            hears_beacons=bool(self._beacons or given.capture_file),
+            address=self.peer_address(),
+            port=given.port,
+            lockstep=given.lockstep,
+        )
+
+    def make_replay(self) -> ReplayLoop:
+        """Take what the plugin answered to anybody, and its beacons."""
+        return self.replay(
+            channels={xpc.BEACON_PORT: BEACON_CHANNEL}, peer_port=self.parameters.port)
+
+    def make_link(self) -> SessionLoop:
+        """Open channels to the plugin."""
+        return UdpLoop(
+            self.session, self._open_channel, self.on_event, self.on_failure,
+            channels=self._beacons, name='xpc link')
+
+    def _open_channel(self, _: str) -> UdpSocket:
+        given = self.parameters
+        # The plugin answers from the port that was asked.
+        return UdpSocket((given.bind_address, 0), peer=(self._host, given.port),
+                         sender=self._host, sender_port=given.port)
+
+    def _open_beacon(self) -> dict[str, UdpSocket]:
+        """Listen to the plugin's beacon, where the network has multicast."""
+        try:
+            return {BEACON_CHANNEL: UdpSocket(
+                ('', xpc.BEACON_PORT), sender=self._host, sender_port=self.parameters.port,
+                group=xpc.BEACON_GROUP)}
+        except LinkError as error:
+            self.get_logger().info(
+                f'no beacons ({error}); a simulator that loads cannot be told from none')
+            return {}
+
+    def make_topics(self) -> None:
+        """Make publishers, a gate for each aircraft, other commands and services."""
+        given = self.parameters
+        undulation = make_undulation(given)
+        self.get_logger().info(undulation.description)
+        self.publisher = Publisher(self, undulation)
+        for number, vehicle in self.publisher.vehicles.items():
+            self.plausibilities[f'aircraft {number}: ' if number else ''] = vehicle.plausibility
+            self.gates[prefix_of(number)] = CommandGate(
+                self, partial(self._send, number), partial(self._release, number),
+                prefix_of(number), neutral=partial(self._centre, number))
+        if given.stamp == 'simulator':
+            self.simulator_clock = SimulatorClock(self, self._simulator_time)
+        self._commands = XpcCommands(self, undulation, self.publisher)
+        self._datarefs_rate = Rates()
+
+    def begin(self) -> None:
+        """Start to poll."""
+        super().begin()
+        self._watch(self.parameters)
+
+    def changed(self, given: XpcParameters) -> None:
+        """Use new live parameters."""
+        old = self.parameters
+        # Which may refuse: then nothing has changed.
+        if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
+            self._watch(given)
+        super().changed(given)
+
+    def _watch(self, given: XpcParameters) -> None:
+        self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
+
+    def peer_address(self) -> str:
+        """Return where the plugin is."""
+        return f'{self.parameters.host}:{self.parameters.port}'
+
+    # Commands: these run in the executor.
+
+    def _send(self, number: int, controls: Controls) -> None:
+        if number == 0 and self.parameters.override_joystick:
+            self.link.call(self.session.take_joystick)
+        self.link.call(partial(self.session.set_controls, vehicle=number), controls.given())
+
+    def _centre(self, number: int) -> None:
+        self.link.call(partial(self.session.centre, vehicle=number))
+
+    def _release(self, number: int) -> None:
+        self.link.call(partial(self.session.release, vehicle=number))
+
+    # From the peer: these run in the link's thread.
+
+    def handlers(self) -> dict[type, Handler]:
+        """Return what is done with the session's own events."""
+        return {
+            Telemetry: self._publish,
+            WatchedDatarefs: self.publisher.publish_datarefs,
+            PeerReplaced: self._on_replaced,
+        }
+
+    def _publish(self, event: Telemetry, stamp_ns: int) -> None:
+        if self.active:
+            self.publisher.publish(event, stamp_ns)
+
+    def _on_replaced(self, event: PeerReplaced, _: int) -> None:
+        self.warn(
+            'replaced', f'another X-Plane answers at {self.parameters.host}: {event.reason}')
+
+    # Diagnostics.
+
+    def peer_values(self) -> Sequence[tuple[str, str]]:
+        """Return what is known of the plugin, and what became of requests."""
+        session, statistics = self.session, self.session.statistics
+        generation, beacon = session.generation, session.beacon
+        return (
+            ('plugin generation', generation.value if generation else 'not known yet'),
+            ('X-Plane version', str(beacon.xplane_version) if beacon else 'no beacon heard'),
+            ('requests', str(statistics.requests)),
+            ('replies', str(statistics.replies)),
+            ('lost', str(statistics.lost)),
+            ('late or unexpected', str(statistics.unexpected)),
+            ('replies of two frames', str(statistics.split)),
+            ('frames answered twice', str(statistics.repeated)),
+            ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
+        )
+
+    def diagnose_values(self, now: float) -> Sequence[Status]:
+        """Return the datarefs that do not come, but for those that another one stands in for."""
+        if not self.active:
+            return super().diagnose_values(now)
+        missing = self.session.missing(now)
+        return (values_status(
+            self.session.wanted, {name: missing[name] for name in xplane.missed(missing)}, now),)
+
+    def telemetry_values(
+        self, rates: Mapping[Any, float], now: float
+    ) -> Sequence[tuple[str, str]]:
+        """Return the rates, and what tells whether local_ay contains gravity."""
+        count = self.session.statistics.watched
+        datarefs = self._datarefs_rate.per_second({'datarefs': count}, now)['datarefs']
+        difference = self.publisher.force_difference()
+        return (
+            *((f'aircraft {number}: updates/s', f'{rates.get(number, 0.0):.1f}')
+              for number in self.parameters.aircraft),
+            ('datarefs: updates/s', f'{datarefs:.1f}'),
+            ('g loads against acceleration, m/s^2',
+             '' if difference is None else f'{difference:.3f}'),
+        )
+
+    def command_values(self) -> Iterable[tuple[str, str]]:
+        """Return how many commands came."""
+        return (
+            *((f'aircraft {number}: commands', str(self.gates[prefix_of(number)].commands))
+              for number in self.parameters.aircraft),
+            ('merged, budget used up', str(self.session.statistics.held_back)),
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run xpc_node; return the process's exit code."""
+    return run(XpcNode, XpcParameters, args)
