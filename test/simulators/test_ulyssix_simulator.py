@@ -296,7 +296,8 @@ def test_the_options_make_the_face():
     assert face.name == 'Ulyssix publisher (dewesoft)'
     assert face.address == 'the way to 239.1.2.3:5000'
     world = SimpleNamespace(aircraft=SimpleNamespace(state=SimpleNamespace(tas=1.0, p=2.0)))
-    endpoint = face.endpoint = MemoryEndpoint()
+    endpoint = MemoryEndpoint()
+    face.endpoints = (endpoint,)
     face.open(world, 0.0)
     face.frame(0.1)
     packet = Packet(endpoint.collect()[0][0])

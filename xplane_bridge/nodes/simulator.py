@@ -33,12 +33,13 @@ from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.base import Face
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
-from xplane_bridge.simulators.server import Face, Server, Simulation
+from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
 _LOOPBACK = '127.0.0.1'

@@ -31,8 +31,8 @@ from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 
 if TYPE_CHECKING:
     # Only load() is to need what flies an aircraft.
+    from xplane_bridge.simulators.base import Face
     from xplane_bridge.simulators.faults import Faults
-    from xplane_bridge.simulators.server import Face
 
 
 class FaceModule(Protocol):

@@ -24,12 +24,11 @@ from contextlib import contextmanager
 import math
 import threading
 import time
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from xplane_bridge.links.udp import Counters
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.base import Face
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.world import World
@@ -43,41 +42,6 @@ _LONGEST_FRAME = 1.0 / 19.0
 _JOIN_TIMEOUT = 5.0
 
 _Result = TypeVar('_Result')
-
-
-class Face(Protocol):
-    """One protocol in which the simulated aircraft can be met, and where."""
-
-    @property
-    def name(self) -> str:
-        """Return what it is."""
-
-    @property
-    def address(self) -> str:
-        """Return where it is met; known once it has been open."""
-
-    @property
-    def counters(self) -> Counters:
-        """Return what has gone in and out."""
-
-    @property
-    def endpoints(self) -> Sequence[Endpoint]:
-        """Return its ends of the network: first the one where commands come; none if serial."""
-
-    def open(self, world: World, now: float) -> None:
-        """Begin anew with this world. Raises LinkError if its address cannot be had."""
-
-    def frame(self, now: float) -> None:
-        """Answer what has come, after time has passed in the world."""
-
-    def poll(self, now: float) -> None:
-        """Do what is due whether there are frames or not."""
-
-    def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
-
-    def close(self) -> None:
-        """Be gone; closing twice is fine."""
 
 
 class Simulation:

@@ -22,7 +22,8 @@ import time
 from typing import Any
 from xmlrpc.server import SimpleXMLRPCRequestHandler, SimpleXMLRPCServer
 
-from xplane_bridge.links.udp import Counters, LinkError
+from xplane_bridge.links.udp import LinkError
+from xplane_bridge.simulators.base import Face
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
 from xplane_bridge.simulators.world import World
@@ -50,7 +51,7 @@ class _RpcServer(ThreadingMixIn, SimpleXMLRPCServer):
         """Say nothing: the caller has gone away."""
 
 
-class FdmdataFace:
+class FdmdataFace(Face):
     """
     Huginn at two UDP endpoints and a TCP port for its XML-RPC.
 
@@ -66,6 +67,7 @@ class FdmdataFace:
         self, data: Endpoint, controls: Endpoint,
         rpc_address: tuple[str, int] | None = None, held: bool = False,
     ) -> None:
+        super().__init__(data, controls)
         self.data = data
         self.controls = controls
         self.rpc_address = rpc_address
@@ -79,31 +81,14 @@ class FdmdataFace:
     @property
     def address(self) -> str:
         """Return where it listens."""
-        host, port = self.data.address
         rpc = '' if self.rpc_address is None else f', XML-RPC on port {self.rpc_address[1]}'
-        return f'{host}:{port}, controls on port {self.controls.address[1]}{rpc}'
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Return its ends of the network."""
-        return (self.data, self.controls)
-
-    @property
-    def counters(self) -> Counters:
-        """Return what has gone in and out."""
-        total = Counters()
-        total.add(self.data.counters)
-        total.add(self.controls.counters)
-        return total
+        return f'{super().address}, controls on port {self.controls.address[1]}{rpc}'
 
     def open(self, world: World, now: float) -> None:
         """Start Huginn in a world. Raises LinkError if an address cannot be had."""
-        self.huginn = Huginn(world, self.held)
-        self._framed_at = time.monotonic()
         self._stopping.clear()
         try:
-            self.data.open()
-            self.controls.open()
+            super().open(world, now)
             if self.rpc_address is not None:
                 self._rpc = self._make_rpc(self.rpc_address)
         except OSError:
@@ -112,6 +97,11 @@ class FdmdataFace:
         self._start(self._serve_data)
         if self._rpc is not None:
             self._start(self._rpc.serve_forever, _LONGEST_PAUSE)
+
+    def _begin(self, world: World, now: float) -> None:
+        """Start a run of Huginn."""
+        self.huginn = Huginn(world, self.held)
+        self._framed_at = time.monotonic()
 
     def frame(self, now: float) -> None:
         """Take controls and calls, and the values that are answered until the next frame."""
@@ -144,8 +134,7 @@ class FdmdataFace:
         for thread in self._threads:
             thread.join(_JOIN_TIMEOUT)
         self._threads.clear()
-        self.data.close()
-        self.controls.close()
+        super().close()
 
     def _start(self, function: Callable[..., None], *arguments: float) -> None:
         thread = threading.Thread(

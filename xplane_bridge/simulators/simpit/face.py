@@ -24,7 +24,7 @@ from typing import Any
 from xplane_bridge.links.serial import check_port, PortChanged, SerialLoop
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
-from xplane_bridge.simulators.endpoints import Endpoint
+from xplane_bridge.simulators.base import Face
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.simpit.events import Command
 from xplane_bridge.simulators.simpit.line import FaultyLine
@@ -79,7 +79,7 @@ class _Line:
         self.failure = error
 
 
-class SimpitFace:
+class SimpitFace(Face):
     """
     The plugin Kerbal Simpit on one or several serial ports, in the flight scene.
 
@@ -93,6 +93,7 @@ class SimpitFace:
         self, profile: str = 'cobs', ports: Sequence[str] = ('pty:',), baud: int = 115200,
         faults: Faults | None = None,
     ) -> None:
+        super().__init__()
         self.profile = profile
         self._ports = tuple(ports)
         self._baud = baud
@@ -104,11 +105,7 @@ class SimpitFace:
             check_port(port, baud)
         self._channels = {
             row.name: row for row in PROFILES[profile].channels if row.sender == 'peer'}
-
-    @property
-    def name(self) -> str:
-        """Return what it is."""
-        return f'Kerbal Simpit {PROFILES[self.profile].plugins} ({self.profile})'
+        self.name = f'Kerbal Simpit {PROFILES[profile].plugins} ({profile})'
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -121,11 +118,6 @@ class SimpitFace:
         return ', '.join(self.paths)
 
     @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Return its ends of the network."""
-        return ()
-
-    @property
     def counters(self) -> Counters:
         """Return how many packets have gone in and out."""
         total = Counters(self._past.received, self._past.sent)
@@ -134,7 +126,7 @@ class SimpitFace:
             total.sent += sum(line.session.statistics.sent.values())
         return total
 
-    def open(self, world: World, now: float) -> None:
+    def _begin(self, world: World, now: float) -> None:
         """Begin as a game that has just been started. Raises LinkError for a port."""
         self._vessel = Vessel(world, load=PROFILES[self.profile].framing == 'cobs')
         self._changes_at = now
@@ -152,13 +144,6 @@ class SimpitFace:
             while line.commands:
                 self._vessel.obey(line.commands.popleft())
         self._provide(now)
-
-    def poll(self, now: float) -> None:
-        """Do nothing: the ports have threads of their own."""
-
-    def next_due(self) -> float | None:
-        """Return None: frames are often enough."""
-        return None
 
     def close(self) -> None:
         """Close the ports; closing twice is fine."""

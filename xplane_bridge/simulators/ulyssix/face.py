@@ -17,7 +17,7 @@
 from collections.abc import Callable
 import time
 
-from xplane_bridge.links.udp import Counters
+from xplane_bridge.simulators.base import Face
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.ulyssix.publisher import DEFAULT_STREAM, Publisher, Stream
 from xplane_bridge.simulators.world import World
@@ -28,7 +28,7 @@ def utc_ns(moment: float) -> int:
     return time.time_ns() - round((time.monotonic() - moment) * 1e9)
 
 
-class UlyssixFace:
+class UlyssixFace(Face):
     """
     A publisher of an aircraft's quantities to one destination (address, port).
 
@@ -45,16 +45,12 @@ class UlyssixFace:
         interface: str | None = None,
         clock: Callable[[float], int] = utc_ns,
     ) -> None:
-        self.endpoint = endpoint
+        super().__init__(endpoint)
         self.destination = destination
         self.stream = stream
         self.interface = interface
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        """Return what it is."""
-        return f'Ulyssix publisher ({self.stream.program})'
+        self.name = f'Ulyssix publisher ({stream.program})'
 
     @property
     def address(self) -> str:
@@ -62,35 +58,12 @@ class UlyssixFace:
         host, port = self.destination
         return f'the way to {host}:{port}'
 
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Return its ends of the network."""
-        return (self.endpoint,)
-
-    @property
-    def counters(self) -> Counters:
-        """Return what has gone out."""
-        return self.endpoint.counters
-
-    def open(self, world: World, now: float) -> None:
+    def _begin(self, world: World, now: float) -> None:
         """Start a measurement: counter and total begin at 0."""
-        self.endpoint.open()
         self._opened = now
         self.publisher = Publisher(world, self.stream, self._clock(now))
 
     def frame(self, now: float) -> None:
         """Send the packets that the frame completes."""
         for packet in self.publisher.frame(now - self._opened):
-            self.endpoint.send(packet, self.destination, now, self.interface)
-
-    def poll(self, now: float) -> None:
-        """Send what faults have delayed."""
-        self.endpoint.flush(now)
-
-    def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
-        return self.endpoint.next_due()
-
-    def close(self) -> None:
-        """Stop; closing twice is fine."""
-        self.endpoint.close()
+            self.endpoints[0].send(packet, self.destination, now, self.interface)

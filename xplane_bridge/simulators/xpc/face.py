@@ -16,8 +16,8 @@
 
 from collections.abc import Sequence
 
-from xplane_bridge.links.udp import Counters
 from xplane_bridge.protocols.xpc import BEACON_GROUP, BEACON_PORT
+from xplane_bridge.simulators.base import BeaconFace
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.faults import SimulatorCrash
@@ -25,7 +25,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 
 
-class XpcFace:
+class XpcFace(BeaconFace):
     """
     X-Plane Connect of one generation at an endpoint.
 
@@ -33,37 +33,23 @@ class XpcFace:
     the beacon is multicast on, none for no beacon.
     """
 
+    beacon_group = (BEACON_GROUP, BEACON_PORT)
+
     def __init__(self, endpoint: Endpoint, generation: str = 'rc6', xplane_version: int = 12,
                  beacon_interfaces: Sequence[str] = ()) -> None:
+        super().__init__(endpoint, interfaces=beacon_interfaces)
         self.endpoint = endpoint
         self.generation = generation
         self.xplane_version = xplane_version
-        self.beacon_interfaces = tuple(beacon_interfaces)
+        self.name = f'X-Plane Connect ({generation})'
 
     @property
-    def name(self) -> str:
-        """Return what it is."""
-        return f'X-Plane Connect ({self.generation})'
+    def beacon(self) -> XpcPlugin:
+        """Return the plugin, which beacons."""
+        return self.plugin
 
-    @property
-    def address(self) -> str:
-        """Return where it listens."""
-        host, port = self.endpoint.address
-        return f'{host}:{port}'
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Return its ends of the network."""
-        return (self.endpoint,)
-
-    @property
-    def counters(self) -> Counters:
-        """Return what has gone in and out."""
-        return self.endpoint.counters
-
-    def open(self, world: World, now: float) -> None:
+    def _begin(self, world: World, now: float) -> None:
         """Start X-Plane in a world, with nothing known of what was before."""
-        self.endpoint.open()
         self.store = DatarefStore(world, self.xplane_version)
         self.plugin = XpcPlugin(
             world, self.store, self.generation, self.endpoint.address[1], now)
@@ -88,21 +74,3 @@ class XpcFace:
             for data, to in crash.replies:
                 send(data, to)
             raise
-
-    def poll(self, now: float) -> None:
-        """Send what is due whether there are frames or not: the beacon, and what was delayed."""
-        beacon = self.plugin.beacon(now)
-        if beacon is not None:
-            for interface in self.beacon_interfaces:
-                self.endpoint.send(beacon, (BEACON_GROUP, BEACON_PORT), now, interface)
-        self.endpoint.flush(now)
-
-    def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
-        times = [time for time in (self.plugin.next_beacon, self.endpoint.next_due())
-                 if time is not None]
-        return min(times, default=None)
-
-    def close(self) -> None:
-        """Stop X-Plane; closing twice is fine."""
-        self.endpoint.close()

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xplane_bridge.links.udp import Counters
 from xplane_bridge.protocols.xplane_udp import BEACON_GROUP, BEACON_PORT
 from xplane_bridge.protocols.xplane_udp.data import ByteOrder
+from xplane_bridge.simulators.base import BeaconFace
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.xplane import XPlane
@@ -29,7 +29,7 @@ from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 _ROUNDING = 1e-6
 
 
-class XplaneUdpFace:
+class XplaneUdpFace(BeaconFace):
     """
     X-Plane of one version (6 to 12) that listens at ``endpoint`` and sends from ``sender``.
 
@@ -39,52 +39,30 @@ class XplaneUdpFace:
     ``ticked`` are the rows that its user has selected, in each run; ``drift`` is as XPlane's.
     """
 
+    beacon_group = (BEACON_GROUP, BEACON_PORT)
+
     def __init__(self, endpoint: Endpoint, version: int = 12, *, sender: Endpoint | None = None,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
                  data_rate: float = 50.0, beacon_interfaces: Sequence[str] = (),
                  ticked: Sequence[int] = (), drift: float = 0.0) -> None:
+        super().__init__(endpoint, sender or endpoint, interfaces=beacon_interfaces)
         self.endpoint = endpoint
         self.sender = sender or endpoint
         self.version = version
         self.byte_order: ByteOrder = byte_order
         self.data_target = data_target
         self.data_rate = data_rate
-        self.beacon_interfaces = tuple(beacon_interfaces)
         self.ticked = tuple(ticked)
         self.drift = drift
+        self.name = f'X-Plane {version}'
 
     @property
-    def name(self) -> str:
-        """Return what it is."""
-        return f'X-Plane {self.version}'
+    def beacon(self) -> XPlane:
+        """Return X-Plane, which beacons from version 10 on."""
+        return self.xplane
 
-    @property
-    def address(self) -> str:
-        """Return where it listens."""
-        host, port = self.endpoint.address
-        return f'{host}:{port}'
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Return its ends of the network."""
-        return tuple(dict.fromkeys((self.endpoint, self.sender)))
-
-    @property
-    def counters(self) -> Counters:
-        """Return what has gone in and out."""
-        came, went = self.endpoint.counters, self.sender.counters
-        if came is went:
-            return came
-        total = Counters()
-        total.add(came)
-        total.add(went)
-        return total
-
-    def open(self, world: World, now: float) -> None:
+    def _begin(self, world: World, now: float) -> None:
         """Start X-Plane in a world, with nothing known of what was asked before."""
-        self.endpoint.open()
-        if self.sender is not self.endpoint:
-            self.sender.open()
         self._world = world
         self.xplane = XPlane(
             world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
@@ -97,22 +75,3 @@ class XplaneUdpFace:
         # X-Plane's own time, which is real time unless this one runs faster.
         for data, to in self.xplane.frame(self._world.network_time + _ROUNDING):
             self.sender.send(data, to, now)
-
-    def poll(self, now: float) -> None:
-        """Send the beacon when it is due, and what was delayed."""
-        beacon = self.xplane.beacon(now)
-        if beacon is not None:
-            for interface in self.beacon_interfaces:
-                self.sender.send(beacon, (BEACON_GROUP, BEACON_PORT), now, interface)
-        self.sender.flush(now)
-
-    def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
-        times = [time for time in (self.xplane.next_beacon, self.sender.next_due())
-                 if time is not None]
-        return min(times, default=None)
-
-    def close(self) -> None:
-        """Stop X-Plane; closing twice is fine."""
-        self.endpoint.close()
-        self.sender.close()

@@ -1,0 +1,124 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The protocols in which the simulated aircraft can be met: what they have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from xplane_bridge.links.udp import Counters
+from xplane_bridge.simulators.endpoints import Address, Endpoint
+from xplane_bridge.simulators.world import World
+
+
+class Face(ABC):
+    """
+    One protocol in which the simulated aircraft can be met, and where.
+
+    ``endpoints`` are its ends of the network, first the one where commands come. ``name`` says
+    what it is.
+    """
+
+    name: str
+
+    def __init__(self, *endpoints: Endpoint) -> None:
+        self.endpoints = tuple(dict.fromkeys(endpoints))
+
+    @property
+    def address(self) -> str:
+        """Return where it is met; known once it has been open."""
+        host, port = self.endpoints[0].address
+        return f'{host}:{port}'
+
+    @property
+    def counters(self) -> Counters:
+        """Return what has gone in and out."""
+        total = Counters()
+        for endpoint in self.endpoints:
+            total.add(endpoint.counters)
+        return total
+
+    def open(self, world: World, now: float) -> None:
+        """Begin anew with this world. Raises LinkError if its address cannot be had."""
+        for endpoint in self.endpoints:
+            endpoint.open()
+        self._begin(world, now)
+
+    @abstractmethod
+    def _begin(self, world: World, now: float) -> None:
+        """Forget all that was before."""
+
+    @abstractmethod
+    def frame(self, now: float) -> None:
+        """Answer what has come, after time has passed in the world."""
+
+    def poll(self, now: float) -> None:
+        """Do what is due whether there are frames or not."""
+        for endpoint in self.endpoints:
+            endpoint.flush(now)
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+        times = [due for endpoint in self.endpoints if (due := endpoint.next_due()) is not None]
+        return min(times, default=None)
+
+    def close(self) -> None:
+        """Be gone; closing twice is fine."""
+        for endpoint in self.endpoints:
+            endpoint.close()
+
+
+class Beacon(Protocol):
+    """What says over and over where it is met."""
+
+    @property
+    def next_beacon(self) -> float | None:
+        """Return when it is due next, None for never."""
+
+    def beacon(self, now: float) -> bytes | None:
+        """Return the datagram if it is due."""
+
+
+class BeaconFace(Face):
+    """
+    One with a beacon, which goes from its last endpoint.
+
+    ``interfaces`` are the addresses of those that it is multicast on, none for no beacon.
+    """
+
+    beacon_group: ClassVar[Address]
+
+    def __init__(self, *endpoints: Endpoint, interfaces: Sequence[str] = ()) -> None:
+        super().__init__(*endpoints)
+        self.beacon_interfaces = tuple(interfaces)
+
+    @property
+    @abstractmethod
+    def beacon(self) -> Beacon:
+        """Return what beacons; known once it has been open."""
+
+    def poll(self, now: float) -> None:
+        """Send the beacon if it is due, and what was delayed."""
+        data = self.beacon.beacon(now)
+        if data is not None:
+            for interface in self.beacon_interfaces:
+                self.endpoints[-1].send(data, self.beacon_group, now, interface)
+        super().poll(now)
+
+    def next_due(self) -> float | None:
+        """Return when poll() is to be called next, or None if frames are often enough."""
+        times = [time for time in (self.beacon.next_beacon, super().next_due())
+                 if time is not None]
+        return min(times, default=None)
