@@ -108,7 +108,7 @@ def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> Message:
         if kind is None:
             continue
         try:
-            return cast(Message, _dataclass_from_json(kind, values, tag))
+            return _dataclass_from_json(kind, values, tag)
         except ValueError as error:
             errors.append(f'as sent by the {side}, {error}')
     if not errors:
