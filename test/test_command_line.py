@@ -28,7 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.nodes.parameters import BadParameterError, describe, parse
-from xplane_bridge.nodes.registry import NODES, parameter_table
+from xplane_bridge.nodes.registry import nodes, parameter_table
 
 
 def entry_points():
@@ -53,8 +53,8 @@ def test_it_explains_itself_and_ends(executable, capsys):
     out, error = capsys.readouterr()
     assert (ended.value.code, error) == (0, '')
     assert f'{name} [-' in out
-    if name in NODES:
-        assert f'ros2 run xplane_bridge {name} --ros-args -p {NODES[name].example}' in out
+    if name in nodes():
+        assert f'ros2 run xplane_bridge {name} --ros-args -p {nodes()[name].example}' in out
         assert '--params-file' in out
         for one in describe(parameter_table(name)):
             assert f'  {one.name} ({one.default}' in out
@@ -66,10 +66,10 @@ def test_it_explains_itself_and_ends(executable, capsys):
 def test_it_refuses_what_is_no_argument(executable, capsys):
     name, main = executable
     with pytest.raises(SystemExit) as ended:
-        main(['--rate=20', *(('rate:=20',) if name in NODES else ())])
+        main(['--rate=20', *(('rate:=20',) if name in nodes() else ())])
     assert ended.value.code == 2
     error = capsys.readouterr().err
-    if name in NODES:
+    if name in nodes():
         assert '--rate=20 rate:=20: a node takes ROS arguments only' in error
 
 
@@ -88,10 +88,10 @@ def test_a_node_with_bad_ros_arguments_ends_with_a_sentence(arguments, sentence)
 
 
 def test_every_node_is_registered():
-    nodes = {name: target.split(':')[0].rpartition('.')[2]
+    found = {name: target.split(':')[0].rpartition('.')[2]
              for name, target in entry_points().items() if name.endswith('_node')}
-    assert {name: entry.module for name, entry in NODES.items()} == nodes
-    for name in NODES:
+    assert {name: entry.module for name, entry in nodes().items()} == found
+    for name in nodes():
         assert import_module(parameter_table(name).__module__)
 
 
@@ -140,7 +140,7 @@ def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, e
     assert len(str(raised.value)) < 250
 
 
-@pytest.mark.parametrize('name', NODES)
+@pytest.mark.parametrize('name', nodes())
 def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults(name):
     folder = Path(__file__).parent.parent / 'config'
     text = (folder / f'{name.removesuffix("_node")}.yaml').read_text()

@@ -25,7 +25,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
 from xplane_bridge.nodes.parameters import describe
-from xplane_bridge.nodes.registry import NODES, parameter_table
+from xplane_bridge.nodes.registry import nodes, parameter_table
 
 pytestmark = pytest.mark.needs_launch
 
@@ -64,7 +64,7 @@ def ours(name):
     return os.path.join(LAUNCH, f'{name}.launch.py')
 
 
-@pytest.mark.parametrize('executable', NODES)
+@pytest.mark.parametrize('executable', nodes())
 def test_every_parameter_is_an_argument_that_is_described(launch, executable):
     from launch.launch_description_sources import PythonLaunchDescriptionSource
     description = PythonLaunchDescriptionSource(

@@ -25,7 +25,7 @@ from typing import Any
 
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.nodes.parameters import describe, Described
-from xplane_bridge.nodes.registry import NODES
+from xplane_bridge.nodes.registry import nodes
 
 _WIDTH = 98
 
@@ -52,7 +52,8 @@ def check_command_line(description: str, table: type[Any], argv: Sequence[str]) 
 def _examples(name: str) -> str:
     run = f'ros2 run xplane_bridge {name} --ros-args'
     launch = f'ros2 launch xplane_bridge {name.removesuffix("_node")}.launch.py'
-    example = NODES[name].example if name in NODES else ''
+    entry = nodes().get(name)
+    example = entry.example if entry else ''
     return '\n'.join((
         'examples:',
         f'  {run} -p {example} -r __ns:=/uav1',

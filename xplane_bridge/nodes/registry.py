@@ -20,40 +20,44 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
+from xplane_bridge.simulators.registry import PROTOCOLS
+
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
-    """A node: its module in this folder, the dataclass of its parameters, and an example."""
+    """A node: its module in this folder, and an example of a parameter."""
 
     module: str
-    table: str
     example: str
 
+    def table(self) -> type[Any]:
+        """Return the dataclass that declares its parameters, XplaneUdpParameters of xplane_udp."""
+        name = ''.join(word.capitalize() for word in self.module.split('_')) + 'Parameters'
+        table: type[Any] = getattr(import_module(f'xplane_bridge.nodes.{self.module}'), name)
+        return table
 
-NODES = {
-    'autopilot_node': NodeEntry('autopilot', 'AutopilotParameters', 'engage:=true'),
-    'fdmdata_node': NodeEntry('fdmdata', 'FdmdataParameters', 'host:=192.168.1.20'),
-    'simpit_node': NodeEntry('simpit', 'SimpitParameters', 'port:=/dev/ttyUSB0'),
-    'simulator_node': NodeEntry('simulator', 'SimulatorParameters', 'face:=xplane12'),
-    'ulyssix_node': NodeEntry('ulyssix', 'UlyssixNodeParameters', 'port:=5000'),
-    'xpc_node': NodeEntry('xpc', 'XpcParameters', 'host:=192.168.1.20'),
-    'xplane_udp_node': NodeEntry('xplane_udp', 'XplaneUdpParameters', 'host:=192.168.1.20'),
-}
+
+def nodes() -> dict[str, NodeEntry]:
+    """Return all nodes by executable: those of the protocols, and the two without a peer."""
+    return {
+        'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
+        'simulator_node': NodeEntry('simulator', 'face:=xplane12'),
+        **{protocol.node: NodeEntry(protocol.name, protocol.example)
+           for protocol in PROTOCOLS.values()},
+    }
 
 
 def parameter_table(executable: str) -> type[Any]:
     """Return the dataclass that declares the parameters of a node."""
-    entry = NODES[executable]
-    table: type[Any] = getattr(import_module(f'xplane_bridge.nodes.{entry.module}'), entry.table)
-    return table
+    return nodes()[executable].table()
 
 
 def declared_elsewhere(name: str) -> list[str]:
     """Return the executables of this package whose node has a parameter of that name."""
     found = []
-    for executable in NODES:
+    for executable, entry in sorted(nodes().items()):
         try:
-            table = parameter_table(executable)
+            table = entry.table()
         except ImportError:
             # A node whose dependencies are not installed cannot be meant.
             continue

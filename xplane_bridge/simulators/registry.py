@@ -51,7 +51,8 @@ class PeerProtocol:
     One protocol: its name in the package, what its documents are about, and its usual UDP port.
 
     ``alias`` is what the command ``simulator`` called it first. ``has_usual_place``: a peer can
-    be met without having been told where, so ``simulator all`` may start it.
+    be met without having been told where, so ``simulator all`` may start it. ``example`` is of a
+    parameter that its node is given, to say where the peer is.
     """
 
     name: str
@@ -59,6 +60,7 @@ class PeerProtocol:
     port: int | None = None
     alias: str = ''
     has_usual_place: bool = True
+    example: str = 'host:=192.168.1.20'
 
     @property
     def node(self) -> str:
@@ -77,8 +79,9 @@ PROTOCOLS = {
             'xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT, 'xplane'),
         PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
         PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets',
-                     has_usual_place=False),
-        PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit'),
+                     has_usual_place=False, example='port:=5000'),
+        PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit',
+                     example='port:=/dev/ttyUSB0'),
     )
 }
 

@@ -15,6 +15,6 @@
 """ulyssix_node: parameters from Altair or DEWESoft, by Ulyssix's UDP packets."""
 
 from xplane_bridge.nodes.ulyssix.node import main, UlyssixNode
-from xplane_bridge.nodes.ulyssix.parameters import UlyssixNodeParameters
+from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 
-__all__ = ['main', 'UlyssixNode', 'UlyssixNodeParameters']
+__all__ = ['main', 'UlyssixNode', 'UlyssixParameters']

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from xplane_bridge.msg import UlyssixPacket, UlyssixParameters
+from xplane_bridge import msg
 from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.ulyssix.parameters import UlyssixNodeParameters
+from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import (
     DEPTH,
     fill_values,
@@ -39,11 +39,11 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class Publisher:
     """Publish packets, the names of their parameters, and single parameters that are asked for."""
 
-    def __init__(self, node: BridgeNode[Any], given: UlyssixNodeParameters) -> None:
+    def __init__(self, node: BridgeNode[Any], given: UlyssixParameters) -> None:
         self.samples = SampleTopics(node, given.sample_topics, given.max_sample_topics)
-        self._packet = UlyssixPacket()
-        self._packets = node.make_publisher(UlyssixPacket, 'packets', DEPTH)
-        self._parameters = node.make_publisher(UlyssixParameters, 'parameters', _LATCHED)
+        self._packet = msg.UlyssixPacket()
+        self._packets = node.make_publisher(msg.UlyssixPacket, 'packets', DEPTH)
+        self._parameters = node.make_publisher(msg.UlyssixParameters, 'parameters', _LATCHED)
         self._unannounced: tuple[str, ...] = ()
 
     def announce(self, names: tuple[str, ...]) -> None:
@@ -64,7 +64,7 @@ class Publisher:
         stamp = message.header.stamp
         stamp.sec, stamp.nanosec = divmod(placed.first_ns + shift_ns, 1_000_000_000)
         if self._unannounced:
-            announcement = UlyssixParameters(names=list(self._unannounced))
+            announcement = msg.UlyssixParameters(names=list(self._unannounced))
             announcement.header.stamp = stamp
             self._parameters.publish(announcement)
             self._unannounced = ()

@@ -29,7 +29,7 @@ from xplane_bridge.nodes.base import ERROR, OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
 from xplane_bridge.nodes.datagrams import overload
 from xplane_bridge.nodes.ulyssix.messages import Publisher
-from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixNodeParameters
+from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixParameters
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (
@@ -63,7 +63,7 @@ class _Counts(NamedTuple):
     skipped: int = 0
 
 
-class UlyssixNode(Bridge[UlyssixNodeParameters, UlyssixSession]):
+class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     """Publish what a Ulyssix publisher sends; it takes no commands, and is asked for nothing."""
 
     peer = 'the publisher'
@@ -71,9 +71,9 @@ class UlyssixNode(Bridge[UlyssixNodeParameters, UlyssixSession]):
     good = PeerState.STREAMING
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('ulyssix_node', UlyssixNodeParameters, **options)
+        super().__init__('ulyssix_node', UlyssixParameters, **options)
 
-    def check(self, given: UlyssixNodeParameters) -> None:
+    def check(self, given: UlyssixParameters) -> None:
         """Ask for the port."""
         if not given.port and not given.capture_file:
             raise ValueError(
@@ -335,4 +335,4 @@ class UlyssixNode(Bridge[UlyssixNodeParameters, UlyssixSession]):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run ulyssix_node; return the process's exit code."""
-    return run(UlyssixNode, UlyssixNodeParameters, args)
+    return run(UlyssixNode, UlyssixParameters, args)

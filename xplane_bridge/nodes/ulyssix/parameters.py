@@ -29,7 +29,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 2037
 
 
 @dataclass(frozen=True)
-class UlyssixNodeParameters(CaptureParameters):
+class UlyssixParameters(CaptureParameters):
     """Parameters of ulyssix_node."""
 
     port: int = parameter(
