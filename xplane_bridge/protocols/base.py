@@ -159,6 +159,11 @@ class Form:
     pad: int = 0
     """Bytes of padding before it, where the layout is that of an aligned C struct."""
 
+    @property
+    def converts(self) -> bool:
+        """Tell whether what is read differs from what struct gives."""
+        return self.unpack is not _as_is
+
 
 _FORM = 'form'
 
@@ -318,7 +323,7 @@ class Body(Generic[MessageT]):
             for _, form in self._fields) + f'{tail}x')
         self.size = self._struct.size
         # Poses come a thousand times per second: most need no conversion.
-        self._plain = all(form.unpack is _as_is for _, form in self._fields)
+        self._plain = not any(form.converts for _, form in self._fields)
 
     @property
     def names(self) -> tuple[str, ...]:

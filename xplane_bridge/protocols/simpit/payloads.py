@@ -114,6 +114,8 @@ class Payload(Generic[MessageT]):
         self._rest = next((
             (name, f'{kind.tag} {name}', form) for name, form in declared_fields
             if form.code == _REST), None)
+        # Resources are the most of what comes: they need no conversion.
+        self._plain = self._rest is None and not any(form.converts for _, _, form in self._fixed)
         self._struct = struct.Struct('<' + ''.join(form.code for _, _, form in self._fixed))
         self.sizes = kind.sizes if kind.sizes is not None else (
             (self._struct.size,) if self._rest is None else ())
@@ -132,6 +134,8 @@ class Payload(Generic[MessageT]):
         if len(data) < self._struct.size:
             raise ProtocolError(
                 f'{self._kind.tag}: {len(data)} bytes, need {self._struct.size} or more')
+        if self._plain:
+            return self._kind(*self._told, *self._struct.unpack_from(data))
         values = [
             *self._told,
             *(form.unpack(what, value) for (_, what, form), value in zip(

@@ -17,21 +17,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
-    AXES,
     Framing,
     Handshake,
     HandshakeType,
     Message,
     Packet,
     Profile,
-    PROFILES,
 )
 from xplane_bridge.sessions.base import (
     Address,
@@ -45,14 +41,15 @@ from xplane_bridge.sessions.base import (
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.simpit.advice import without_answer
 from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, prepare
-from xplane_bridge.sessions.simpit.contact import Contact, Reunion
+from xplane_bridge.sessions.simpit.contact import Contact
+from xplane_bridge.sessions.simpit.dialogue import Dialogue
 from xplane_bridge.sessions.simpit.echo import Echoes
-from xplane_bridge.sessions.simpit.events import Connected, Statistics, Telemetry
+from xplane_bridge.sessions.simpit.events import Statistics
 from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.groups import ActionReport
-from xplane_bridge.sessions.simpit.lasting import LastingValues
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile, FIRST_PROFILE
+from xplane_bridge.sessions.simpit.reception import Reception
 from xplane_bridge.sessions.simpit.recognition import Recognition
 from xplane_bridge.sessions.simpit.registration import ChannelName, Registration
 
@@ -66,8 +63,6 @@ _SURFACES = ('pitch', 'roll', 'yaw')
 
 # An echo that comes back this long after telemetry comes back without it.
 _ECHO_ALONE = 0.5
-# A plugin asks for one echo at a time; more answers than this do not wait to be written.
-_MOST_ANSWERS = 32
 
 
 class SimpitSession(Session):
@@ -121,11 +116,13 @@ class SimpitSession(Session):
         self._release_throttle = release_throttle
         self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
         self._report = ActionReport()
-        self._lasting = LastingValues()
         self._flight = Flight(self.registration, self._report, self._outbox.taken)
         self._recognition = Recognition(self.contact, self.echoes, self._flight)
-        self._reunion = Reunion()
-        self._urgent: list[bytes] = []
+        self._reception = Reception(
+            self.contact, self.registration, self._report, self.statistics)
+        self._dialogue = Dialogue(
+            self.contact, self.registration, self._flight, self._outbox, self.echoes,
+            self.statistics)
         self._open = False
 
     # What the owner asks for.
@@ -179,15 +176,15 @@ class SimpitSession(Session):
         """Deregister, give back the axes taken, and stop talking."""
         self.release(now)
         if self.contact.connected:
-            self._own(*self.registration.end())
+            self._dialogue.say(*self.registration.end())
         self._expired += self.echoes.abandon('the node was deactivated')
         self._active = False
-        self._disconnect()
+        self._part()
         self._expired += self._change(PeerState.UNKNOWN)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
         """Register these channels from now on, and deregister those that are not among them."""
-        self._own(*self.registration.change(channels, now))
+        self._dialogue.say(*self.registration.change(channels, now))
         if self.contact.connected:
             self.contact.heard_at = now
 
@@ -259,12 +256,9 @@ class SimpitSession(Session):
 
         A plugin that does not answer gets its due when it turns out to be the same one.
         """
-        profile = self.contact.profile
-        if self.contact.connected and profile is not None:
-            self._urgent += self._outbox.give_back(
-                profile, now, axes, throttle=axes is None and self._release_throttle)
-        elif self._active:
-            self._reunion.owed |= AXES.keys() if axes is None else frozenset(axes)
+        if self._active:
+            self._dialogue.give_back(
+                axes, now, throttle=axes is None and self._release_throttle)
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
@@ -283,9 +277,9 @@ class SimpitSession(Session):
     def lost(self, now: float) -> None:
         """Take note that the port is gone."""
         self._open = False
-        self._urgent.clear()
+        self._dialogue.outgoing()
         self._expired += self.echoes.abandon('the serial port was lost')
-        self._disconnect()
+        self._part()
         self._expired += self._change(PeerState.CLOSED)
 
     def receive(
@@ -313,37 +307,30 @@ class SimpitSession(Session):
             if contact.connected and contact.profile is not None:
                 deadlines.append(self._echo(contact.profile, now))
                 if self.peer_state is PeerState.STREAMING:
-                    self._own(*self.registration.due(now))
+                    self._dialogue.say(*self.registration.due(now))
                     deadlines.append(self.registration.deadline)
                 commands, later = self._outbox.due(contact.profile, now)
-                self._urgent += commands
+                self._dialogue.send(*commands)
                 deadlines.append(later)
         self._expired += self._outbox.ended()
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
-        outgoing: list[Outgoing] = (
-            [(CHANNEL, data) for data in self._urgent] if self._open else [])
-        self._urgent.clear()
-        return outgoing
+        outgoing = self._dialogue.outgoing()
+        return [(CHANNEL, data) for data in outgoing] if self._open else []
 
     # The handshake.
 
     def _begin(self, now: float) -> None:
         """Search for a plugin from the start."""
-        self._disconnect()
+        self._part()
         self._expired += self.echoes.abandon('the conversation began anew')
         if self._open and self._active:
             self.contact.begin(now)
 
-    def _disconnect(self, *, away: bool = False) -> None:
-        """Forget the plugin: the next one may be another; ``away``: it may be the same too."""
-        self._reunion = Reunion(self.registration.ids if away else ())
-        if not away:
-            self._outbox.taken.clear()
-        self.contact.part()
-        self.registration.forget()
-        self._report.forget()
+    def _part(self, *, away: bool = False) -> None:
+        self._dialogue.part(away=away)
+        self._reception.forget()
 
     def _ask(self, now: float) -> None:
         """Send a SYN when it is time, and notice that nobody answers."""
@@ -351,55 +338,11 @@ class SimpitSession(Session):
         if contact.search.at is None or now < contact.search.at:
             return
         if self.peer_state is not PeerState.AWAY and contact.is_lost(now):
-            self._disconnect(away=contact.connected)
+            self._part(away=contact.connected)
             contact.hint = without_answer(contact.finder.chosen)
             self._expired += self.echoes.abandon('the plugin stopped responding')
             self._expired += self._change(PeerState.AWAY)
-        self._urgent.append(contact.syn(now))
-        self.statistics.syns += 1
-
-    def _synack(self, framing: Framing, message: Handshake, now: float) -> list[Any]:
-        """Complete the handshake: ACK, then the channels wanted."""
-        contact = self.contact
-        if not contact.search.count:
-            # The answer to an earlier SYN, late.
-            self.statistics.unexpected += 1
-            return []
-        profile, ack = contact.answer(framing, message, now)
-        if not contact.connected:
-            self._meet(profile, now)
-        self.statistics.handshakes += 1
-        self._urgent.append(ack)
-        events = self._register(profile, now)
-        if self.peer_state is not PeerState.STREAMING:
-            events += self._change(PeerState.ANSWERING)
-        return events
-
-    def _meet(self, profile: Profile, now: float) -> None:
-        """Begin with a plugin: give back what it is owed if it is the same, or else nothing."""
-        self.echoes.reset(now)
-        self.contact.connected = True
-        self.contact.hint = ''
-        self._flight.meet(now)
-        if self._reunion.is_same:
-            self._urgent += self._outbox.give_back(profile, now, self._reunion.owed)
-        else:
-            self._outbox.taken.clear()
-        self._reunion = Reunion()
-
-    def _register(self, profile: Profile, now: float) -> list[Any]:
-        """Register all that is wanted, as the profile has it."""
-        self._own(*self.registration.begin(profile, now))
-        self._flight.registered(now)
-        self._lasting.forget()
-        assert self.contact.game is not None
-        return [Connected(profile.name, self.contact.game)]
-
-    def _own(self, *messages: Message) -> None:
-        """Send messages of the session's own, before all commands."""
-        profile = self.contact.profile
-        if profile is not None:
-            self._urgent += [simpit.encode(message, 'bridge', profile) for message in messages]
+        self._dialogue.ask(now)
 
     # How the plugin seems.
 
@@ -408,16 +351,18 @@ class SimpitSession(Session):
         if not self.contact.connected:
             return
         found = self._recognition.profile(now)
-        self._expired += self._register(found, now) if found else self._recognition.events(
-            now, answering=self.peer_state is PeerState.ANSWERING)
+        if found is None:
+            self._expired += self._recognition.events(
+                now, answering=self.peer_state is PeerState.ANSWERING)
+        else:
+            self._expired.append(self._dialogue.register(found, now))
 
     def _change(self, state: PeerState) -> list[Any]:
         if state is self.peer_state:
             return []
         self.peer_state = state
         if state is not PeerState.STREAMING:
-            self._report.forget()
-            self._lasting.forget()
+            self._reception.forget()
             self._outbox.drop(self.absence or self.sentences[state])
         return [PeerChanged(state)]
 
@@ -426,7 +371,7 @@ class SimpitSession(Session):
         self._expired += self.echoes.give_up(now)
         if self.echoes.streak <= -2:
             self.contact.finder.doubt()
-        self._urgent += self.echoes.start(profile, now)
+        self._dialogue.send(*self.echoes.start(profile, now))
         return self.echoes.deadline
 
     # What is received.
@@ -451,13 +396,13 @@ class SimpitSession(Session):
     ) -> Sequence[Any]:
         packet, message = message
         if isinstance(message, Handshake):
-            if message.handshake == HandshakeType.SYNACK:
-                return self._synack(cast(Framing, channel), message, now)
+            # Without a SYN it is the answer to an earlier one, late.
+            if message.handshake == HandshakeType.SYNACK and self.contact.search.count:
+                return self._connect(cast(Framing, channel), message, now)
         elif not self.contact.connected:
-            self._reunion.hear(packet.channel)
+            self._dialogue.reunion.hear(packet.channel)
         elif isinstance(message, simpit.EchoRequest):
-            if len(self._urgent) < _MOST_ANSWERS:
-                self._own(simpit.EchoResponse(message.payload))
+            if self._dialogue.answer_echo(message.payload):
                 return ()
         elif isinstance(message, simpit.EchoResponse):
             done = self.echoes.receive(message.payload, now)
@@ -469,6 +414,13 @@ class SimpitSession(Session):
         self.statistics.unexpected += 1
         return ()
 
+    def _connect(self, framing: Framing, message: Handshake, now: float) -> list[Any]:
+        """Complete the handshake."""
+        events: list[Any] = [self._dialogue.answer(framing, message, now)]
+        if self.peer_state is not PeerState.STREAMING:
+            events += self._change(PeerState.ANSWERING)
+        return events
+
     def _heard_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
         contact = self.contact
@@ -476,37 +428,16 @@ class SimpitSession(Session):
             return
         contact.finder.echo(now)
         if not contact.finder.confirmed and self._flight.tries < 2:
-            self._own(*self.registration.repeat())
-            self._flight.registered(now)
+            self._dialogue.register_again(now)
         self._look(now)
 
     def _heard_telemetry(
         self, packet: Packet, message: Message | Packet, now: float
     ) -> list[Any]:
-        """Take a packet on a registered channel; it is a sign of life, and of the flight scene."""
-        row = self.registration.rows[packet.channel]
-        name = row.name if row else ''
-        if isinstance(message, simpit.SphereOfInfluence | simpit.VesselName):
-            message = replace(message, text=printable(message.text))
-        self.contact.heard(now)
-        self.statistics.updates[name or f'channel {packet.channel}'] += 1
-        self.registration.heard(packet.channel, now)
-        events: list[Any] = self.contact.finder.telemetry(name)
-        if self.registration.shows(packet.channel):
-            events.append(
-                Telemetry(0, {}, packet) if isinstance(message, Packet) else
-                Telemetry(0, {name: message}, packet, self._lasting.heard(name, message)))
+        """Take a packet on a registered channel; it tells of the flight scene too."""
+        events = self._reception.take(packet, message, now)
         flying = self.peer_state is PeerState.STREAMING
         for in_flight in self._flight.heard(message, now, flying=flying):
             events += self._change(PeerState.STREAMING if in_flight else PeerState.ANSWERING)
             self.contact.hint = ''
-        if self.contact.profile is PROFILES['v1'] and not isinstance(message, simpit.ActionStatus):
-            events += self._heard_quiet(now)
-        return events
-
-    def _heard_quiet(self, now: float) -> list[Telemetry]:
-        """Tell from the silence of v1 that no action group is on."""
-        row = PROFILES['v1'].named('peer', 'action_status')
-        if row.id not in self.registration.rows or not self._report.heard_other(now):
-            return []
-        return [Telemetry(0, {row.name: simpit.ActionStatus(ActionGroup(0))}, None)]
+        return events + self._reception.take_silence(message, now)
