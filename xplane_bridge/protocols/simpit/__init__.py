@@ -100,9 +100,24 @@ from xplane_bridge.protocols.simpit.messages import (
     Wheel,
 )
 from xplane_bridge.protocols.simpit.payloads import Message
-from xplane_bridge.protocols.simpit.telemetry import (
+from xplane_bridge.protocols.simpit.status import (
     ActionStatus,
     AdvancedActionStatus,
+    CustomActionGroupStatus,
+    CustomResources,
+    FlightFlags,
+    FlightStatus,
+    GroupState,
+    Resource,
+    SasInfo,
+    SceneChange,
+    SphereOfInfluence,
+    TacResources,
+    TacWaste,
+    VesselChange,
+    VesselName,
+)
+from xplane_bridge.protocols.simpit.telemetry import (
     Airspeed,
     Altitude,
     Apsides,
@@ -111,27 +126,14 @@ from xplane_bridge.protocols.simpit.telemetry import (
     AtmosphereFlags,
     Attitude,
     BurnTime,
-    CustomActionGroupStatus,
-    CustomResources,
     DeltaV,
     DeltaVEnvironment,
-    FlightFlags,
-    FlightStatus,
-    GroupState,
     Intersects,
     Manoeuvre,
     Orbit,
-    Resource,
-    SasInfo,
-    SceneChange,
-    SphereOfInfluence,
-    TacResources,
-    TacWaste,
     Target,
     Temperature,
     Velocities,
-    VesselChange,
-    VesselName,
 )
 
 __all__ = [

@@ -38,7 +38,7 @@ from typing import Any, Literal
 
 from xplane_bridge.protocols.base import Codec, Sender
 from xplane_bridge.protocols.base import messages as by_sender
-from xplane_bridge.protocols.simpit import commands, messages, telemetry
+from xplane_bridge.protocols.simpit import commands, messages, status, telemetry
 from xplane_bridge.protocols.simpit.framing import Framing, Packet
 from xplane_bridge.protocols.simpit.payloads import codec_of, Message
 
@@ -142,7 +142,7 @@ def _row(
 def _resources(first_id: int, names: str, sent: Sent) -> tuple[Channel, ...]:
     """Return the rows of resources with consecutive ids; a mod has to know them."""
     return tuple(
-        _row(channel_id, 'peer', telemetry.Resource, name, sent=sent, at_times=True)
+        _row(channel_id, 'peer', status.Resource, name, sent=sent, at_times=True)
         for channel_id, name in enumerate(names.split(), first_id))
 
 
@@ -160,7 +160,7 @@ _COMMON = (
 
 _V0 = (
     *_COMMON,
-    _row(3, 'peer', telemetry.SceneChange, sent='never'),
+    _row(3, 'peer', status.SceneChange, sent='never'),
     _row(4, 'peer', telemetry.Altitude, sent='tick'),
     _row(3, 'bridge', commands.Register),
     _row(4, 'bridge', commands.Deregister),
@@ -206,11 +206,11 @@ _V1 = (
     *_TELEMETRY,
     *_resources(10, _FUELS, 'tick'),
     *_resources(16, _SUPPLIES, 'tick'),
-    _row(3, 'peer', telemetry.SceneChange, sent='never'),
+    _row(3, 'peer', status.SceneChange, sent='never'),
     # Sent in every game frame while a group is on, and not when the last one goes off.
-    _row(23, 'peer', telemetry.ActionStatus, sent='change'),
+    _row(23, 'peer', status.ActionStatus, sent='change'),
     _row(25, 'peer', telemetry.Target, sizes=(8,), sent='tick', at_times=True),
-    _row(26, 'peer', telemetry.SphereOfInfluence, sent='change'),
+    _row(26, 'peer', status.SphereOfInfluence, sent='change'),
     _row(27, 'peer', telemetry.Airspeed, sizes=(8,), sent='tick'),
 )
 
@@ -231,21 +231,21 @@ _TELEMETRY_2 = (
     *_resources(10, _FUELS, 'subscription'),
     *_resources(16, _SUPPLIES, 'subscription'),
     *_resources(28, 'xenon_gas xenon_gas_stage', 'subscription'),
-    _row(3, 'peer', telemetry.SceneChange, sent='event'),
-    _row(26, 'peer', telemetry.SphereOfInfluence, sent='subscription'),
-    _row(30, 'peer', telemetry.TacResources, sent='tick', at_times=True),
-    _row(31, 'peer', telemetry.TacWaste, sent='tick', at_times=True),
-    _row(32, 'peer', telemetry.CustomResources, 'custom_resources_1', sent='tick',
+    _row(3, 'peer', status.SceneChange, sent='event'),
+    _row(26, 'peer', status.SphereOfInfluence, sent='subscription'),
+    _row(30, 'peer', status.TacResources, sent='tick', at_times=True),
+    _row(31, 'peer', status.TacWaste, sent='tick', at_times=True),
+    _row(32, 'peer', status.CustomResources, 'custom_resources_1', sent='tick',
          at_times=True),
-    _row(33, 'peer', telemetry.CustomResources, 'custom_resources_2', sent='tick',
+    _row(33, 'peer', status.CustomResources, 'custom_resources_2', sent='tick',
          at_times=True),
-    _row(35, 'peer', telemetry.SasInfo, sent='change'),
+    _row(35, 'peer', status.SasInfo, sent='change'),
     _row(36, 'peer', telemetry.Orbit, sent='tick'),
-    _row(37, 'peer', telemetry.ActionStatus, sent='subscription'),
+    _row(37, 'peer', status.ActionStatus, sent='subscription'),
     _row(38, 'peer', telemetry.DeltaV, sent='tick'),
     _row(39, 'peer', telemetry.DeltaVEnvironment, sent='tick'),
     _row(40, 'peer', telemetry.BurnTime, sent='tick'),
-    _row(41, 'peer', telemetry.CustomActionGroupStatus, sent='subscription'),
+    _row(41, 'peer', status.CustomActionGroupStatus, sent='subscription'),
     _row(42, 'peer', telemetry.Temperature, sent='tick'),
     _row(44, 'peer', telemetry.Atmosphere, sent='subscription'),
     _row(45, 'peer', telemetry.Attitude, sent='tick'),
@@ -262,7 +262,7 @@ _V2 = (
     _row(25, 'peer', telemetry.Target, sent='tick', at_times=True),
     _row(27, 'peer', telemetry.Airspeed, sizes=(8,), sent='tick'),
     _row(34, 'peer', telemetry.Manoeuvre, sent='tick'),
-    _row(43, 'peer', telemetry.FlightStatus, sent='subscription'),
+    _row(43, 'peer', status.FlightStatus, sent='subscription'),
 )
 
 # What 2.2 and 2.3 have in common.
@@ -275,8 +275,8 @@ _COBS = (
     _row(25, 'peer', telemetry.Target, sizes=(24,), sent='tick', at_times=True),
     _row(27, 'peer', telemetry.Airspeed, sizes=(12,), sent='tick'),
     _row(34, 'peer', telemetry.Manoeuvre, sizes=(24,), sent='tick'),
-    _row(43, 'peer', telemetry.FlightStatus, sizes=(8,), sent='subscription'),
-    _row(46, 'peer', telemetry.VesselName, sent='subscription'),
+    _row(43, 'peer', status.FlightStatus, sizes=(8,), sent='subscription'),
+    _row(46, 'peer', status.VesselName, sent='subscription'),
     _row(47, 'peer', messages.Rotation, sent='subscription'),
     _row(48, 'peer', messages.Translation, sent='subscription'),
     _row(49, 'peer', messages.Wheel, sent='subscription'),
@@ -285,14 +285,14 @@ _COBS = (
 
 _SINCE_2_3 = (
     _row(30, 'bridge', commands.TimeWarpTo),
-    _row(51, 'peer', telemetry.VesselChange, sent='event'),
+    _row(51, 'peer', status.VesselChange, sent='event'),
 )
 
 # From the device library's table: no KSP2 plugin was measured.
 _KSP2 = (
     *_resources(52, 'intake_air hydrogen hydrogen_stage uranium', 'subscription'),
-    _row(56, 'peer', telemetry.AdvancedActionStatus, sent='subscription', at_times=True),
-    _row(57, 'peer', telemetry.AdvancedActionStatus, 'advanced_custom_action_status',
+    _row(56, 'peer', status.AdvancedActionStatus, sent='subscription', at_times=True),
+    _row(57, 'peer', status.AdvancedActionStatus, 'advanced_custom_action_status',
          sent='subscription', at_times=True),
     _row(58, 'bridge', commands.SetActionGroup, sizes=(1,),
          codec=commands.set_action_group(custom=False)),
