@@ -46,9 +46,9 @@ from trends import Figure, grew, percentile, slope_per_hour
 from harness import free_port
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket
+from xplane_bridge.simulators.registry import PROTOCOLS
 from xplane_bridge.spinning import spin_until
 
-PROTOCOLS = ('xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit')
 INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
 # What an incident lasts, and the peace after it, in seconds.
 SHORTEST, LONGEST = 0.5, 5.0

@@ -22,6 +22,7 @@ import re
 import pytest
 
 from xplane_bridge.sessions.base import Session
+from xplane_bridge.simulators.registry import PROTOCOLS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())
@@ -38,7 +39,6 @@ FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'pl
         'by /clock', 'nothing impossible', 'played to its end', 'being played'}
 # States of a peer in which all is well.
 WELL = {'answering', 'telemetry comes', 'sending'}
-SESSIONS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 
 
 def names(tree):
@@ -102,7 +102,7 @@ def test_each_sentence_of_a_node_is_there(file):
     assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
 
 
-@pytest.mark.parametrize('name', SESSIONS)
+@pytest.mark.parametrize('name', PROTOCOLS)
 def test_each_state_of_a_peer_is_there(name):
     found = list(states(name))
     assert found

@@ -161,7 +161,7 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt,
                        metavar='KT', help='calibrated, in knots (%(default)s)')
     group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
-                       help='frames a second: when it reads and answers (%(default)s)')
+                       help='frames per second: when it reads and answers (%(default)s)')
     group.add_argument('--duration', type=options.positive, metavar='S',
                        help='end after so many seconds (default: never)')
 

@@ -131,7 +131,6 @@ class Simulator:
         """Return where a real X-Plane sends rows by default."""
         return _DATA_PORT_OF_6 if self.version == 6 else DATA_PORT
 
-
     def make_face(self, faults: Faults, **given: Any) -> Face:
         """Return its face; options of the command that are not given have their defaults."""
         module = self.protocol.load()

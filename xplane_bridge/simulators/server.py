@@ -59,7 +59,7 @@ class Simulation:
                  faults: Faults | None = None, on_frame: OnFrame | None = None,
                  lockstep: Lockstep | None = None) -> None:
         if not 0.0 < frame_rate < math.inf:
-            raise ValueError(f'frame_rate is {frame_rate} a second, must be above 0 and finite')
+            raise ValueError(f'frame_rate is {frame_rate} per second, must be above 0 and finite')
         faults = faults if faults is not None else Faults()
         self.faces = tuple(faces)
         self.period = 1.0 / frame_rate

@@ -18,7 +18,8 @@ The other aircraft, X-Plane's numbers 1 to 19: cheap kinematics, not a flight mo
 Each flies along its heading at a speed that follows its throttle, in level coordinated flight
 until its yoke is moved: roll commands a bank (60 degrees at full deflection), which turns it as a
 coordinated turn does; pitch commands a climb (15 degrees at full deflection); yaw turns it flat
-at 3 degrees a second. There is no wind, stall, fuel or landing; it stops descending at the ground.
+at 3 degrees per second. There is no wind, stall, fuel or landing; it stops descending at the
+ground.
 """
 
 from dataclasses import dataclass, field

@@ -51,7 +51,7 @@ _CHANNEL = 'serial'
 # section 2.6).
 _REFRESH = {'v0': 0.08}
 _REFRESH_LATER = 0.125
-# The measured games ran at 50 frames a second.
+# The measured games ran at 50 frames per second.
 _FRAME = 0.02
 # What plugins 1.2.1 to 1.4 write for any packet, the rest of the buffer behind it.
 _PADDED_WRITE = 32

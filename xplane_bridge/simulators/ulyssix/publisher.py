@@ -37,7 +37,7 @@ from xplane_bridge.simulators.world import World
 # Seconds between packets: what the document says of either program.
 PACKET_PERIODS = {'altair': 0.01, 'dewesoft': 0.04}
 
-# Slower and faster than packets are sent, in samples a second.
+# Slower and faster than packets are sent, in samples per second.
 DEFAULT_PARAMETERS = (
     ('lat_deg', 20.0), ('lon_deg', 20.0), ('altitude_msl', 50.0), ('phi', 100.0),
     ('theta', 100.0), ('psi', 100.0), ('p', 200.0), ('q', 200.0), ('r', 200.0), ('f_z', 1000.0),
