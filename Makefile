@@ -27,7 +27,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv l
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test test-here test-sourced test-python demo experiment experiment-table topic-table \
+.PHONY: build test test-fast test-here test-sourced test-python demo experiment experiment-table topic-table \
 	bench lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -65,8 +65,14 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
-# All tests, as a ROS user has the package; with PYTEST_ARGS (a file, -k ...) only those, here.
-test: $(if $(PYTEST_ARGS),test-here,test-sourced)
+# All tests, as a ROS user has the package; with PYTEST_ARGS (a file, -k ...) only those, here;
+# with FAST=1 those that need no ROS, no JSBSim and less than a minute together.
+test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS),test-here,test-sourced))
+
+# They read the sources as they are, so nothing is built but the virtual environment.
+test-fast: $(VENV)
+	@PYTHONPATH=$(CURDIR) $(ROOT)/venv/bin/python -P -m pytest -m 'pure and not slow' -r fE -q \
+		-n $(shell nproc) --dist loadgroup $(PYTEST_ARGS)
 
 # With links for an install space: edited Python files are live.
 test-here: $(BUILT)

@@ -12,10 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Test settings: an own ROS domain, strict message checks, and a harness for nodes."""
+"""Test settings: an own ROS domain, strict message checks, markers, and a harness for nodes."""
 
+import ast
+from functools import cache
 from importlib.util import find_spec
 import os
+from pathlib import Path
 import socket
 import sys
 
@@ -32,6 +35,13 @@ hypothesis.settings.register_profile('xplane_bridge', deadline=None)
 hypothesis.settings.load_profile('xplane_bridge')
 # For a test that hangs. Not in setup.cfg: without pytest-timeout that would be a warning.
 os.environ.setdefault('PYTEST_TIMEOUT', '300')
+
+# The markers of a test, by the packages without which it skips.
+NEEDS = {
+    'ros': {'rclpy', 'xplane_bridge.msg'},
+    'sim': {'jsbsim'},
+    'launch': {'launch_ros'},
+}
 
 _LOCKS = []
 
@@ -65,6 +75,34 @@ def ros():
         yield harness
 
 
+@cache
+def _skipped_without(path):
+    """Return what a file's functions skip without, by name; None is for the file itself."""
+    found = {None: set()}
+
+    def collect(node, name):
+        for child in ast.iter_child_nodes(node):
+            inner = child.name if name is None and isinstance(child, ast.FunctionDef) else name
+            if (isinstance(child, ast.Call) and ast.unparse(child.func) == 'pytest.importorskip'
+                    and isinstance(child.args[0], ast.Constant)):
+                found.setdefault(inner, set()).add(child.args[0].value)
+            collect(child, inner)
+
+    collect(ast.parse(path.read_text()), None)
+    return found
+
+
+def pytest_itemcollected(item):
+    """Mark a test as ros, sim or launch by what it skips without, and as pure without them."""
+    own, shared = _skipped_without(item.path), _skipped_without(Path(__file__))
+    wanted = {*own[None], *own.get(item.originalname, ())}.union(
+        *(names.get(fixture, ()) for names in (own, shared) for fixture in item.fixturenames))
+    needs = {marker for marker, packages in NEEDS.items() if wanted & packages}
+    needs |= {name for name in NEEDS if item.get_closest_marker(name)}
+    for name in needs or {'pure'}:
+        item.add_marker(name)
+
+
 def pytest_collection_finish(session):
     """Refuse a pytest-xdist that does not keep groups together: each test of one would set up."""
     if getattr(session.config.option, 'loadgroup', False):
@@ -82,7 +120,7 @@ def pytest_runtest_makereport(item, call):
     """
     outcome = yield
     report = outcome.get_result()
-    if (report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('needs_launch')
+    if (report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('launch')
             and not all(find_spec(name) for name in ('launch_ros', 'tf2_msgs'))):
         report.outcome = 'failed'
         report.longrepr = f'skipped although ROS 2 is sourced: {report.longrepr}'

@@ -171,6 +171,7 @@ def test_steps_meet_the_criteria_of_the_demo(
         assert max(abs(value - values['airspeed']) for value in log['airspeed']) < 4.0
 
 
+@pytest.mark.slow
 def test_turbulence_is_ridden_out():
     flight = Flight(seed=3)
     flight.aircraft.set_turbulence(wind_at_20ft=8.0, severity=3)

@@ -32,7 +32,7 @@ from sensor_msgs.msg import NavSatFix
 
 from harness import DEADLINE, process
 
-pytestmark = pytest.mark.needs_launch
+pytestmark = pytest.mark.launch
 
 RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run_launch_file.py')
 

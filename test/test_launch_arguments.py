@@ -27,7 +27,7 @@ from ament_index_python.packages import get_package_share_directory, get_package
 from xplane_bridge.nodes.parameters import describe
 from xplane_bridge.nodes.registry import nodes, parameter_table
 
-pytestmark = pytest.mark.needs_launch
+pytestmark = pytest.mark.launch
 
 LAUNCH = os.path.join(get_package_share_directory('xplane_bridge'), 'launch')
 

@@ -35,7 +35,7 @@ HERE = Path(__file__).resolve().parents[1]
 # What tests read besides the package and themselves.
 READ_BY_TESTS = ('config', 'docs', 'resource', 'scenarios')
 # Tests that start processes or nodes: too slow, and threads do not come along when mutmut forks.
-SLOW = re.compile(r'\bros\b[,)]|from harness import .*\bprocess\b|needs_launch')
+SLOW = re.compile(r'\bros\b[,)]|from harness import .*\bprocess\b|mark\.launch')
 FATES = ('survived', 'no tests', 'timeout', 'suspicious', 'segfault')
 
 

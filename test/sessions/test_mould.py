@@ -36,6 +36,7 @@ happenings = st.lists(st.builds(
     st.sampled_from((0.0, 0.1, 0.3, 0.6, 2.0, 6.0))), max_size=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('protocol', ADAPTERS)
 @settings(max_examples=_EXAMPLES or 15, derandomize=not _EXAMPLES)
 @given(happenings, st.booleans(), st.integers(0, 3))

@@ -161,6 +161,7 @@ def test_budget_holds_in_every_second(budget):
     assert len(world.sent) / 5.0 > 0.85 * (budget - min(8.0, budget / 2.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('fps', [60.0, 20.0, 10.0, 5.0])
 def test_plugin_never_finds_20_datagrams_in_a_frame(fps):
     session = make(20, 50.0)
@@ -184,6 +185,7 @@ def test_plugin_never_finds_20_datagrams_in_a_frame(fps):
     assert session.statistics.lost < 0.03 * session.statistics.requests
 
 
+@pytest.mark.slow
 def test_20_aircraft_share_the_budget_evenly():
     session = make(20, 50.0)
     world = started(session)
@@ -194,6 +196,7 @@ def test_20_aircraft_share_the_budget_evenly():
     assert sum(counts) * 2 / 10.0 > 225.0
 
 
+@pytest.mark.slow
 def test_watch_gets_its_turn_beside_20_aircraft():
     session = make(20, 0.0)
     world = started(session)
@@ -212,6 +215,7 @@ def test_polling_goes_on_beside_a_flood_of_commands():
     assert len(telemetry(world.events[first:])) > 40
 
 
+@pytest.mark.slow
 def test_controls_and_other_commands_take_turns():
     session = make()
     world = started(session)
@@ -338,6 +342,7 @@ def test_one_name_beside_2000_comes_within_a_few_frames():
     assert len(telemetry(world.events)) == pytest.approx(50 * 13.5, rel=0.02)
 
 
+@pytest.mark.slow
 def test_reads_of_several_callers_have_equal_turns():
     session = make()
     world = started(session)
@@ -489,6 +494,7 @@ def test_everything_is_missed_of_a_peer_that_is_away():
     assert session.missing(world.now) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('prefix', 'rounds'), [('sim/', 15), ('', 1)])
 def test_telemetry_keeps_its_rate_beside_3000_watched_names(prefix, rounds):
     session = make()

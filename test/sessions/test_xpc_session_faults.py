@@ -90,6 +90,7 @@ class Asker:
         check_telemetry(events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('fault', FAULTS)
 @pytest.mark.parametrize('rate', [50.0, 0.0])
 def test_no_reply_is_taken_for_another_ones(fault, rate):
@@ -331,6 +332,7 @@ def test_malformed_datagrams_are_counted_by_kind_and_change_nothing():
     assert len(telemetry(world.run(1.0))) >= 49
 
 
+@pytest.mark.slow
 def test_100000_random_and_mutated_datagrams_end_nothing():
     session = make(2)
     world = started(session, settle=0.1)
@@ -401,6 +403,7 @@ def test_lost_reads_leave_nothing_behind():
     assert session.statistics.lost == 80
 
 
+@pytest.mark.slow
 def test_long_loss_jitter_freezes_and_restarts():
     """A quarter of an hour; what has grown by its end would grow for ever."""
     session = make(rate=20.0)

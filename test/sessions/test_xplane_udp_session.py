@@ -504,6 +504,7 @@ def test_read_ends_when_x_plane_is_gone():
     assert run.of(ReadDone)[0].error
 
 
+@pytest.mark.slow
 def test_one_name_beside_2000_comes_within_a_few_frames():
     run = Run(version=12, wire_format=Wire(pacing=0.002)).start().run(2.0)
     many = run.session.read_datarefs([f'n{n % 200}' for n in range(2000)], run.now)
@@ -552,6 +553,7 @@ def test_what_is_watched_has_its_turn_beside_an_x_plane_that_forgets_telemetry()
     assert [key for key in run.peer.rref if key[0].startswith('watch')]
 
 
+@pytest.mark.slow
 def test_a_read_ends_after_a_minute_whatever_has_come():
     run = Run(version=12, wire_format=Wire(pacing=0.5)).start().run(5.0)
     run.session.read_datarefs(['other'] * 2000, run.now)
