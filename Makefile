@@ -1,6 +1,6 @@
 # xplane_bridge: build, test and fly on any Linux machine.
 #
-# Where a ROS 2 is sourced (ROS_DISTRO is set) it is used. Elsewhere real ROS 2 is installed from
+# If a ROS 2 is sourced (ROS_DISTRO is set), it is used. Otherwise real ROS 2 is installed from
 # wheels into build/<distro>/venv: DISTRO=jazzy (the default) or DISTRO=kilted.
 # The build type is ament_cmake, so plain `colcon build` in a workspace works as well.
 
@@ -14,15 +14,15 @@ WHEELS := $(DISTRO)
 endif
 
 RUN := tools/in_ros.sh $(ROOT)
-# colcon's own -l makes a build crawl on a machine that is busy with something else.
+# colcon's own -l makes a build crawl on a machine that is otherwise busy.
 JOBS := MAKEFLAGS=-j$(shell nproc)
-# As in any install space the executables are on no PATH; `ros2 run`, which looks here, has no wheel.
+# As in any install space the executables are not on PATH; `ros2 run`, which looks here, has no wheel.
 EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
-# What package.xml declares and no more. With a ROS 2 sourced, that is its own Python.
+# Only what package.xml declares. If a ROS 2 is sourced, that is its own Python.
 SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
-# With a symbolic-link install only these need a build; edited Python files are live at once.
+# With a symlink install only these need a build; edits of Python files are live immediately.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
@@ -35,23 +35,23 @@ build: $(BUILT)
 
 $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/make_venv.sh
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
-	@echo 'Installing what is needed into $(ROOT)/venv (once) ...'
+	@echo 'Installing dependencies into $(ROOT)/venv (once) ...'
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
 	@touch $@
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
 	@mkdir -p $(ROOT)/sourced && touch build/COLCON_IGNORE
-	@echo 'Installing what package.xml asks for into $(ROOT)/sourced/venv (once) ...'
+	@echo 'Installing the dependencies in package.xml into $(ROOT)/sourced/venv (once) ...'
 	@tools/make_venv.sh $(ROOT)/sourced/venv $(WHEELS) declared
 	@touch $@
 
-# A new or a deleted Python file changes this list, and with it the links to install.
+# A new or deleted Python file changes this list, and with it the links to install.
 $(ROOT)/.tree: $(VENV) FORCE
 	@printf '%s\n' $(PYTHON_TREE) | cmp -s - $@ || printf '%s\n' $(PYTHON_TREE) > $@
 .PHONY: FORCE
 FORCE:
 
-# Built through a link beside the venv: CMake refuses include folders below the source folder.
+# Built through a link next to the venv: CMake refuses include folders below the source folder.
 $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@ln -sfn ../.. $(ROOT)/xplane_bridge
 	@$(JOBS) $(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
@@ -60,25 +60,25 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
 	@touch $@
 
-# Most tests wait for a simulator that flies in real time, so a few run beside each other; each
-# worker has a ROS domain of its own.
+# Most tests wait for a simulator that flies in real time, so a few run in parallel; each
+# worker has its own ROS domain.
 WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
-# All tests, as a ROS user has the package; with PYTEST_ARGS (a file, -k ...) only those, here;
-# with FAST=1 those that need no ROS, no JSBSim and less than a minute together.
+# All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
+# here; with FAST=1 those without ROS and JSBSim, which take less than a minute together.
 test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS),test-here,test-sourced))
 
-# They read the sources as they are, so nothing is built but the virtual environment.
+# They run on the source tree, so only the virtual environment is built.
 test-fast: $(VENV)
 	@PYTHONPATH=$(CURDIR) $(ROOT)/venv/bin/python -P -m pytest -m 'pure and not slow' -r fE -q \
 		-n $(shell nproc) --dist loadgroup $(PYTEST_ARGS)
 
-# With links for an install space: edited Python files are live.
+# With a symlink install space: edits of Python files are live.
 test-here: $(BUILT)
 	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(PARALLEL))
 
-# tools/test_sourced.sh says what that is. The two environments are made at the same time.
+# See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
 	@$(MAKE) --no-print-directory -j2 $(VENV) $(SOURCED)
 	@tools/test_sourced.sh $(ROOT) $(PARALLEL)
@@ -109,7 +109,7 @@ topic-table: $(BUILT)
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)
 
-# Restarts, freezes, floods and drops for so many minutes a protocol: make soak MINUTES=10
+# Restarts, freezes, floods and packet loss for MINUTES per protocol: make soak MINUTES=10
 # [PROTOCOL=xpc]
 MINUTES ?= 10
 soak: $(BUILT)
@@ -121,11 +121,11 @@ lint: $(VENV)
 	@! git grep -L 'Licensed under the Apache License' -- '*.py' ':!*/__init__.py' || \
 		{ echo 'these files have no licence header' >&2; exit 1; }
 
-# Which small changes of a module does no test notice? CONTRIBUTING.md, "Mutants", says more.
+# Which small changes to a module go unnoticed by every test? See CONTRIBUTING.md, "Mutants".
 # make mutants MODULE=xplane_bridge/sessions/xpc/flow.py [TESTS="test/..."] [ONLY='*take_poll*']
 ONLY ?= *
 mutants: $(BUILT) $(ROOT)/mutants/.made
-	@: $(or $(MODULE),$(error say which: make mutants MODULE=xplane_bridge/sessions/xpc/flow.py))
+	@: $(or $(MODULE),$(error name a module: make mutants MODULE=xplane_bridge/sessions/xpc/flow.py))
 	@$(RUN) nice python3 -P tools/mutants.py $(ROOT)/mutants $(MODULE) --only '$(ONLY)' \
 		$(if $(TESTS),--tests $(TESTS))
 
@@ -136,7 +136,7 @@ $(ROOT)/mutants/.made: requirements/mutants.txt $(VENV)
 	@touch $@
 
 shell: $(BUILT)
-	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; exit leaves.'
+	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; type exit to leave.'
 	@$(RUN) sh -c 'PATH=$(EXECUTABLES):$$PATH exec "$${SHELL:-/bin/sh}"'
 
 clean:

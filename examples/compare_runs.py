@@ -14,11 +14,11 @@
 # limitations under the License.
 
 """
-Compare two recorded flights: how far they are apart, and what each costs in control.
+Compare two recorded flights: how much they differ, and the control activity of each.
 
     python3 examples/compare_runs.py first.mcap second.mcap [--tolerance 1e-6] [--picture both.png]
 
-With --tolerance it is a test: exit code 1 if any quantity differs by more (SI units, radians).
+With --tolerance it is a test: the exit code is 1 if any quantity differs by more (SI units, rad).
 """
 
 import argparse
@@ -33,7 +33,7 @@ QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_eleva
 
 
 def known(series: Series) -> Series:
-    """Return the part that is known: what a command does not set is NaN."""
+    """Return the known values: a field that a command does not set is NaN."""
     finite = np.isfinite(series.values)
     return Series(series.times[finite], series.values[finite])
 
@@ -55,7 +55,7 @@ def differences(first: Flight, second: Flight) -> dict[str, tuple[float, float]]
 
 
 def draw(flights: dict[str, Flight], path: str) -> None:
-    """Draw both into a PNG file."""
+    """Plot both flights to a PNG file."""
     import matplotlib
     matplotlib.use('Agg')
     from matplotlib import pyplot

@@ -18,7 +18,7 @@ Bring up a vehicle: simulator (ours, or a real one at host), its bridge, and the
 ros2 launch xplane_bridge bringup.launch.py sim:=xplane12 engage:=true
 ros2 launch xplane_bridge bringup.launch.py sim:=xpc host:=192.168.1.20 namespace:=uav1
 
-Optionally RViz, the bridge to Foxglove, and a recorder. It stays up until Ctrl-C.
+Optionally RViz, foxglove_bridge and a recorder. It runs until Ctrl-C.
 """
 
 from dataclasses import dataclass
@@ -47,17 +47,18 @@ OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
 class Arguments:
     """Arguments of this file."""
 
-    sim: str = parameter('xpc', 'Simulator, and thereby the bridge.', choices=tuple(SIMULATORS))
+    sim: str = parameter(
+        'xpc', 'Simulator, which determines the bridge.', choices=tuple(SIMULATORS))
     host: str = parameter(
-        '', 'Address of a real simulator. Empty: one of this package is started.')
+        '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(
-        0, "The simulator's UDP port; 0 is the usual one.", minimum=0, maximum=65534)
+        0, "The simulator's UDP port; 0 is the default one.", minimum=0, maximum=65534)
     speed: float = parameter(
-        1.0, 'Real-time factor of a simulator of this package; other than 1 means use_sim_time.',
+        1.0, 'Real-time factor of a simulator of this package; if not 1, use_sim_time is implied.',
         minimum=0.01, maximum=100.0)
     lockstep: bool = parameter(
-        False, 'A simulator of this package lets a frame pass when the autopilot has commanded '
-        'it, as fast as can be; means use_sim_time and engage.')
+        False, 'A simulator of this package advances a frame when the autopilot has commanded '
+        'it, as fast as possible; implies use_sim_time and engage.')
     autopilot: bool = parameter(True, 'Start autopilot_node.')
     engage: bool = parameter(False, 'The autopilot engages as soon as telemetry arrives.')
     rviz: bool = parameter(False, 'Start RViz.')
@@ -67,13 +68,13 @@ class Arguments:
 
 
 def make(given):
-    """Return what is to be started."""
+    """Return the nodes to start."""
     value = {name: item.default for name, item in Arguments.__dataclass_fields__.items()} | given
     host, speed, lockstep = (value[name] for name in ('host', 'speed', 'lockstep'))
     simulator = SIMULATORS[value['sim']]
     simulated = value.get('use_sim_time', False) or speed != 1.0 or lockstep
     check(value, simulator, simulated)
-    # One decision about time for all nodes, so that a parameter file cannot split them.
+    # One decision about time for all nodes, so that a parameter file cannot divide them.
     given = {**given, 'use_sim_time': simulated}
     port = value['port'] or simulator.port
     data_port = simulator.data_port if host else DATA_PORT
@@ -81,7 +82,7 @@ def make(given):
     if not host:
         nodes.append(make_node('simulator_node', given, {
             'face': simulator.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
-            # Whose time is on the wire has it published by the bridge, with its stamps.
+            # If the protocol carries the time, the bridge publishes it with its own stamps.
             'publish_clock': simulated and not simulator.has_time,
             **({'speed': speed} if 'speed' in given else {}),
         }, on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
@@ -115,26 +116,25 @@ def make(given):
 
 
 def check(value, simulator, simulated):
-    """Raise ValueError with a sentence for what cannot be had."""
+    """Raise ValueError with a reason for combinations that are not possible."""
     for name, package in OPTIONAL.items():
         if value[name]:
             try:
                 get_package_prefix(package)
             except PackageNotFoundError:
                 raise ValueError(
-                    f'launch argument {name}: the package {package} is not installed; get it '
-                    f"by: apt install ros-{os.environ.get('ROS_DISTRO', '<distro>')}-"
+                    f'launch argument {name}: the package {package} is not installed; install '
+                    f"it with: apt install ros-{os.environ.get('ROS_DISTRO', '<distro>')}-"
                     f"{package.replace('_', '-')}") from None
     if value['host'] and (value['speed'] != 1.0 or value['lockstep']):
         raise ValueError(
-            'launch arguments speed and lockstep are for a simulator of this package: leave out '
-            'host')
+            'launch arguments speed and lockstep need a simulator of this package: omit host')
     if not simulator.has_time and (value['lockstep'] or (value['host'] and simulated)):
         name = 'lockstep' if value['lockstep'] else 'use_sim_time'
-        raise ValueError(f'launch argument {name}: {simulator.name} has no time on its wire')
+        raise ValueError(f'launch argument {name}: {simulator.name} has no time in its protocol')
     if value['lockstep'] and not value['autopilot']:
         raise ValueError(
-            'launch argument lockstep: the autopilot commands each frame, so it must be started')
+            'launch argument lockstep: the autopilot must be started, as it commands each frame')
 
 
 def generate_launch_description():

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Fly the demo: a simulator, bridge, autopilot and recorder, and the flight that judges them.
+Fly the demo: a simulator, bridge, autopilot and recorder, and a flight that evaluates them.
 
 ros2 launch xplane_bridge demo.launch.py bag:=demo.mcap picture:=demo.png
 ros2 launch xplane_bridge demo.launch.py host:=192.168.1.20   # a real X-Plane with the plugin
 
-To bring up the same nodes without that flight: bringup.launch.py.
+To bring up the same nodes without that flight, use bringup.launch.py.
 """
 
 from dataclasses import dataclass
@@ -35,21 +35,21 @@ class Arguments:
     """Arguments of this file."""
 
     bag: str = parameter('demo.mcap', 'Recording to write.')
-    picture: str = parameter('demo.png', 'Picture to draw.')
+    picture: str = parameter('demo.png', 'Plot to write.')
     log: str = parameter('demo.log', 'Output of the processes.')
     host: str = parameter(
-        '', 'Address of a real X-Plane with X-Plane Connect. Empty: a simulated one is started.')
+        '', 'Address of a real X-Plane with X-Plane Connect. Empty: start a simulated one.')
     port: int = parameter(
-        0, "The real X-Plane's UDP port; 0 is the usual one.", minimum=0, maximum=65535)
+        0, "The real X-Plane's UDP port; 0 is the default one.", minimum=0, maximum=65535)
 
 
 def make(given):
     """Return the process that flies it."""
     arguments = [text for name, value in given.items() for text in (f'--{name}', str(value))]
     return [Node(
-        # No terminal: launch puts a name before each line, and a live view would be torn.
+        # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='demo', output='screen', arguments=arguments,
-        # After Ctrl-C it draws what was flown, which takes longer than launch waits by itself.
+        # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
         sigterm_timeout='30', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
 
 

@@ -39,27 +39,27 @@ class Arguments:
     scenario: str = parameter('steps', 'Name of a scenario of this package, or a file.')
     sim: str = parameter(DEFAULT.sim, 'Simulator to fly.', choices=tuple(SIMULATORS))
     host: str = parameter(
-        DEFAULT.host, 'Address of a real simulator. Empty: one of this package is started.')
+        DEFAULT.host, 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(
-        DEFAULT.port, "The real simulator's UDP port; 0 is the usual one.", minimum=0,
+        DEFAULT.port, "The real simulator's UDP port; 0 is the default one.", minimum=0,
         maximum=65535)
     speed: float = parameter(DEFAULT.speed, 'Real-time factor.', minimum=0.01, maximum=100.0)
     lockstep: bool = parameter(
-        DEFAULT.lockstep, 'A frame passes when its command has come: the same seed gives the '
-        'same flight, as fast as can be.')
+        DEFAULT.lockstep, 'A frame advances when its command has arrived: the same random '
+        'seed gives the same flight, as fast as possible.')
     seed: int = parameter(
         DEFAULT.seed, 'Random seed of turbulence and faults.', minimum=0, maximum=2**31 - 1)
     loss: float = parameter(
-        DEFAULT.loss, 'Probability to lose a datagram, each way.', minimum=0.0, maximum=1.0)
+        DEFAULT.loss, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
     delay: float = parameter(
-        DEFAULT.delay, 'Seconds that a datagram takes, each way.', minimum=0.0, maximum=60.0)
+        DEFAULT.delay, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
     jitter: float = parameter(
-        DEFAULT.jitter, 'Most seconds that it takes in addition.', minimum=0.0, maximum=60.0)
+        DEFAULT.jitter, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
     output: str = parameter(
         '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario.')
     namespace: str = parameter('experiment', 'Namespace of the vehicle.')
     record: bool = parameter(
-        True, 'Keep the recording: by rosbag2 where that is, else by record.')
+        True, 'Keep the recording, made by rosbag2 if installed, otherwise by record.')
 
 
 def make(given):
@@ -72,9 +72,9 @@ def make(given):
         elif value == wanted:
             arguments.append(option)
     return [Node(
-        # No terminal: launch puts a name before each line, and a live view would be torn.
+        # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='experiment', output='screen',
-        # After Ctrl-C it draws what was flown, which takes longer than launch waits by itself.
+        # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
         arguments=arguments, sigterm_timeout='30', sigkill_timeout='30',
         on_exit=Shutdown(reason='the experiment ended'))]
 

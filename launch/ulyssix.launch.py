@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Start ulyssix_node: Altair or DEWESoft that publishes parameters by UDP.
+Start ulyssix_node: parameters published over UDP by Altair or DEWESoft.
 
 ros2 launch xplane_bridge ulyssix.launch.py port:=5000 namespace:=telemetry
 """

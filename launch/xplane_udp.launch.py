@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Start xplane_udp_node: X-Plane 6 to 12 by its own UDP, without a plugin.
+Start xplane_udp_node: X-Plane 6 to 12 over its native UDP interface, without a plugin.
 
 ros2 launch xplane_bridge xplane_udp.launch.py discover:=true namespace:=uav1
 """

@@ -210,7 +210,7 @@ def test_a_description_that_is_made_by_hand_takes_the_configurations(enclosing):
 def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
     if sim == 'fdmdata' and 'lockstep' in shared:
         _, output, _ = launch(ours('bringup'), f'sim:={sim}', *arguments)
-        assert 'launch argument lockstep: fdmdata has no time on its wire' in output
+        assert 'launch argument lockstep: fdmdata has no time in its protocol' in output
         return
     commands, _, _ = launch(
         ours('bringup'), f'sim:={sim}', 'port:=50000', 'namespace:=uav1', *arguments)
@@ -251,7 +251,7 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     (['sim:=xplane10'], "sim: 'xplane10' is none of xpc, xplane12"),
     (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep are for a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
-     'use_sim_time: fdmdata has no time on its wire'),
+     'use_sim_time: fdmdata has no time in its protocol'),
     (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot commands each frame'),
     (['hots:=x'], 'hots: bringup.launch.py has none of that name; did you mean host?'),
 ])
@@ -291,7 +291,8 @@ def test_a_tool_that_is_not_installed_is_named(launch, name, package):
         pytest.skip(f'{package} is installed here')
     commands, output, _ = launch(ours('bringup'), f'{name}:=true')
     assert not commands
-    assert f'{name}: the package {package} is not installed; get it by: apt install' in output
+    assert (f'{name}: the package {package} is not installed; install it with: apt install'
+            in output)
 
 
 # The flights.

@@ -11,7 +11,7 @@ if [ -d "$root/venv" ]; then
     export VIRTUAL_ENV PATH
 fi
 if [ -z "${ROS_DISTRO:-}" ]; then
-    # The wheels' own start-up hook would run Python twice to set this path.
+    # The wheels' own start-up hook would start Python twice to set this path.
     export LD_LIBRARY_PATH="$VIRTUAL_ENV/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     export AMENT_PREFIX_PATH="$VIRTUAL_ENV${AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}"
     export CMAKE_PREFIX_PATH="$VIRTUAL_ENV${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"

@@ -13,15 +13,15 @@
 # limitations under the License.
 
 """
-Make the geoid grid of the package from EGM96's own of a quarter of a degree.
+Make the package's geoid grid from the quarter-degree grid of EGM96.
 
     python3 tools/make_geoid.py [/usr/share/proj/egm96_15.gtx]
 
-EGM96 is of the United States' NIMA and NASA, and in the public domain; Debian's proj-data has it
-as egm96_15.gtx. What is kept are the coefficients of the cubic B-spline, with knots half a degree
-apart, that fits it best by least squares, rounded to multiples of 0.2 m. EGM96 ends at degree 360,
-which are waves of a degree, so half a degree loses little. As second differences, which are small,
-they compress to a third. It says the greatest and the root mean square error.
+EGM96 is by the United States' NIMA and NASA, and in the public domain; Debian's proj-data has it
+as egm96_15.gtx. The result is the coefficients of the least-squares cubic B-spline with knots
+half a degree apart, rounded to multiples of 0.2 m. EGM96 ends at degree 360, a wavelength of one
+degree, so half a degree loses little. Stored as second differences, which are small, they compress
+to a third. The program prints the greatest and the root mean square error.
 """
 
 import sys
@@ -32,15 +32,15 @@ from xplane_bridge.conversions import geoid
 
 _SOURCE = '/usr/share/proj/egm96_15.gtx'
 _QUANTUM = 0.2
-# Of the samples of the source, knots are every second one.
+# Every second sample of the source is a knot.
 _STEP = 2
 
 
 def around_the_poles(grid):
     """
-    Return the grid, which goes from pole to pole, as one that is periodic both ways.
+    Return the grid, which goes from pole to pole, made periodic both ways.
 
-    Who goes on over a pole comes down the meridian on the other side.
+    Beyond a pole the opposite meridian continues.
     """
     return np.vstack((grid, np.roll(grid[-2:0:-1], grid.shape[1] // 2, axis=1)))
 
@@ -60,9 +60,9 @@ def fitted(samples):
 
 def joined_at_the_pole(pole, beside):
     """
-    Return the rows of knots at a pole and beside it, such that the pole has one value.
+    Return the rows of knots at a pole and next to it, such that the pole has a single value.
 
-    What is left beside it has opposite signs on opposite sides: a slope, and no more.
+    What remains next to it has opposite signs on opposite sides: only a slope.
     """
     middle = round(beside.mean())
     half = len(beside) // 2
@@ -71,7 +71,7 @@ def joined_at_the_pole(pole, beside):
 
 
 def main():
-    """Write the grid, and say how good it is."""
+    """Write the grid, and print its errors."""
     grid = geoid.read_gtx(sys.argv[1] if len(sys.argv) > 1 else _SOURCE)
     rows = (len(grid) - 1) // _STEP + 1
     coefficients = fitted(fitted(around_the_poles(grid)).T).T[:rows]

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Make (or repair) the virtual environment of one ROS distribution: make_venv.sh VENV DISTRO [declared]
+# Create (or repair) the virtual environment for a ROS distribution: make_venv.sh VENV DISTRO [declared]
 #
-# DISTRO is jazzy or kilted: real ROS 2 from wheels. DISTRO is "system": a ROS 2 is sourced, so
-# only what demos and tests add to it is installed. With "declared", nothing is added to ROS but
-# what package.xml declares to be needed at run time, and pytest.
+# DISTRO is jazzy or kilted (real ROS 2 from wheels) or "system" (a ROS 2 is sourced, so only the
+# additional packages of demos and tests are installed). With "declared", only the run-time
+# dependencies in package.xml and pytest are added to ROS.
 set -eu
 venv=$1
 distro=$2
@@ -23,12 +23,12 @@ options=''
 
 set -- -r "$here/requirements/extras.txt"
 if [ "$packages" = declared ]; then
-    # The plug-ins of pytest that colcon's wheels ask for need a newer pytest than Ubuntu has; no
-    # Ubuntu package of colcon asks for them.
+    # The pytest plug-ins required by colcon's wheels need a newer pytest than Ubuntu has; Ubuntu's
+    # colcon packages do not require them.
     grep -v '^pytest-' "$here/requirements/$distro.txt" > "$venv/ros.txt"
     set -- --no-deps -r "$venv/ros.txt" -r "$here/requirements/noble.txt"
 elif [ "$distro" = system ]; then
-    # The distribution's own packages stay as they are: only what is missing or too old.
+    # The distribution's own packages are left alone: install only what is missing or too old.
     set -- -r "$here/requirements/optional.txt" hypothesis pytest-timeout pytest-xdist
 else
     set -- -r "$here/requirements/$distro.txt" "$@"

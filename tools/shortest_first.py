@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Plugin for pytest, loaded by mutants.py: run the tests first that took the shortest time.
+Plugin for pytest, loaded by mutants.py: run the fastest tests first.
 
-mutmut has measured them. Most mutants fail in many tests, and the first one decides.
+mutmut has timed them. Most mutants fail in many tests, and the first failure decides.
 """
 
 import json

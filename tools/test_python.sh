@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run all that needs no ROS under another Python: test_python.sh PYTHON [PYTEST ARGUMENT...]
+# Run everything that needs no ROS under another Python: test_python.sh PYTHON [PYTEST ARGUMENT...]
 #
 # Byte-compiles everything with warnings as errors, checks types, and runs the tests.
 set -eu

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Build and test as a ROS user has it: test_sourced.sh ROOT [PYTEST ARGUMENT...]
+# Build and test as on a ROS user's machine: test_sourced.sh ROOT [PYTEST ARGUMENT...]
 #
 # A clean copy of the sources is built by plain colcon, without symbolic links, and its install
 # space is sourced. The executables are in lib/xplane_bridge only; PATH is left alone. ROOT is
 # build/<distro>, as the Makefile lays it out.
 #
-# Two runs of all tests beside each other: `colcon test` with what package.xml declares to be needed
-# at run time, pytest and not one package more: what needs another skips and says so. And pytest with
-# the optional packages (as in a virtual environment with --system-site-packages on a machine with
-# ROS 2), where nothing skips that can run at all.
+# Runs all tests twice, in parallel: `colcon test` with only pytest and the run-time dependencies in
+# package.xml, where tests that need other packages are skipped with a reason; and pytest with the
+# optional packages (as in a virtual environment with --system-site-packages on a machine with
+# ROS 2), where everything that can run does.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -16,7 +16,7 @@ sourced=$root/sourced
 cd "$(dirname "$0")/.."
 in_ros=$PWD/tools/in_ros.sh
 
-# What git would commit now; of a plain copy of the sources, all but the build.
+# What git would commit now; in a plain copy of the sources, everything except the build.
 rm -rf "$sourced/src" "$sourced/install"
 mkdir -p "$sourced/src/xplane_bridge"
 if git rev-parse --git-dir >/dev/null 2>&1; then
@@ -31,7 +31,7 @@ colcon_in() {
     "$in_ros" "$sourced" colcon --log-base "$sourced/log" "$@"
 }
 
-# colcon's own -l makes a build crawl on a machine that is busy with something else.
+# colcon's own -l makes a build crawl on a machine that is otherwise busy.
 MAKEFLAGS=-j$(nproc) colcon_in build --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end-
 if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
@@ -41,7 +41,7 @@ if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
 fi
 
 rm -rf "$sourced/colcon/xplane_bridge/test_results"
-# Beside the other run: it mostly waits.
+# In parallel with the other run: it mostly waits.
 colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end- console_cohesion+ \
     --return-code-on-test-failure >"$sourced/test.log" 2>&1 &

@@ -18,7 +18,7 @@ import os
 import pkgutil
 
 if not os.path.isdir(os.path.join(__path__[0], 'msg')):
-    # This is the checkout's folder, which Python finds first where it is the current one, and
-    # messages are in the folder of that name that was built. Only then: of two installed
-    # versions the first has to be used alone.
+    # This is the checkout's folder, which Python finds first if it is the current folder; the
+    # messages are in the built package of the same name. Only in this case: of two installed
+    # versions, only the first may be used.
     __path__ = pkgutil.extend_path(__path__, __name__)

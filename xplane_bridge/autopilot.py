@@ -13,11 +13,10 @@
 # limitations under the License.
 
 """
-A closed-loop controller: altitude, heading and airspeed hold by cascaded loops.
+A closed-loop controller: altitude, heading and airspeed hold with cascaded loops.
 
-Pure: measurements in, controls out, time passed in; SI units and radians throughout. It is the
-example from which to write your own: give a class with ``engage`` and ``update`` to
-nodes/autopilot.py.
+Pure: measurements in, controls out, time passed in; SI units and radians throughout. Use it as
+an example for your own: a class with ``engage`` and ``update`` plugs into nodes/autopilot.py.
 
     altitude error -> climb rate -> pitch -> elevator        heading error -> bank -> aileron
     airspeed error -> throttle                               yaw rate of the turn -> rudder
@@ -32,10 +31,10 @@ from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.conversions.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.vehicle import Controls
 
-# Below this the air carries no turn; also keeps divisions finite.
+# Below this airspeed there is no coordinated turn; also keeps divisions finite.
 _SLOWEST = 15.0
 _FASTEST_CLIMB = 50.0
-# A longer gap in the measurements is not integrated over.
+# Longer gaps between measurements are not integrated.
 _LONGEST_STEP = 0.2
 
 
@@ -44,8 +43,8 @@ class Gains:
     """
     Gains and limits; the defaults are tuned for the Cessna 172P (c172p) near 50 m/s.
 
-    Angles in rad, speeds in m/s, controls as ratios. A gain's name says from what to what.
-    cruise_throttle is where the throttle begins if a simulator does not say how it stands.
+    Angles in rad, speeds in m/s, controls as ratios. A gain's name states input and output.
+    cruise_throttle is the initial throttle if a simulator does not report it.
     """
 
     altitude_to_climb: float = 0.3
@@ -73,7 +72,7 @@ class Gains:
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """
-    What the controller needs to know of an aircraft.
+    State of an aircraft as needed by the controller.
 
     Roll + is right wing down, pitch + is nose up, heading is clockwise from true north;
     roll_rate, pitch_rate and yaw_rate are about the body's forward, right and down axes.
@@ -106,7 +105,7 @@ class _Integral:
 
     def update(self, error: float, gain: float, dt: float, proportional: float,
                low: float, high: float) -> float:
-        """Return proportional part plus integral, limited; integrate unless that goes further."""
+        """Return the limited sum of both parts; integrate unless that saturates further."""
         output = proportional + self.value
         step = gain * error * dt
         if (output < high or step < 0.0) and (output > low or step > 0.0):
@@ -118,9 +117,9 @@ class Autopilot:
     """
     Hold altitude, heading and airspeed of one aircraft.
 
-    ``engage`` takes over from the controls as they stand, so that the first output is those.
-    ``target`` may be changed at any time; the airspeed follows it by ramp, the others by their
-    limits.
+    ``engage`` takes over from the current controls, so that the first output equals them.
+    ``target`` may be changed at any time; the airspeed follows it on a ramp, the others within
+    their limits.
     """
 
     def __init__(self, gains: Gains | None = None) -> None:
@@ -137,7 +136,7 @@ class Autopilot:
         self._handover = Controls()
 
     def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
-        """Begin at ``controls``; without a target, hold what is flown now."""
+        """Start from ``controls``; without a target, hold the current state."""
         self.target = target or Target(now.altitude, now.heading, now.airspeed)
         self._altitude = now.altitude
         self._climb = 0.0
@@ -154,37 +153,37 @@ class Autopilot:
         self._rudder = (controls.rudder or 0.0) - self._turn_rudder(now)
 
     def update(self, now: Measurement, dt: float) -> Controls:
-        """Return the controls for a measurement that is ``dt`` seconds after the last."""
+        """Return the controls for a measurement taken ``dt`` seconds after the last."""
         dt = min(max(dt, 0.0), _LONGEST_STEP)
-        climb_wanted = self._follow_altitude(now, dt)
+        climb_command = self._follow_altitude(now, dt)
         return Controls(
-            elevator=self._hold_climb(now, climb_wanted, dt),
+            elevator=self._hold_climb(now, climb_command, dt),
             aileron=self._hold_heading(now, dt),
             rudder=min(max(self._rudder + self._turn_rudder(now), -1.0), 1.0),
-            throttle=self._hold_airspeed(now, climb_wanted, dt),
+            throttle=self._hold_airspeed(now, climb_command, dt),
         )
 
     def _follow_altitude(self, now: Measurement, dt: float) -> float:
-        """Return the wanted climb rate; learn the flown one from the altitude."""
+        """Return the commanded climb rate; estimate the actual one from the altitude."""
         gains = self.gains
         if dt > 0.0:
             rate = (now.altitude - self._altitude) / dt
-            # A teleport is no climb.
+            # A teleport is not a climb.
             rate = min(max(rate, -_FASTEST_CLIMB), _FASTEST_CLIMB)
             self._climb += (rate - self._climb) * dt / (gains.climb_filter + dt)
             self._altitude = now.altitude
         wanted = gains.altitude_to_climb * (self.target.altitude - now.altitude)
         return min(max(wanted, -gains.climb_limit), gains.climb_limit)
 
-    def _hold_climb(self, now: Measurement, climb_wanted: float, dt: float) -> float:
+    def _hold_climb(self, now: Measurement, climb_command: float, dt: float) -> float:
         """Return the elevator: climb rate to pitch, pitch to elevator, damped by pitch rate."""
         gains = self.gains
-        error = climb_wanted - self._climb
-        pitch_wanted = self._climb_integral.update(
+        error = climb_command - self._climb
+        pitch_command = self._climb_integral.update(
             error, gains.climb_to_pitch_integral, dt, gains.climb_to_pitch * error,
             -gains.pitch_limit, gains.pitch_limit)
-        pitch_error = pitch_wanted - now.pitch
-        # A level turn needs a pitch rate of its own; only what differs from it is damped.
+        pitch_error = pitch_command - now.pitch
+        # A level turn has a pitch rate; only the deviation from it is damped.
         turn = self._turn_rate(now) * math.sin(now.roll)
         proportional = (
             gains.pitch_to_elevator * pitch_error
@@ -195,31 +194,31 @@ class Autopilot:
     def _hold_heading(self, now: Measurement, dt: float) -> float:
         """Return the aileron: heading to bank, bank to aileron, damped by roll rate."""
         gains = self.gains
-        bank_wanted = gains.heading_to_bank * wrap_angle(self.target.heading - now.heading)
-        bank_wanted = min(max(bank_wanted, -gains.bank_limit), gains.bank_limit)
-        error = bank_wanted - now.roll
+        bank_command = gains.heading_to_bank * wrap_angle(self.target.heading - now.heading)
+        bank_command = min(max(bank_command, -gains.bank_limit), gains.bank_limit)
+        error = bank_command - now.roll
         proportional = gains.bank_to_aileron * error - gains.roll_rate_to_aileron * now.roll_rate
         return self._aileron_integral.update(
             error, gains.bank_to_aileron_integral, dt, proportional, -1.0, 1.0)
 
     def _turn_rate(self, now: Measurement) -> float:
-        """Return the turn rate that belongs to the bank in a coordinated turn."""
+        """Return the turn rate of a coordinated turn at the current bank."""
         return STANDARD_GRAVITY * math.tan(
             min(max(now.roll, -1.2), 1.2)) / max(now.airspeed, _SLOWEST)
 
     def _turn_rudder(self, now: Measurement) -> float:
-        """Return the rudder that makes the nose follow the turn."""
+        """Return the rudder that coordinates the turn."""
         wanted = self._turn_rate(now) * math.cos(now.roll) * math.cos(now.pitch)
         return self.gains.yaw_rate_to_rudder * (wanted - now.yaw_rate)
 
-    def _hold_airspeed(self, now: Measurement, climb_wanted: float, dt: float) -> float:
-        """Return the throttle, with power added for a climb before the airspeed drops."""
+    def _hold_airspeed(self, now: Measurement, climb_command: float, dt: float) -> float:
+        """Return the throttle, with feedforward power for the commanded climb."""
         gains = self.gains
         step = gains.airspeed_rate_limit * dt
         difference = self.target.airspeed - self._airspeed_target
         self._airspeed_target += min(max(difference, -step), step)
         error = self._airspeed_target - now.airspeed
         proportional = (
-            gains.airspeed_to_throttle * error + gains.climb_to_throttle * climb_wanted)
+            gains.airspeed_to_throttle * error + gains.climb_to_throttle * climb_command)
         return self._throttle_integral.update(
             error, gains.airspeed_to_throttle_integral, dt, proportional, 0.0, 1.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the command lines of all executables have in common. Pure."""
+"""What the command lines of all executables have in common. No ROS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 
 def without_ros_arguments(argv: Sequence[str]) -> list[str]:
-    """Return the arguments without those that are for ROS: --ros-args up to --, or to the end."""
+    """Return the arguments without the ROS ones: --ros-args up to --, or to the end."""
     own: list[str] = []
     is_own = True
     for argument in argv:

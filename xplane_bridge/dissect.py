@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-Show the datagrams of a protocol as JSON, and make them from JSON.
+Show the datagrams of a protocol as JSON, or encode them from JSON.
 
-Reads hexadecimal lines or a capture (pcap or pcapng, also in gzip) on standard input and writes
-one JSON object a line:
-``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for what does not decode.
-With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and what
-follows a ``#`` are skipped. JSON knows no infinities, no NaN and no bytes: they are the strings
-``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. A ``null`` leaves a value as it is.
+Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard input and writes
+one JSON object per line:
+``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
+With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
+a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
+``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. ``null`` leaves a value unchanged.
 """
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
@@ -58,7 +58,7 @@ _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
 
 
 def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
-    """Return a protocol, and how it is spoken here."""
+    """Return the module of a protocol, and its dialect."""
     module = import_module(f'xplane_bridge.protocols.{protocol}')
     return module, getattr(module, 'Dialect', Dialect)
 
@@ -66,7 +66,7 @@ def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
 # Messages to JSON.
 
 def message_to_json(message: Any) -> dict[str, Any]:
-    """Return a message as what json.dumps takes: its tag as "message", then its fields."""
+    """Return a message for json.dumps: its tag as "message", then its fields."""
     return {'message': message.tag, **_fields_to_json(message)}
 
 
@@ -95,8 +95,8 @@ def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> Message:
     """
     Return the message that a decoded JSON object describes.
 
-    Where both sides have a message of that name, it is the sender's if the fields fit that, else
-    the other's. Raises ValueError if they fit neither.
+    If both sides have a message of that name, the sender's is preferred if the fields match it.
+    Raises ValueError if they match neither.
     """
     if not isinstance(record, dict) or not isinstance(record.get('message'), str):
         raise ValueError('expected an object with a "message"')
@@ -135,7 +135,7 @@ def _dataclass_from_json(kind: type[_Kind], values: dict[str, Any], where: str) 
 
 
 def _from_json(hint: Any, value: Any, where: str) -> Any:
-    """Return a JSON value as the type that a field is annotated with."""
+    """Convert a JSON value to a field's annotated type."""
     if get_origin(hint) in (Union, UnionType):
         if value is None and NoneType in get_args(hint):
             return None
@@ -195,7 +195,7 @@ _TOO_LONG = f'the line has {_MAX_LINE} bytes or more'
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines of a stream; None for one that is too long, which is passed over."""
+    """Yield the lines of a stream; None for one that is too long, which is skipped."""
     while line := stream.readline(_MAX_LINE):
         if len(line) < _MAX_LINE or line.endswith(b'\n'):
             yield line
@@ -217,7 +217,7 @@ def _decoded(decode: Callable[[], Iterable[object]]) -> Iterator[str]:
         except StopIteration:
             return
         except ProtocolError as error:
-            # Other messages of the same line may be good.
+            # Other messages on the same line may be valid.
             yield _error(error)
         else:
             yield json.dumps(message_to_json(message), allow_nan=False)
@@ -247,7 +247,7 @@ def _decoded_capture(
     try:
         for datagram in read_datagrams(stream):
             side = sender
-            # Only the peer sends from its port, which tells the sides of a capture apart.
+            # Only the peer sends from its port, which tells the two sides of a capture apart.
             if side is None and peer_port is not None:
                 from_bridge = (datagram.destination[1] == peer_port
                                and datagram.source[1] != peer_port)
@@ -302,8 +302,8 @@ def _parser() -> ArgumentParser:
         protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
         protocol.add_argument(
             '--from', dest='sender', choices=('bridge', 'peer'),
-            help='who sent it, where a message means two things (default: peer; in a capture, '
-                 'whichever the ports say)')
+            help='who sent it, as a message may have two meanings (default: peer; in a capture, '
+                 'as the ports say)')
         protocol.add_argument(
             '--encode', action='store_true', help='read JSON and write hexadecimal lines')
         for flag, option in _dialect(name)[1].options.items():
@@ -315,11 +315,11 @@ def main(argv: list[str] | None = None) -> int:
     """Run the tool on standard input and output, and return the exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        # Each line is flushed, so that it answers at once when a person types.
+        # Each line is flushed, so that it answers immediately when used interactively.
         for line in _output(arguments, cast(BufferedReader, sys.stdin.buffer)):
             print(line, flush=True)
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain when it flushes at exit.
+        # The reader has closed the pipe. Python would report that again when flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         pass

@@ -12,17 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What to say when an optional package is missing: what it is for, and how to get it here."""
+"""Errors for missing optional packages: what the package is for, and how to install it."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 
-# Where an older one may be installed that will not do.
+# Where an installed version may be too old.
 _REQUIREMENTS = {'mcap': "'mcap>=1.5'"}
-# A distribution's own Python refuses pip (PEP 668); a virtual environment that sees the system's
-# packages finds rclpy, and `ros2 run` uses the one that is active.
+# A distribution's own Python refuses pip (PEP 668); a virtual environment with access to the
+# system's packages finds rclpy, and `ros2 run` uses the active one.
 _VENV = ('python3 -m venv --system-site-packages ~/xplane_bridge_venv'
          ' && . ~/xplane_bridge_venv/bin/activate && ')
 
@@ -31,7 +31,7 @@ def missing(purpose: str, *packages: str) -> ImportError:
     """
     Return the error for packages that are not installed, with the command that installs them.
 
-    ``purpose`` begins the sentence, such as 'recording'.
+    ``purpose`` starts the message, such as 'recording'.
     """
     in_venv = sys.prefix != sys.base_prefix
     requirements = ' '.join(_REQUIREMENTS.get(package, package) for package in packages)
@@ -41,7 +41,7 @@ def missing(purpose: str, *packages: str) -> ImportError:
 
 
 def require(purpose: str, *packages: str) -> None:
-    """Raise ``missing`` of those packages that are not installed."""
+    """Raise ``missing`` for those packages that are not installed."""
     absent = [package for package in packages if importlib.util.find_spec(package) is None]
     if absent:
         raise missing(purpose, *absent)

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-YAML as people write it, read within bounds: every file that cannot be used gives one sentence.
+Hand-written YAML, read within bounds: any unusable file gives a one-sentence error.
 
-Bounds: 64 KiB of text, which PyYAML takes a second for, 32 levels, 40 characters of a number, and
-no aliases, with which a short text stands for a huge one (rcl takes none in parameter files, too).
+Bounds: 64 KiB of text (about a second for PyYAML), 32 levels, 40 characters per number, and no
+aliases, which let a short text expand to a huge one (rcl refuses them in parameter files, too).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _shown.maxstring = _shown.maxother = 60
 
 
 def load(text: str | bytes, max_size: int = MAX_SIZE) -> Any:
-    """Return the content of a YAML text of one document. Raises ValueError with a sentence."""
+    """Return the content of a single YAML document; ValueError says what is wrong with it."""
     if len(text) > max_size:
         raise ValueError(f'it has more than {max_size} bytes')
     try:
@@ -48,32 +48,32 @@ def load(text: str | bytes, max_size: int = MAX_SIZE) -> Any:
     except yaml.reader.ReaderError as error:
         raise ValueError(f'{error.reason} at position {error.position}') from None
     except (ValueError, KeyError, IndexError, AttributeError, TypeError, ArithmeticError) as error:
-        # PyYAML lets out what Python says of a date, a number or a tag that cannot be.
-        raise ValueError(f'a value in it cannot be ({type(error).__name__}: {error})') from None
+        # PyYAML passes on Python's errors for impossible dates, numbers or tags.
+        raise ValueError(f'it has an invalid value ({type(error).__name__}: {error})') from None
 
 
 def load_file(path: str) -> Any:
-    """Return the content of a YAML file; ValueError with a sentence, OSError if not readable."""
+    """Return the content of a YAML file; ValueError if unusable, OSError if not readable."""
     with open(path, 'rb') as stream:
         return load(stream.read(MAX_SIZE + 1))
 
 
 def shown(value: Any) -> str:
-    """Return what was found in a file as a sentence may say it: however large, in short."""
+    """Return a value found in a file for use in an error message, abbreviated."""
     return _shown.repr(value)
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which knows no bounds of its own."""
+    """PyYAML's safe loader with bounds, which it lacks."""
 
     _depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        # Not all of PyYAML has types.
+        # PyYAML is only partly typed.
         event: Any = cast(Any, self).peek_event()
         if self.check_event(yaml.AliasEvent):
             raise yaml.composer.ComposerError(
-                None, None, 'an alias, which is not taken: write the value itself',
+                None, None, 'an alias, which is not supported: write the value itself',
                 event.start_mark)
         if self._depth == _MAX_DEPTH:
             raise yaml.composer.ComposerError(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spinning a ROS executor until it is told to stop; it needs rclpy's objects only."""
+"""Spin a ROS executor until told to stop; uses rclpy's objects without importing it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def spin_until(executor: Any, stop: Any) -> None:
     Execute callbacks until ``stop``, an rclpy Future of this executor, is done.
 
     It may be set from any thread. rclpy's own spin_until_future_complete adds a callback to the
-    future for each callback that it executes, and keeps them all: 260 bytes each, which is 370 MB
-    per hour of a recorder that hears 400 messages per second.
+    future for each callback that it executes, and keeps them all: 260 bytes each, or 370 MB
+    per hour for a recorder receiving 400 messages per second.
     """
-    # The executor is woken by it: without a callback, a future does not.
+    # The callback wakes the executor; without one, the future would not.
     stop.add_done_callback(lambda _: None)
     while executor.context.ok() and not stop.done():
         executor.spin_once()

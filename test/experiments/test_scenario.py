@@ -127,11 +127,11 @@ def test_five_scenarios_ship():
     ({'host': '10.0.0.2', 'seed': 3, 'loss': 0.1}, 'steps', 'cannot be told seed, loss'),
     ({'host': '10.0.0.2', 'lockstep': True}, 'steps', 'cannot be told lockstep'),
     ({'host': '10.0.0.2', 'speed': 2.0}, 'steps', 'cannot be told speed'),
-    ({'sim': 'fdmdata', 'lockstep': True}, 'steps', 'fdmdata has no time on its wire'),
+    ({'sim': 'fdmdata', 'lockstep': True}, 'steps', 'fdmdata has no time in its protocol'),
     ({'sim': 'fdmdata'}, 'link_loss',
      'fdmdata does not report its controls, so scenario link_loss cannot be judged by elevator, '
      'aileron, throttle'),
-    ({'sim': 'fdmdata', 'speed': 2.0}, 'steps', 'fdmdata has no time on its wire'),
+    ({'sim': 'fdmdata', 'speed': 2.0}, 'steps', 'fdmdata has no time in its protocol'),
     ({'lockstep': True}, 'link_loss', 'goes in real time only, for link_down'),
     ({'lockstep': True, 'speed': 2.0}, 'steps', 'leave out speed'),
     ({'lockstep': True, 'loss': 0.1}, 'steps', 'leave out loss'),

@@ -106,7 +106,7 @@ def check(settings: Settings, scenario: Scenario) -> None:
         raise ScenarioError('--port belongs to --host; a simulator of ours takes a free port')
     if settings.simulated_time and not settings.simulator.has_time:
         raise ScenarioError(
-            f'{settings.sim} has no time on its wire, so it can be flown in real time only: '
+            f'{settings.sim} has no time in its protocol, so it can be flown in real time only: '
             'leave out speed and lockstep')
     if settings.simulated_time and scenario.needs_real_time():
         raise ScenarioError(
