@@ -152,6 +152,7 @@ class VehiclePublisher:
         undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
     ) -> None:
         self.plausibility = make_gate(node, prefix)
+        self._topics = topics
         self._publishers: dict[str, Any] = {}
         self._undulation = undulation or make_undulation(parameters)
         self._local: LocalFrame | None = None
@@ -254,14 +255,16 @@ class VehiclePublisher:
         self._fix_publisher.publish(fix)
 
     def publish(
-        self, state: VehicleState, stamp_ns: int, topics: Collection[str] = TOPICS
+        self, state: VehicleState, stamp_ns: int, topics: Collection[str] | None = None
     ) -> None:
         """
-        Publish those of ``topics`` that ``state`` has something for, with one stamp.
+        Publish those of ``topics``, by default all, that ``state`` has something for.
 
         Except for fix, the first, what nobody subscribes to is left out. What is impossible in
         the state counts as not known: without a position there is no fix and no odom.
         """
+        if topics is None:
+            topics = self._topics
         state = self.plausibility.state(state)
         if 'fix' in topics:
             self.publish_fix(

@@ -1,0 +1,35 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``simulator skylark`` can be told, and the face it makes of that."""
+
+from argparse import ArgumentParser, Namespace
+
+from xplane_bridge.protocols import skylark
+from xplane_bridge.simulators import options
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.skylark.face import SkylarkFace
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this face."""
+    options.add_host(parser)
+    parser.add_argument('--port', type=options.port, default=skylark.PORT,
+                        help='UDP port; 0 takes a free one (%(default)s)')
+
+
+def make_face(arguments: Namespace, faults: Faults) -> SkylarkFace:
+    """Return the face that the options describe."""
+    return SkylarkFace(UdpEndpoint(arguments.host, arguments.port, faults))
