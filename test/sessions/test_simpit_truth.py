@@ -468,8 +468,7 @@ def test_one_channel_that_stops_is_registered_again_and_stops_no_other(profile):
         cable.call(cable.plugin.provide, message)
     cable.run(1.0)
     # As when a registration is lost on the line.
-    del cable.plugin._senders[22]
-    cable.plugin._record.discard(22)
+    cable.plugin._subscribed.deregister(bytes((22,)))
     cable.run(1.9)
     cable.events['device'].clear()
     cable.run(1.0)

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 import math
@@ -26,7 +25,6 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
     ActionGroups,
-    Channel,
     CustomActionGroups,
     Handshake,
     HandshakeType,
@@ -44,21 +42,17 @@ from xplane_bridge.simulators.simpit.events import (
     Subscriptions,
 )
 from xplane_bridge.simulators.simpit.hold import AxisHold
+from xplane_bridge.simulators.simpit.providers import is_sent_each_frame, Providers
 from xplane_bridge.simulators.simpit.reader import PluginReader
+from xplane_bridge.simulators.simpit.subscriptions import SubscriptionTable
 
 _CHANNEL = 'serial'
-# Seconds for one round of all telemetry; fixed in v0, a setting later (docs/wire/simpit.md,
-# section 2.6).
-_REFRESH = {'v0': 0.08}
-_REFRESH_LATER = 0.125
 # The measured games ran at 50 frames per second.
 _FRAME = 0.02
 # What plugins 1.2.1 to 1.4 write for any packet, the rest of the buffer behind it.
 _PADDED_WRITE = 32
 # What a plugin obeys outside the flight scene too, whichever it is.
 _EVERYWHERE = (simpit.Register, simpit.Deregister, simpit.ClosePort, simpit.RequestMessage)
-# Their providers begin each flight scene with all groups off, and say nothing while that is so.
-_BEGIN_OFF = ('action_status', 'custom_action_group_status')
 
 
 class PluginSession:
@@ -93,19 +87,13 @@ class PluginSession:
         self.in_flight = False
         self.port_open = True
         self.hold = AxisHold(self.profile)
-        self._refresh = _REFRESH.get(profile, _REFRESH_LATER) if refresh is None else refresh
         self._agx = agx
         self._game_id = game_id
-        # 2.0 introduced clearing at SYN and the record that stops duplicates.
         self._old = profile in ('v0', 'v1')
         self._buffer = bytearray(_PADDED_WRITE) if profile == 'v1' else None
         self._reader = PluginReader(self.profile.framing)
-        self._senders: Counter[int] = Counter()
-        self._record: set[int] = set()
-        self._values: dict[int, Packet] = {}
-        self._air = simpit.Atmosphere(0, 0.0, 0.0, 0.0)
-        self._ticks = tuple(row for row in self.profile.channels if row.sent == 'tick')
-        self._due: dict[int, float] = {}
+        self._subscribed = SubscriptionTable(self.statistics, old=self._old)
+        self._providers = Providers(self.profile, refresh)
         self._actions: dict[str, ActionGroups] = {}
         self._frame_at: float | None = None
         self._epoch: float | None = None
@@ -121,7 +109,7 @@ class PluginSession:
     @property
     def subscriptions(self) -> tuple[int, ...]:
         """Return the ids that the device gets, one that it gets n times n times."""
-        return tuple(sorted(self._senders.elements()))
+        return self._subscribed.ids
 
     # What the owner does.
 
@@ -130,14 +118,12 @@ class PluginSession:
         if in_flight == self.in_flight:
             return
         self.in_flight = in_flight
-        self._due.clear()
+        self._providers.forget_rounds()
         self._actions.clear()
         self.hold.clear()
         if in_flight:
-            for row in self.profile.channels:
-                packet = self._values.get(row.id) if row.sender == 'peer' else None
-                if packet is not None and self._begins_with(row, packet):
-                    self._publish(packet)
+            for packet in self._providers.begin_flight():
+                self._publish(packet)
         row = self.profile.named('peer', 'scene_change')
         if row.sent == 'event':
             message = simpit.SceneChange(0 if in_flight else 1)
@@ -148,41 +134,23 @@ class PluginSession:
         self.set_flight(False, now)
         self.set_flight(True, now)
 
-    def _begins_with(self, row: Channel, packet: Packet) -> bool:
-        """Tell whether a channel's provider sends this value when the flight scene begins."""
-        if row.name in _BEGIN_OFF:
-            return row.sent == 'subscription' and any(packet.payload)
-        if row.message is simpit.SasInfo:
-            return packet.payload != b'\xff\0\0'
-        return row.sent == 'subscription'
-
     def provide(self, message: Message, now: float) -> None:
         """
         Set what a telemetry channel has to say from now on.
 
         Raise ValueError if the profile has no such channel or not with these fields.
         """
-        if isinstance(message, simpit.Atmosphere):
-            message = self._breathe(message)
-        packet = simpit.encode_packet(message, 'peer', self.profile)
         row = self.profile.named('peer', message.channel)
         if row.sent == 'event':
-            self._publish(packet)
+            self._publish(simpit.encode_packet(message, 'peer', self.profile))
             return
-        changed = self._values.get(row.id) != packet
-        self._values[row.id] = packet
-        if changed and row.sent in ('change', 'subscription') and not self._each_frame(row):
+        packet, at_once = self._providers.provide(message)
+        if at_once:
             self._publish_in_flight(packet)
-
-    def _breathe(self, air: simpit.Atmosphere) -> simpit.Atmosphere:
-        """Return what is sent: at a body without air the fields stay as they were."""
-        if air.flags & simpit.AtmosphereFlags.HAS_ATMOSPHERE:
-            self._air = air
-        return replace(self._air, flags=air.flags)
 
     def withdraw(self, name: str, now: float) -> None:
         """End what a telemetry channel has to say: a target that is no longer set."""
-        self._values.pop(self.profile.named('peer', name).id, None)
+        self._providers.withdraw(name)
 
     def reopen(self, now: float) -> None:
         """Open the port again, as the player does in the plugin's window."""
@@ -192,8 +160,7 @@ class PluginSession:
         """Begin as a game that has just been started; what was provided stays."""
         self.port_open = True
         self._reader = PluginReader(self.profile.framing)
-        self._senders.clear()
-        self._record.clear()
+        self._subscribed.clear()
         self._actions.clear()
         self.hold.clear()
         self._queue.clear()
@@ -280,16 +247,19 @@ class PluginSession:
             self.statistics.ignored += 1
             return []
         if isinstance(message, simpit.Register):
-            return self._register(message.channels)
+            for channel_id in self._subscribed.register(message.channels):
+                row = self.profile.find('peer', channel_id)
+                if row is not None and row.sent == 'subscription':
+                    self._resend(channel_id)
+            return [Subscriptions(self.subscriptions)]
         if isinstance(message, simpit.Deregister):
-            return self._deregister(message.channels)
+            self._subscribed.deregister(message.channels)
+            return [Subscriptions(self.subscriptions)]
         if isinstance(message, simpit.RequestMessage):
             self._resend(message.channel_id)
             return []
         if isinstance(message, simpit.ClosePort):
-            for channel_id in self._record:
-                self._unsubscribe(channel_id)
-            self._record.clear()
+            self._subscribed.close()
             self.port_open = False
             return [PortDeaf('the device asked to close this port; the player may start it again')]
         if isinstance(message, ActionGroups):
@@ -311,52 +281,20 @@ class PluginSession:
         if kind > HandshakeType.ACK:
             return []
         if kind == HandshakeType.SYN:
-            if not self._old:
-                # The record of what is registered outlives this until the ACK.
-                self._senders.clear()
+            self._subscribed.hear_syn()
             self._reply(0, bytes((HandshakeType.SYNACK, self._game_id)))
         elif kind == HandshakeType.SYNACK:
             self._reply(0, bytes((HandshakeType.ACK, self._game_id)))
-        elif not self._old:
-            self._record.clear()
-        return [DeviceHandshake(int(kind), message.rest)]
-
-    def _register(self, ids: bytes) -> list[PluginEvent]:
-        # From the last to the first; 255 throws, and those before it are never reached.
-        for channel_id in reversed(ids):
-            if channel_id == 255:
-                self.statistics.malformed.add('register')
-                break
-            if not self._old and channel_id in self._record:
-                continue
-            self._record.add(channel_id)
-            self._senders[channel_id] += 1
-            row = self.profile.find('peer', channel_id)
-            if row is not None and row.sent == 'subscription':
-                self._resend(channel_id)
-        return [Subscriptions(self.subscriptions)]
-
-    def _deregister(self, ids: bytes) -> list[PluginEvent]:
-        for channel_id in reversed(ids):
-            if channel_id == 255:
-                self.statistics.malformed.add('deregister')
-                break
-            self._record.discard(channel_id)
-            self._unsubscribe(channel_id)
-        return [Subscriptions(self.subscriptions)]
-
-    def _unsubscribe(self, channel_id: int) -> None:
-        """Take back one of the registrations of a channel, if there is any."""
-        if self._senders[channel_id] > 1:
-            self._senders[channel_id] -= 1
         else:
-            del self._senders[channel_id]
+            self._subscribed.hear_ack()
+        return [DeviceHandshake(int(kind), message.rest)]
 
     def _resend(self, channel_id: int) -> None:
         """Send a channel's value once more, or with 0 all of the registered ones' that change."""
         for row in self.profile.channels:
-            if row.sent == 'subscription' and channel_id in (0, row.id) and row.id in self._values:
-                self._publish_in_flight(self._values[row.id])
+            if row.sent == 'subscription' and channel_id in (0, row.id) and (
+                    (packet := self._providers.value(row.id)) is not None):
+                self._publish_in_flight(packet)
 
     def _buffer_action(self, message: ActionGroups) -> None:
         """Keep the last packet of each kind until the game's next frame."""
@@ -381,28 +319,17 @@ class PluginSession:
         """Send the registered channels that are due; return when the next is."""
         if not self.in_flight:
             return None
-        later: list[float] = []
-        for index, row in enumerate(self._ticks):
-            packet = self._values.get(row.id)
-            if packet is None or row.id not in self._senders:
-                self._due.pop(row.id, None)
-                continue
-            phase = epoch + index * self._refresh / len(self._ticks)
-            due = self._due.get(row.id)
-            if due is not None and now >= due:
-                self._publish(packet)
-            if due is None or now >= due:
-                rounds = math.floor((now - phase) / self._refresh + 1e-9) + 1
-                due = self._due[row.id] = phase + rounds * self._refresh
-            later.append(due)
-        return min(later, default=None)
+        packets, later = self._providers.due(self._subscribed, epoch, now)
+        for packet in packets:
+            self._publish(packet)
+        return later
 
     def _run_frame(self, epoch: float, now: float) -> float | None:
         """Do what the game does once a frame, if there is anything to do; return when next."""
-        status = next((row for row in self.profile.channels if self._each_frame(row)), None)
-        packet = None if status is None else self._values.get(status.id)
+        status = next(filter(is_sent_each_frame, self.profile.channels), None)
+        packet = None if status is None else self._providers.value(status.id)
         lit = (
-            packet is not None and self.in_flight and packet.channel in self._senders
+            packet is not None and self.in_flight and packet.channel in self._subscribed
             and packet.payload != b'\0')
         if not self._actions and not lit:
             self._frame_at = None
@@ -423,17 +350,13 @@ class PluginSession:
             self._frame_at = epoch + frames * _FRAME
         return self._frame_at
 
-    def _each_frame(self, row: Channel) -> bool:
-        """Tell whether it is the action status of v1: sent each frame while a group is on."""
-        return row.name == 'action_status' and row.sent == 'change'
-
     def _publish_in_flight(self, packet: Packet) -> None:
         if self.in_flight:
             self._publish(packet)
 
     def _publish(self, packet: Packet) -> None:
         """Send a packet as often as its channel is registered."""
-        for _ in range(self._senders.get(packet.channel, 0)):
+        for _ in range(self._subscribed.copies(packet.channel)):
             self._send(packet)
 
     def _reply(self, channel_id: int, payload: bytes) -> None:
