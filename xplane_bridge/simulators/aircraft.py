@@ -123,11 +123,8 @@ class Aircraft:
         self._state = None
         model = self._model
         lat_deg, lon_deg = model.lat_deg(), model.lon_deg()
-        if model.step():
-            model.set_terrain(terrain.elevation_m(model.lat_deg(), model.lon_deg()))
-            if model.is_sound():
-                return
-        self._recover(lat_deg, lon_deg)
+        if not model.step():
+            self._recover(lat_deg, lon_deg)
 
     # Reading
 
@@ -381,8 +378,7 @@ class Aircraft:
         for n in range(self.engine_count if engines else 0):
             self._model.start(n)
         self.set_controls(throttle=0.0, mixture=1.0, gear=1.0, parking_brake=1.0)
-        for _ in range(round(_SETTLING_TIME / self.dt)):
-            self._model.step()
+        self._model.settle(round(_SETTLING_TIME / self.dt))
         self._rest_height = self._model.height
         self._state = None
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.optional import missing
+from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft_state import FOOT, StateReader
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.limits import clamp
@@ -81,22 +82,20 @@ class Model:
         return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
 
     def step(self) -> bool:
-        """Run one step; return False if the model has broken in it."""
+        """Run one step over the terrain; return False if the model has broken in it."""
         try:
             self._fdm.run()
         except self._jsbsim.BaseError:
             return False
-        return True
-
-    def set_terrain(self, elevation: float) -> None:
-        """Put the ground below it at an elevation in m."""
-        self._terrain(elevation / FOOT)
-
-    def is_sound(self) -> bool:
-        """Tell whether it is where and as fast as an aircraft can be."""
+        self._terrain(terrain.elevation_m(self.lat_deg(), self.lon_deg()) / FOOT)
         return bool(
             self._speed() < _MAX_MODEL_SPEED_FPS and abs(self._phi()) < math.tau
             and self._agl() > -_MAX_MODEL_DEPTH_FT)
+
+    def settle(self, steps: int) -> None:
+        """Run steps in which it comes to rest where it is."""
+        for _ in range(steps):
+            self._fdm.run()
 
     def velocity_through_air(self) -> Vector:
         """Return its velocity through the air in m/s: forward, right, down."""
