@@ -30,8 +30,10 @@ serial = pytest.importorskip('serial')
 
 from serial import rfc2217  # noqa: E402
 
+from xplane_bridge.links import ports  # noqa: E402
 from xplane_bridge.links import serial as link  # noqa: E402
-from xplane_bridge.links.serial import open_port, PortChanged, SerialLoop  # noqa: E402
+from xplane_bridge.links.ports import open_port  # noqa: E402
+from xplane_bridge.links.serial import PortChanged, SerialLoop  # noqa: E402
 from xplane_bridge.links.udp import LinkError  # noqa: E402
 from xplane_bridge.protocols import simpit  # noqa: E402
 from xplane_bridge.sessions.base import PeerState  # noqa: E402
@@ -337,14 +339,14 @@ def test_what_can_never_be_right_is_refused_at_once(name, baud, reason):
 
 
 def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch):
-    monkeypatch.setattr(link, '_WRITE_TIMEOUT', 10.0 * DEADLINE)
+    monkeypatch.setattr(link, 'WRITE_TIMEOUT', 10.0 * DEADLINE)
     talk = Talk()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     # Nobody reads the other end: its buffer fills up, and none of these waits for that.
     for _ in range(15):
         loop.call(talk.say, bytes(4096))
-    monkeypatch.setattr(link, '_WRITE_TIMEOUT', 0.3)
+    monkeypatch.setattr(link, 'WRITE_TIMEOUT', 0.3)
     # Bytes still come in meanwhile.
     os.write(cable.master, b'alive')
     recorder.wait_for(lambda: received(recorder) == b'alive', 'bytes')
@@ -446,7 +448,7 @@ def test_close_sends_what_is_owed(cable):
     serial.Serial(cable.path, exclusive=True).close()
 
 
-class NarrowPort(link.Port):
+class NarrowPort(ports.Port):
     """A port without a descriptor that takes few bytes at a time, or none."""
 
     path = 'narrow'
@@ -474,7 +476,7 @@ class NarrowPort(link.Port):
 def test_close_sends_what_is_owed_bit_by_bit_or_drops_it(monkeypatch, most, taken):
     port = NarrowPort(most)
     monkeypatch.setattr(link, 'open_port', lambda name, baud: port)
-    monkeypatch.setattr(link, '_LAST_WRITE', DEADLINE if most else 0.01)
+    monkeypatch.setattr(link, 'LAST_WRITE', DEADLINE if most else 0.01)
     talk, recorder = Talk(), Recorder()
     loop = SerialLoop(talk, 'narrow', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
@@ -579,7 +581,7 @@ class HungDevice:
 def test_a_device_that_hangs_is_closed_without_what_it_did_not_take(takes, done):
     """close() alone would wait half a minute in the kernel."""
     device = HungDevice(takes)
-    link._DescriptorPort(device).close(discard=False)
+    ports._DescriptorPort(device).close(discard=False)
     assert device.done == done
 
 

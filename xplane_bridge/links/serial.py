@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Serial ports as a session uses them: real ones, pyserial's URLs, pseudo-terminals."""
+"""The thread between a session and a serial port, which comes and goes."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 from dataclasses import dataclass, replace
@@ -24,39 +23,23 @@ import errno
 import math
 import os
 import select
-import termios
 import threading
 import time
-import tty
 from typing import Any, Protocol
 
-import serial
-
 from xplane_bridge.links.loop import Session, SessionLoop
-from xplane_bridge.links.udp import LinkError
+from xplane_bridge.links.ports import check_port, LAST_WRITE, open_port, Port, WRITE_TIMEOUT
 
 _CHANNEL = 'serial'
-# Bytes that are read before the session has its turn.
-_READ_SIZE = 4096
-
 # Seconds between attempts to open a port that is not there.
 _FIRST_RETRY = 0.5
 _LONGEST_RETRY = 5.0
-# A port that has taken nothing for this long is stuck, and is opened anew; so is one for which
-# this many bytes wait, for it takes them more slowly than they come: 6 s of 115,200 baud.
-_WRITE_TIMEOUT = 1.0
+# A port for which this many bytes wait is stuck, as one that takes nothing is, and is opened anew:
+# it takes them more slowly than they come. 6 s of 115,200 baud.
 _MOST_PENDING = 65536
-# What close() waits for the last bytes to leave, and for a thread that waits for a peer.
-_LAST_WRITE = 0.2
+# What close() waits for a thread that waits for a peer.
 _LAST_WAIT = 0.5
 _LONGEST_SLEEP = 60.0
-# Ports without a file descriptor cannot be woken up: they are asked this often.
-_POLL_PERIOD = 0.02
-_PART = 1024
-# Nothing tells when the last byte has left: the kernel is asked this often.
-_DRAIN_STEP = 0.005
-
-_PTY = 'pty:'
 
 
 class SerialSession(Session, Protocol):
@@ -90,225 +73,6 @@ class SerialCounters:
     opened: int = 0
     lost: int = 0
     stuck: int = 0
-
-
-class Port(ABC):
-    """An open port. What goes wrong with it is an OSError."""
-
-    # Where the other end finds it, or what it was opened as.
-    path: str
-
-    @property
-    @abstractmethod
-    def descriptor(self) -> int | None:
-        """Return what tells poll() that bytes wait; None if there is nothing of the kind."""
-
-    @abstractmethod
-    def read(self) -> bytes:
-        """Return bytes that wait; without a descriptor, wait for them a short while."""
-
-    @abstractmethod
-    def write(self, data: bytes) -> int:
-        """Return how many bytes were taken; with a descriptor, never wait."""
-
-    @abstractmethod
-    def close(self, *, discard: bool) -> None:
-        """Close the port; ``discard`` what it has not sent yet instead of waiting for it."""
-
-
-class _DescriptorPort(Port):
-    """A port of pyserial with a file descriptor: a real one, or socket://."""
-
-    def __init__(self, device: Any) -> None:
-        self.path = str(device.port)
-        self._device = device
-        self._descriptor = int(device.fileno())
-
-    @property
-    def descriptor(self) -> int | None:
-        """Return the file descriptor."""
-        return self._descriptor
-
-    # pyserial's own write() spins while a full port is in non-blocking mode.
-
-    def read(self) -> bytes:
-        """Return bytes that wait."""
-        data = os.read(self._descriptor, _READ_SIZE)
-        if not data:
-            raise OSError(errno.EIO, 'the other end hung up')
-        return data
-
-    def write(self, data: bytes) -> int:
-        """Return how many bytes were taken."""
-        try:
-            return os.write(self._descriptor, data)
-        except BlockingIOError:
-            return 0
-
-    def close(self, *, discard: bool) -> None:
-        """
-        Close the port.
-
-        The kernel would wait up to 30 s for a device that takes nothing: what has not left
-        after 0.2 s is dropped.
-        """
-        with contextlib.suppress(OSError, AttributeError, termios.error):
-            end = time.monotonic() + (0.0 if discard else _LAST_WRITE)
-            while self._device.out_waiting and time.monotonic() < end:
-                time.sleep(_DRAIN_STEP)
-        with contextlib.suppress(OSError, termios.error):
-            if discard or self._is_full():
-                self._device.reset_output_buffer()
-        with contextlib.suppress(OSError):
-            self._device.close()
-
-
-    def _is_full(self) -> bool:
-        """Tell whether bytes wait in the kernel; where that is not known, none does."""
-        return bool(getattr(self._device, 'out_waiting', 0))
-
-
-class _PolledPort(Port):
-    """A port of pyserial without a file descriptor: loop:// or rfc2217://."""
-
-    def __init__(self, device: Any) -> None:
-        self.path = str(device.port)
-        self._device = device
-
-    @property
-    def descriptor(self) -> int | None:
-        """Return None."""
-        return None
-
-    def read(self) -> bytes:
-        """Return bytes that come within the poll period."""
-        data = self._device.read(1)
-        more = min(self._device.in_waiting, _READ_SIZE) if data else 0
-        return bytes(data + self._device.read(more) if more else data)
-
-    def write(self, data: bytes) -> int:
-        """Write a part that fits into the 4096 bytes of loop://, which we empty ourselves."""
-        part = data[:_PART]
-        self._device.write(part)
-        return len(part)
-
-    def close(self, *, discard: bool) -> None:
-        """Close the port."""
-        with contextlib.suppress(OSError):
-            self._device.close()
-
-
-class _PtyPort(Port):
-    """
-    Our end of a new pseudo-terminal; another program opens ``path``.
-
-    Bytes that nobody reads are dropped, oldest first, as on a cable without a peer.
-    """
-
-    def __init__(self, link: str) -> None:
-        self._master, self._slave = os.openpty()
-        # We keep the other end open too, so that it may be closed and opened again.
-        self.path = self._name = os.ttyname(self._slave)
-        self._link = link
-        try:
-            tty.setraw(self._slave)
-            os.set_blocking(self._master, False)
-            if link:
-                if os.path.islink(link):
-                    os.unlink(link)
-                os.symlink(self._name, link)
-                self.path = link
-        except OSError:
-            self._close()
-            raise
-
-    @property
-    def descriptor(self) -> int | None:
-        """Return the file descriptor of our end."""
-        return self._master
-
-    def read(self) -> bytes:
-        """Return bytes that wait."""
-        return os.read(self._master, _READ_SIZE)
-
-    def write(self, data: bytes) -> int:
-        """Return how many bytes were taken."""
-        with contextlib.suppress(BlockingIOError):
-            return os.write(self._master, data)
-        termios.tcflush(self._slave, termios.TCIFLUSH)
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._master, data)
-        return len(data)
-
-    def close(self, *, discard: bool) -> None:
-        """Close both ends."""
-        with contextlib.suppress(OSError):
-            # Another program may have put its own link there since.
-            if self._link and os.readlink(self._link) == self._name:
-                os.unlink(self._link)
-        self._close()
-
-    def _close(self) -> None:
-        os.close(self._slave)
-        os.close(self._master)
-
-
-def open_port(name: str, baud: int) -> Port:
-    """
-    Open a port for ourselves alone: 8 data bits, no parity, 1 stop bit, no flow control.
-
-    ``name`` is a device (/dev/serial/by-id/... keeps its name when others come and go), a URL of
-    pyserial (loop://, socket://host:port, rfc2217://host:port), or ``pty:`` for a new
-    pseudo-terminal, ``pty:/some/link`` with a symbolic link to it.
-    Raise LinkError with a sentence if it cannot be opened, ValueError for a name or a baud rate
-    that can never be right.
-    """
-    try:
-        if name.startswith(_PTY):
-            return _PtyPort(name.removeprefix(_PTY))
-        device = _device(name, baud)
-        device.open()
-    except (OSError, termios.error) as error:
-        raise LinkError(_complaint(name, error)) from error
-    try:
-        device.fileno()
-    except OSError:
-        # io.UnsupportedOperation, which such a port raises, is one.
-        return _PolledPort(device)
-    return _DescriptorPort(device)
-
-
-def check_port(name: str, baud: int) -> None:
-    """Raise ValueError with a sentence for a name or a baud rate that can never be right."""
-    if not name:
-        raise ValueError('the serial port has no name: give a device such as /dev/ttyUSB0')
-    if not name.startswith(_PTY):
-        _device(name, baud)
-
-
-def _device(name: str, baud: int) -> Any:
-    """Return a port of pyserial that is not open yet."""
-    if baud <= 0:
-        raise ValueError(f'baud rate {baud}: must be above 0, KerbalSimpit has 115200')
-    # rfc2217:// knows no write timeout; descriptors are written to without one.
-    write_timeout = None if name.startswith('rfc2217:') else _WRITE_TIMEOUT
-    return serial.serial_for_url(
-        name, do_not_open=True, baudrate=baud, timeout=_POLL_PERIOD,
-        write_timeout=write_timeout, exclusive=True)
-
-
-def _complaint(name: str, error: Exception) -> str:
-    """Say why a port cannot be opened, and what to do about it."""
-    number = getattr(error, 'errno', None) or (error.args[0] if error.args else None)
-    if number == errno.ENOENT:
-        return f'{name}: no such port; is the adapter plugged in, is the name right?'
-    if number in (errno.EBUSY, errno.EAGAIN):
-        return f'{name}: busy, another program has it'
-    if number in (errno.EACCES, errno.EPERM):
-        return f"{name}: no permission; add the user to the group 'dialout' and log in again"
-    if 'Could not configure port' in str(error) or number in (errno.ENOTTY, errno.EISDIR):
-        return f'{name}: not a serial port ({error})'
-    return f'{name}: {error}'
 
 
 class SerialLoop(SessionLoop):
@@ -426,16 +190,16 @@ class SerialLoop(SessionLoop):
         # Such a port may keep a write waiting, until it is closed.
         writer = threading.Thread(target=self._write_last, args=(port,), daemon=True)
         writer.start()
-        writer.join(_LAST_WRITE)
+        writer.join(LAST_WRITE)
 
     def _write_last(self, port: Port) -> None:
-        end = time.monotonic() + _LAST_WRITE
+        end = time.monotonic() + LAST_WRITE
         try:
             while self._pending and self._failed is None and time.monotonic() < end:
                 if port.descriptor is not None:
                     poller = select.poll()
                     poller.register(port.descriptor, select.POLLOUT)
-                    poller.poll(_LAST_WRITE * 1000.0)
+                    poller.poll(LAST_WRITE * 1000.0)
                 self._count_sent(port.write(bytes(self._pending)), end)
         except OSError as error:
             self._failed = error
@@ -468,7 +232,7 @@ class SerialLoop(SessionLoop):
                 port = self._port
                 pending = bool(self._pending)
                 failed = self._failed
-                if pending and failed is None and now >= self._moved_at + _WRITE_TIMEOUT:
+                if pending and failed is None and now >= self._moved_at + WRITE_TIMEOUT:
                     self._counters.stuck += 1
                     failed = OSError(errno.ETIMEDOUT, 'stuck: it takes no more bytes')
             self._hand_out(events, time.time_ns())
@@ -548,7 +312,7 @@ class SerialLoop(SessionLoop):
             else:
                 wanted = select.POLLIN | (select.POLLOUT if pending else 0)
                 if pending:
-                    until = min(until, self._moved_at + _WRITE_TIMEOUT)
+                    until = min(until, self._moved_at + WRITE_TIMEOUT)
                 if not self._sleep(until, descriptor, wanted) & ~select.POLLOUT:
                     return None
             data = port.read()

@@ -23,7 +23,8 @@ from typing import Any
 
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.links.serial import check_port, PortChanged, SerialCounters, SerialLoop
+from xplane_bridge.links.ports import check_port
+from xplane_bridge.links.serial import PortChanged, SerialCounters, SerialLoop
 from xplane_bridge.nodes.base import OK, run, STALE, Status, WARN
 from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.datagrams import values_status

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 import threading
 from typing import Any
 
-from xplane_bridge.links.serial import check_port, PortChanged, SerialLoop
+from xplane_bridge.links.ports import check_port
+from xplane_bridge.links.serial import PortChanged, SerialLoop
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
 from xplane_bridge.simulators.base import Face

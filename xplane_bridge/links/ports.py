@@ -1,0 +1,262 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Serial ports: real ones, pyserial's URLs, pseudo-terminals; what goes wrong is an OSError."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+import contextlib
+import errno
+import os
+import termios
+import time
+import tty
+from typing import Any
+
+import serial
+
+from xplane_bridge.links.udp import LinkError
+
+# Bytes that are read before the session has its turn.
+_READ_SIZE = 4096
+# A port that has taken nothing for this long is stuck.
+WRITE_TIMEOUT = 1.0
+# What close() waits for the last bytes to leave.
+LAST_WRITE = 0.2
+# Ports without a file descriptor cannot be woken up: they are asked this often.
+_POLL_PERIOD = 0.02
+_PART = 1024
+# Nothing tells when the last byte has left: the kernel is asked this often.
+_DRAIN_STEP = 0.005
+
+_PTY = 'pty:'
+
+
+class Port(ABC):
+    """An open port. What goes wrong with it is an OSError."""
+
+    # Where the other end finds it, or what it was opened as.
+    path: str
+
+    @property
+    @abstractmethod
+    def descriptor(self) -> int | None:
+        """Return what tells poll() that bytes wait; None if there is nothing of the kind."""
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Return bytes that wait; without a descriptor, wait for them a short while."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> int:
+        """Return how many bytes were taken; with a descriptor, never wait."""
+
+    @abstractmethod
+    def close(self, *, discard: bool) -> None:
+        """Close the port; ``discard`` what it has not sent yet instead of waiting for it."""
+
+
+class _DescriptorPort(Port):
+    """A port of pyserial with a file descriptor: a real one, or socket://."""
+
+    def __init__(self, device: Any) -> None:
+        self.path = str(device.port)
+        self._device = device
+        self._descriptor = int(device.fileno())
+
+    @property
+    def descriptor(self) -> int | None:
+        """Return the file descriptor."""
+        return self._descriptor
+
+    # pyserial's own write() spins while a full port is in non-blocking mode.
+
+    def read(self) -> bytes:
+        """Return bytes that wait."""
+        data = os.read(self._descriptor, _READ_SIZE)
+        if not data:
+            raise OSError(errno.EIO, 'the other end hung up')
+        return data
+
+    def write(self, data: bytes) -> int:
+        """Return how many bytes were taken."""
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:
+            return 0
+
+    def close(self, *, discard: bool) -> None:
+        """
+        Close the port.
+
+        The kernel would wait up to 30 s for a device that takes nothing: what has not left
+        after 0.2 s is dropped.
+        """
+        with contextlib.suppress(OSError, AttributeError, termios.error):
+            end = time.monotonic() + (0.0 if discard else LAST_WRITE)
+            while self._device.out_waiting and time.monotonic() < end:
+                time.sleep(_DRAIN_STEP)
+        with contextlib.suppress(OSError, termios.error):
+            if discard or self._is_full():
+                self._device.reset_output_buffer()
+        with contextlib.suppress(OSError):
+            self._device.close()
+
+    def _is_full(self) -> bool:
+        """Tell whether bytes wait in the kernel; where that is not known, none does."""
+        return bool(getattr(self._device, 'out_waiting', 0))
+
+
+class _PolledPort(Port):
+    """A port of pyserial without a file descriptor: loop:// or rfc2217://."""
+
+    def __init__(self, device: Any) -> None:
+        self.path = str(device.port)
+        self._device = device
+
+    @property
+    def descriptor(self) -> int | None:
+        """Return None."""
+        return None
+
+    def read(self) -> bytes:
+        """Return bytes that come within the poll period."""
+        data = self._device.read(1)
+        more = min(self._device.in_waiting, _READ_SIZE) if data else 0
+        return bytes(data + self._device.read(more) if more else data)
+
+    def write(self, data: bytes) -> int:
+        """Write a part that fits into the 4096 bytes of loop://, which we empty ourselves."""
+        part = data[:_PART]
+        self._device.write(part)
+        return len(part)
+
+    def close(self, *, discard: bool) -> None:
+        """Close the port."""
+        with contextlib.suppress(OSError):
+            self._device.close()
+
+
+class _PtyPort(Port):
+    """
+    Our end of a new pseudo-terminal; another program opens ``path``.
+
+    Bytes that nobody reads are dropped, oldest first, as on a cable without a peer.
+    """
+
+    def __init__(self, link: str) -> None:
+        self._master, self._slave = os.openpty()
+        # We keep the other end open too, so that it may be closed and opened again.
+        self.path = self._name = os.ttyname(self._slave)
+        self._link = link
+        try:
+            tty.setraw(self._slave)
+            os.set_blocking(self._master, False)
+            if link:
+                if os.path.islink(link):
+                    os.unlink(link)
+                os.symlink(self._name, link)
+                self.path = link
+        except OSError:
+            self._close()
+            raise
+
+    @property
+    def descriptor(self) -> int | None:
+        """Return the file descriptor of our end."""
+        return self._master
+
+    def read(self) -> bytes:
+        """Return bytes that wait."""
+        return os.read(self._master, _READ_SIZE)
+
+    def write(self, data: bytes) -> int:
+        """Return how many bytes were taken."""
+        with contextlib.suppress(BlockingIOError):
+            return os.write(self._master, data)
+        termios.tcflush(self._slave, termios.TCIFLUSH)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._master, data)
+        return len(data)
+
+    def close(self, *, discard: bool) -> None:
+        """Close both ends."""
+        with contextlib.suppress(OSError):
+            # Another program may have put its own link there since.
+            if self._link and os.readlink(self._link) == self._name:
+                os.unlink(self._link)
+        self._close()
+
+    def _close(self) -> None:
+        os.close(self._slave)
+        os.close(self._master)
+
+
+def open_port(name: str, baud: int) -> Port:
+    """
+    Open a port for ourselves alone: 8 data bits, no parity, 1 stop bit, no flow control.
+
+    ``name`` is a device (/dev/serial/by-id/... keeps its name when others come and go), a URL of
+    pyserial (loop://, socket://host:port, rfc2217://host:port), or ``pty:`` for a new
+    pseudo-terminal, ``pty:/some/link`` with a symbolic link to it.
+    Raise LinkError with a sentence if it cannot be opened, ValueError for a name or a baud rate
+    that can never be right.
+    """
+    try:
+        if name.startswith(_PTY):
+            return _PtyPort(name.removeprefix(_PTY))
+        device = _device(name, baud)
+        device.open()
+    except (OSError, termios.error) as error:
+        raise LinkError(_complaint(name, error)) from error
+    try:
+        device.fileno()
+    except OSError:
+        # io.UnsupportedOperation, which such a port raises, is one.
+        return _PolledPort(device)
+    return _DescriptorPort(device)
+
+
+def check_port(name: str, baud: int) -> None:
+    """Raise ValueError with a sentence for a name or a baud rate that can never be right."""
+    if not name:
+        raise ValueError('the serial port has no name: give a device such as /dev/ttyUSB0')
+    if not name.startswith(_PTY):
+        _device(name, baud)
+
+
+def _device(name: str, baud: int) -> Any:
+    """Return a port of pyserial that is not open yet."""
+    if baud <= 0:
+        raise ValueError(f'baud rate {baud}: must be above 0, KerbalSimpit has 115200')
+    # rfc2217:// knows no write timeout; descriptors are written to without one.
+    write_timeout = None if name.startswith('rfc2217:') else WRITE_TIMEOUT
+    return serial.serial_for_url(
+        name, do_not_open=True, baudrate=baud, timeout=_POLL_PERIOD,
+        write_timeout=write_timeout, exclusive=True)
+
+
+def _complaint(name: str, error: Exception) -> str:
+    """Say why a port cannot be opened, and what to do about it."""
+    number = getattr(error, 'errno', None) or (error.args[0] if error.args else None)
+    if number == errno.ENOENT:
+        return f'{name}: no such port; is the adapter plugged in, is the name right?'
+    if number in (errno.EBUSY, errno.EAGAIN):
+        return f'{name}: busy, another program has it'
+    if number in (errno.EACCES, errno.EPERM):
+        return f"{name}: no permission; add the user to the group 'dialout' and log in again"
+    if 'Could not configure port' in str(error) or number in (errno.ENOTTY, errno.EISDIR):
+        return f'{name}: not a serial port ({error})'
+    return f'{name}: {error}'
