@@ -14,6 +14,7 @@
 
 """X-Plane with the X-Plane Connect plugin, for the test of the mould."""
 
+from fake_xpc import BEACON, Plugin
 from mould import Adapter, Peer
 
 from xplane_bridge.protocols import xpc
@@ -47,14 +48,17 @@ def pause(number):
     return f'pause of {number}'
 
 
-class Plugin(Peer):
+class CellPlugin(Plugin, Peer):
     """Answer once a frame, at most 20 datagrams; keep surfaces, overrides, pauses and text."""
 
     def __init__(self, version, started):
         cells = {f'{surface} of {number}': 0.0 for surface in SURFACES for number in AIRCRAFT}
         cells |= {pause(number): 0.0 for number in range(xpc.AIRCRAFT_COUNT)}
-        super().__init__(version, started, {
+        Plugin.__init__(self)
+        Peer.__init__(self, version, started, {
             **cells, JOYSTICK: 0.0, THROTTLE: -2.0, 'text': ''})
+        self.generation = version
+        self._now = started
         self._requests = []
         self._beacon_at = started + 1.0
 
@@ -64,24 +68,18 @@ class Plugin(Peer):
 
     def frame(self, now):
         """Do what has come; what comes after the 20th is lost."""
-        replies = []
-        for channel, data in self._requests[:PER_FRAME]:
-            reply = self._handle(xpc.decode(data, 'bridge'), now)
-            if reply is not None:
-                replies.append((channel, xpc.encode(reply)))
+        self._now = now
+        replies = [
+            (channel, reply) for channel, data in self._requests[:PER_FRAME]
+            if (reply := self.answer(data))]
         self._requests.clear()
         if self.version != '1.2.1' and now >= self._beacon_at:
             self._beacon_at += 1.0
-            replies.append((BEACON_CHANNEL, xpc.encode(xpc.Beacon(xpc.PORT, 11550))))
+            replies.append((BEACON_CHANNEL, BEACON))
         return replies
 
-    def _handle(self, request, now):
-        if isinstance(request, xpc.GetPosition):
-            return xpc.PositionReply(
-                request.aircraft, 47.0, 8.0, 500.0, 1.0, 2.0, 3.0, 0.0,
-                precision=64 if self.version == 'rc6' else 32)
-        if isinstance(request, xpc.GetDatarefs):
-            return xpc.Datarefs(tuple(self._read(name, now) for name in request.names))
+    def obey(self, request, data):
+        """Write what a command writes."""
         if isinstance(request, xpc.Controls):
             self._control(request)
         elif isinstance(request, xpc.SetDatarefs):
@@ -91,18 +89,18 @@ class Plugin(Peer):
             self.cells.write('text', request.text)
         elif isinstance(request, xpc.Simulation):
             self._pause(request.op)
-        return None
 
-    def _read(self, name, now):
+    def read(self, name):
+        """Return what a cell holds."""
         if name in self.hidden:
             return ()
         if name == TIME:
-            return (now - self.started,)
+            return (self._now - self.started,)
         if name == HELD:
             return tuple(self.cells.values[pause(n)] for n in range(xpc.AIRCRAFT_COUNT))
         if name in self.cells.values:
             return (self.cells.values[name],)
-        places = dict(zip(PLACE, (47.0, 8.0, 500.0), strict=True))
+        places = dict(zip(PLACE, self.place(0), strict=True))
         return (places.get(name, 1.0),)
 
     def _write(self, name, values):
@@ -172,7 +170,7 @@ class XpcAdapter(Adapter):
 
     def make_peer(self, version, started):
         """Return a plugin of one generation."""
-        return Plugin(version, started)
+        return CellPlugin(version, started)
 
     def numbers_in(self, data):
         """Return the numbers in a command."""

@@ -14,22 +14,24 @@
 
 """A scripted X-Plane Connect plugin and the network to it, in simulated time."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
 import heapq
 import itertools
 import math
 import random
-import struct
 
+from fake_xpc import BEACON, Plugin
+
+from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
 # docs/wire/xpc.md, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
 # socket is opened anew, and what is left is lost.
 FRAME_LIMIT = 20
 HANDLING = 0.00007
-
-BEACON = b'BECN\0' + struct.pack('<HI', 49009, 12010) + b'1.3-rc.1' + bytes(8)
 
 Event = tuple[float, object]
 
@@ -71,6 +73,60 @@ def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
         'number': lambda frame: (number,),
         'frame': lambda frame: (float(frame),),
     }.get(parts[-1], lambda frame: ())
+
+
+class ScriptedPlugin(Plugin):
+    """A plugin whose datarefs say the frame, and whose overrides and pauses can be written."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+        self._rows: dict[str, Callable[[int], tuple[float, ...]]] = {}
+
+    @property
+    def generation(self) -> str:  # type: ignore[override]
+        """Return the generation, which changes with a restart."""
+        return self._world.generation
+
+    def place(self, aircraft: int) -> tuple[float, float, float]:
+        """Return a place that says frame and aircraft."""
+        # The double says more than the dataref, which is rounded to float32.
+        return latitude(self._world.frame) + 1e-6, float(aircraft), 100.0
+
+    def read(self, name: str) -> tuple[float, ...]:
+        """Return what was written, or what follows from the frame."""
+        world = self._world
+        if name == RUNNING_TIME and world.datarefs:
+            return (world.now - world.started,)
+        if values := world.datarefs.get(name):
+            return values
+        row = self._rows.get(name)
+        if row is None:
+            row = self._rows[name] = values_of(name)
+        return row(world.frame)
+
+    def obey(self, request: xpc.Request, data: bytes) -> None:
+        """Change the datarefs as a command does."""
+        world = self._world
+        world.commands.append((world.now, data))
+        written: dict[str, tuple[float, ...]] = {}
+        if isinstance(request, xpc.SetDatarefs):
+            written = dict(request.items)
+        elif isinstance(request, xpc.Controls) and request.aircraft == 0:
+            if request.throttle is not None:
+                written[THROTTLE] = (request.throttle,)
+        elif isinstance(request, xpc.Simulation) and HELD in world.datarefs:
+            written[HELD] = _held(world.datarefs[HELD], request.op)
+        world.datarefs.update(
+            (name, values) for name, values in written.items() if name in world.datarefs)
+
+
+def _held(before: tuple[float, ...], op: int) -> tuple[float, ...]:
+    """Return which aircraft are paused after SIMU."""
+    held = list(before)
+    for number in range(20) if op < 3 else (op % 100,):
+        held[number] = 1.0 - held[number] if op == 2 else float(op in range(1, 120))
+    return tuple(held)
 
 
 class World:
@@ -127,7 +183,7 @@ class World:
         self._frozen_until = 0.0
         self._down_until = 0.0
         self._spins = 0
-        self._getd: dict[bytes, list[tuple[str, Callable[[int], tuple[float, ...]]]]] = {}
+        self._plugin = ScriptedPlugin(self)
         if beacon:
             self.beacon()
 
@@ -245,81 +301,14 @@ class World:
         for number, (channel, data) in enumerate(work):
             tag = data[:4]
             self.polls[self.frame, data[:6] if tag == b'GETP' else data] += 1
-            reply = self._answer(tag, data)
+            reply = self._plugin.answer(data)
             if reply and tag not in self.silent_to_tags and len(reply) <= self.largest_reply:
                 self._transmit(self._receive, channel, reply, after=number * HANDLING)
-
-    def _answer(self, tag: bytes, data: bytes) -> bytes:
-        frame = self.frame
-        if tag == b'GETP':
-            # The double says more than the dataref, which is rounded to float32.
-            numbers = (
-                0, latitude(frame) + 1e-6, float(data[5]), 100.0, 1.0, 2.0, 3.0, 1.0)
-            form = '<B3d4f' if self.generation in ('rc6', 'develop') else '<B7f'
-            return b'POSI\0' + struct.pack(form, *numbers)
-        if tag == b'GETD':
-            rows = self._getd.get(data)
-            if rows is None:
-                rows = self._getd[data] = [(name, values_of(name)) for name in _names(data)]
-            parts = [b'RESP\0', bytes((len(rows),))]
-            for name, row in rows:
-                values = self._dataref(name) or row(frame)
-                parts.append(struct.pack(f'<B{len(values)}f', len(values), *values))
-            reply = b''.join(parts)
-            assert len(reply) <= 4096, 'that would have crashed X-Plane'
-            return reply
-        if tag in (b'GETT', b'POST') and self.generation in ('rc6', 'develop'):
-            return b'TERR\0' + struct.pack(
-                '<B3d3f3f2i', data[5], 40.0, 8.0, 321.5, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1, 0)
-        self.commands.append((self.now, data))
-        self._obey(tag, data)
-        return b''
-
-    def _dataref(self, name: str) -> tuple[float, ...]:
-        if name == RUNNING_TIME and self.datarefs:
-            return (self.now - self.started,)
-        return self.datarefs.get(name, ())
-
-    def _obey(self, tag: bytes, data: bytes) -> None:
-        """Change the datarefs as a command does."""
-        written: dict[str, tuple[float, ...]] = {}
-        if tag == b'DREF':
-            offset = 5
-            while offset < len(data):
-                start = offset + 1
-                name = data[start:start + data[offset]].decode('ascii')
-                offset = start + data[offset]
-                written[name] = struct.unpack_from(f'<{data[offset]}f', data, offset + 1)
-                offset += 1 + 4 * data[offset]
-        elif tag == b'CTRL' and data[26] == 0:
-            throttle, = struct.unpack_from('<f', data, 17)
-            if throttle >= 0.0:
-                written[THROTTLE] = (throttle,)
-        elif tag == b'SIMU' and HELD in self.datarefs:
-            held = list(self.datarefs[HELD])
-            numbers = range(20) if data[5] < 3 else (data[5] % 100,)
-            for number in numbers:
-                held[number] = (
-                    1.0 - held[number] if data[5] == 2 else float(data[5] in range(1, 120)))
-            written[HELD] = tuple(held)
-        for name, values in written.items():
-            if name in self.datarefs:
-                self.datarefs[name] = values
 
     def _receive(self, channel: str, data: bytes) -> None:
         if channel == 'beacon' or channel in self.open:
             for event in self.session.receive(channel, data, None, self.now):
                 self.events.append((self.now, event))
-
-
-def _names(data: bytes) -> list[str]:
-    names = []
-    offset = 6
-    for _ in range(data[5]):
-        end = offset + 1 + data[offset]
-        names.append(data[offset + 1:end].decode('ascii'))
-        offset = end
-    return names
 
 
 def telemetry(events: list[Event], aircraft: int | None = None) -> list[tuple[float, Telemetry]]:

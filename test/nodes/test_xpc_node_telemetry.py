@@ -17,7 +17,6 @@
 from contextlib import closing
 import math
 import socket
-import struct
 import sys
 import threading
 import time
@@ -30,6 +29,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from fake_xpc import Plugin
 from jsbsim_expectations import (
     array,
     axes_of,
@@ -47,6 +47,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from xpc_peer import paused, turning
 
+from xplane_bridge.conversions import xplane
 from xplane_bridge.msg import Datarefs, FlightControls
 from xplane_bridge.nodes.vehicle import TransformPublisher
 from xplane_bridge.nodes.xpc import XpcNode
@@ -224,32 +225,32 @@ def test_standard_deviations_fill_the_diagonals(ros, x_plane):
         assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
 
 
-class Lost:
+class Lost(Plugin):
     """A plugin whose aircraft is nowhere (not a number) until it is ``found``."""
 
     def __init__(self):
+        super().__init__()
         self.found = False
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(('127.0.0.1', 0))
         self.port = self.socket.getsockname()[1]
-        self.thread = threading.Thread(target=self.answer)
+        self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
-    def answer(self):
+    def place(self, aircraft):
+        return 47.25 if self.found else math.nan, 8.5, 500.0
+
+    def read(self, name):
+        place = dict(zip(xplane.OWN_PLACE, self.place(0), strict=True))
+        return (place[name],) if name in place else ()
+
+    def run(self):
         while True:
             request, client = self.socket.recvfrom(5000)
-            latitude = 47.25 if self.found else math.nan
-            if request[:4] == b'GETP':
-                reply = b'POSI\0' + struct.pack('<B3d4f', 0, latitude, 8.5, 500.0, 0, 0, 0, 1)
-            elif request[:4] == b'GETD':
-                rows = [struct.pack('<Bf', 1, value) for value in (latitude, 8.5, 500.0)]
-                rows += [b'\0'] * (request[5] - len(rows))
-                reply = b'RESP\0' + bytes([len(rows)]) + b''.join(rows)
-            elif request == b'stop':
+            if request == b'stop':
                 return
-            else:
-                continue
-            self.socket.sendto(reply, client)
+            if reply := self.answer(request):
+                self.socket.sendto(reply, client)
 
     def close(self):
         self.socket.sendto(b'stop', self.socket.getsockname())

@@ -314,27 +314,28 @@ class Body(Generic[MessageT]):
         declared_fields = forms(kind, count)
         self._kind = kind
         self._header = header
+        # With what sentences call each field.
         self._fields = tuple(
-            (name, _narrowed(form) if name in narrow else form) for name, form in declared_fields)
+            (name, f'{kind.tag} {name}', _narrowed(form) if name in narrow else form)
+            for name, form in declared_fields)
         missing = len(fields(kind)) - len(self._fields)  # type: ignore[arg-type]
         self._missing = rest or (None,) * missing
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code
-            for _, form in self._fields) + f'{tail}x')
+            for _, _, form in self._fields) + f'{tail}x')
         self.size = self._struct.size
         # Poses come a thousand times per second: most need no conversion.
-        self._plain = not any(form.converts for _, form in self._fields)
+        self._plain = not any(form.converts for _, _, form in self._fields)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the fields' names in their order."""
-        return tuple(name for name, _ in self._fields)
+        return tuple(name for name, _, _ in self._fields)
 
     def pack(self, message: MessageT) -> bytes:
         """Return the bytes; ValueError or TypeError for what must not be sent."""
         data = bytearray(self._struct.pack(*(
-            form.pack(f'{message.tag} {name}', getattr(message, name))
-            for name, form in self._fields)))
+            form.pack(what, getattr(message, name)) for name, what, form in self._fields)))
         data[:len(self._header)] = self._header
         return bytes(data)
 
@@ -345,6 +346,6 @@ class Body(Generic[MessageT]):
         values = self._struct.unpack(data)
         if not self._plain:
             values = tuple(
-                form.unpack(f'{self._kind.tag} {name}', raw)
-                for (name, form), raw in zip(self._fields, values, strict=True))
+                form.unpack(what, raw)
+                for (_, what, form), raw in zip(self._fields, values, strict=True))
         return self._kind(*values, *self._missing)
