@@ -122,10 +122,7 @@ class Publisher:
             return
         values = array('f')
         for segment in event.segments:
-            if None in segment.values:
-                values.extend([math.nan if v is None else v for v in segment.values])
-            else:
-                values.extend(segment.values)
+            values.extend([math.nan if v is None else v for v in segment.values])
         message.rows = array('I', [segment.index for segment in event.segments])
         message.values = values
         self._rows.publish(message)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.vehicle import Controls
@@ -59,6 +59,10 @@ from xplane_bridge.sessions.xplane_udp import (
 _ON_OLD_MACS = (6, 7, 8, 9)
 _WITH_PLATFORM = 6
 
+_ORDERS: Mapping[str, Literal['little', 'big'] | None] = {
+    'auto': None, 'little': 'little', 'big': 'big'}
+_TRAILERS = {'auto': None, 'with': True, 'without': False}
+
 # How long closing waits for what is owed to leave at its pace.
 _FAREWELL = 1.0
 
@@ -98,12 +102,12 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             peer=None if given.discover else (resolve(given.host), given.port),
             by_rows=given.telemetry == 'rows',
             wire_format=Wire(
-                byte_order=None if given.byte_order == 'auto' else given.byte_order,
-                trailer={'auto': None, 'with': True, 'without': False}[given.trailer],
+                byte_order=_ORDERS[given.byte_order],
+                trailer=_TRAILERS[given.trailer],
                 pacing=given.pacing,
                 data_target=partial(data_target, self) if given.set_data_target else None,
             ),
-            row_kind=given.command_rows,
+            row_kind='trim' if given.command_rows == 'trim' else 'joystick',
             override_joystick=given.override_joystick,
             lifetime=given.command_lifetime,
         )

@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
@@ -97,13 +99,8 @@ class XplaneUdpParameters(VehicleParameters):
         for row in self.data_rows:
             if isinstance(row, bool) or not isinstance(row, int):
                 raise ValueError(f'parameter data_rows: {row!r} is no row number')
-        for what, check, given in (
-                ('data_rows', check_rows, set(self.data_rows)),
-                ('datarefs', check_watched, watched(self.datarefs))):
-            try:
-                check(given)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f'parameter {what}: {error}') from error
+        _check('data_rows', check_rows, set(self.data_rows))
+        _check('datarefs', check_watched, watched(self.datarefs))
         if self.discover and self.capture_file:
             raise ValueError('parameter discover: a capture does not beacon; give host')
         if self.number is not None and self.number < FIRST_WITH_DATAREFS:
@@ -127,3 +124,10 @@ class XplaneUdpParameters(VehicleParameters):
         """Tell whether rows are listened for from the beginning."""
         return (self.telemetry == 'rows' or any(True for _ in self.data_rows)
                 or self.number is None or self.number < FIRST_WITH_DATAREFS)
+
+
+def _check(what: str, check: Callable[[Any], None], given: Any) -> None:
+    try:
+        check(given)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f'parameter {what}: {error}') from error

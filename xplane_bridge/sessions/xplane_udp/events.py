@@ -76,7 +76,6 @@ class Statistics(base.Statistics):
     """What happened so far; only ever grows. updates counts TELEMETRY and DATAREFS."""
 
     rows: int = 0
-    asked: int = 0
     asked_again: int = 0
     split: int = 0
     malformed: Kinds = field(default_factory=lambda: Kinds(_LABELS))

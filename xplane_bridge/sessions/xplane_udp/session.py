@@ -34,7 +34,7 @@ from xplane_bridge.sessions.base import (
     Tickets,
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
-from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander
+from xplane_bridge.sessions.xplane_udp.commander import Commander
 from xplane_bridge.sessions.xplane_udp.commands import RowKind
 from xplane_bridge.sessions.xplane_udp.conversation import Conversation, FIRST
 from xplane_bridge.sessions.xplane_udp.discovery import Discovery
@@ -239,8 +239,6 @@ class XplaneUdpSession(Session):
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
-        self.statistics.asked += sum(
-            1 for channel, data in outgoing if data is not None and channel != COMMAND_CHANNEL)
         return outgoing
 
     def _decode(self, channel: str, data: bytes) -> Any:
