@@ -46,6 +46,7 @@ from xplane_bridge.msg import (
 )
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xpc import XpcFace
@@ -651,8 +652,8 @@ def test_frozen_x_plane_goes_on(ros):
 def test_discovered_x_plane_is_followed(ros, monkeypatch):
     # On a port of its own: any other simulator on this machine would be discovered too.
     port = free_port()
-    for module in ('protocols.xplane_udp', 'simulators.xplane_udp.face'):
-        monkeypatch.setattr(f'xplane_bridge.{module}.BEACON_PORT', port)
+    monkeypatch.setattr(xplane_udp, 'BEACON_PORT', port)
+    monkeypatch.setattr(XplaneUdpFace, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
     ros.subscribe(NavSatFix, 'fix')
     node = ros.start(XplaneUdpNode, discover=True, data_port=free_port())
     assert node.session.peer_state.name == 'SEARCHING'
@@ -805,8 +806,8 @@ def test_services_are_refused_while_x_plane_is_away(ros):
 
 def test_forged_beacons_through_a_socket_change_nothing(ros, monkeypatch):
     port = free_port()
-    for module in ('protocols.xplane_udp', 'simulators.xplane_udp.face'):
-        monkeypatch.setattr(f'xplane_bridge.{module}.BEACON_PORT', port)
+    monkeypatch.setattr(xplane_udp, 'BEACON_PORT', port)
+    monkeypatch.setattr(XplaneUdpFace, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
     forged = [b'BECN\0\x01\x02' + struct.pack('<iiIH', 1, *item) + b'forged\0' for item in (
         (115501, 1, 49999), (-5, 1, 49999), (121001, 1, 0))]
     with flying(12, beacon_interfaces=['127.0.0.1']) as server, socket.socket(
