@@ -41,6 +41,7 @@ from xplane_bridge.nodes.datagrams import (
     values_status,
 )
 from xplane_bridge.nodes.plausibility import plausibility_status
+from xplane_bridge.nodes.stamps import write_stamp
 from xplane_bridge.nodes.vehicle import CommandGate
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, ReadDone, Session
@@ -176,7 +177,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         stamp = self.stamps.received(stamp_ns) if clock is None else clock.now_ns
         if stamp is None:
             return False
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        write_stamp(message, stamp)
         return True
 
     def hint(self, state: PeerState) -> str:

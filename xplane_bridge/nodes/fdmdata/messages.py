@@ -30,6 +30,7 @@ from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
+from xplane_bridge.nodes.stamps import write_stamp
 from xplane_bridge.nodes.vehicle import VehiclePublisher
 from xplane_bridge.protocols.fdmdata import Command, SensorReply
 from xplane_bridge.sessions.fdmdata import Wanted
@@ -162,5 +163,5 @@ class Publisher:
 
     def _publish(self, topic: str, stamp_ns: int) -> None:
         message = self._messages[topic]
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+        write_stamp(message, stamp_ns)
         self._publishers[topic].publish(message)
