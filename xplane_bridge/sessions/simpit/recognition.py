@@ -12,14 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a plugin's behaviour tells about it while no telemetry comes."""
+"""What the silence of a plugin tells, and what its behaviour does while no telemetry comes."""
 
 from __future__ import annotations
 
 from xplane_bridge.protocols.simpit import Profile
-from xplane_bridge.sessions.simpit.advice import without_telemetry
 from xplane_bridge.sessions.simpit.contact import Contact
-from xplane_bridge.sessions.simpit.echo import Echoes
+from xplane_bridge.sessions.simpit.echo import Echoes, LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.events import ProfileHint, ProfileKnown
 from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.registration import SILENCE
@@ -65,3 +64,46 @@ class Recognition:
                 contact.hint = text
                 events.append(ProfileHint(better, text))
         return events
+
+
+def without_answer(chosen: Profile | None) -> str:
+    """Return what may be wrong while no SYN is answered; ``chosen`` is None with 'auto'."""
+    text = (
+        'no answer to the handshake: is the game running with Kerbal Simpit, does the plugin name '
+        'its end of this cable, at the same baud rate, and is that port started there?')
+    if chosen is None:
+        return text
+    other = "'v2' or older" if chosen.framing == 'cobs' else "'cobs'"
+    return (f'{text} Is the plugin {chosen.plugins}? If not, try {other}, or '
+            "'auto', as profile.")
+
+
+def without_telemetry(
+    profile: Profile, *, chosen: bool, padded: bool, answer_size: int | None
+) -> tuple[str, str]:
+    """
+    Return the profile to try while registered telemetry stays away, and a sentence about it.
+
+    The profile is empty where nothing speaks against the present one. ``chosen`` tells that the
+    user named it; ``padded`` that the last answer to a SYN was filled up; ``answer_size`` is how
+    much came back of an echo of 32 bytes, None if nothing did.
+    """
+    name = profile.name
+    start = f"no telemetry on the channels of profile '{name}' (plugins {profile.plugins}): "
+    if profile.framing == 'aa50' and chosen:
+        if answer_size == LONG_ANSWER and name != 'v2':
+            return 'v2', (
+                f"{start}the plugin echoes 32 bytes whole, like 2.0 and 2.1, set profile 'v2'")
+        if padded and answer_size != LONG_ANSWER and name != 'v1':
+            return 'v1', (
+                f"{start}the plugin fills its packets up like 1.2.1 to 1.4, set profile 'v1'")
+        if answer_size == SHORT_ANSWER and not padded:
+            other = 'v0' if name == 'v1' else 'v1'
+            return other, (
+                f'{start}the plugin echoes 28 of 32 bytes, as those before 2.0 do in flight, '
+                f"try profile '{other}'")
+    if profile.framing == 'aa50' and not chosen and name == 'v0':
+        return '', (
+            f'{start}which of the older plugins it is shows in the flight scene; to know it '
+            "before, set profile 'v2' (2.0 and 2.1), 'v1' (0.8 to 1.4) or 'v0'")
+    return '', f'{start}is the game in the flight scene?'

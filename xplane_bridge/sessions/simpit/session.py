@@ -39,7 +39,6 @@ from xplane_bridge.sessions.base import (
     Tickets,
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
-from xplane_bridge.sessions.simpit.advice import without_answer
 from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, prepare
 from xplane_bridge.sessions.simpit.contact import Contact
 from xplane_bridge.sessions.simpit.dialogue import Dialogue
@@ -50,7 +49,7 @@ from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile, FIRST_PROFILE
 from xplane_bridge.sessions.simpit.reception import Reception
-from xplane_bridge.sessions.simpit.recognition import Recognition
+from xplane_bridge.sessions.simpit.recognition import Recognition, without_answer
 from xplane_bridge.sessions.simpit.registration import ChannelName, Registration
 
 CHANNEL = 'serial'
