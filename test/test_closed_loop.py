@@ -54,8 +54,9 @@ class XpcLoop:
     """XpcSession and simulated plugin, frame by frame, with 50 updates a second."""
 
     def __init__(self):
+        from memory_endpoint import MemoryEndpoint
+
         from xplane_bridge.simulators.aircraft import Aircraft
-        from xplane_bridge.simulators.endpoints import MemoryEndpoint
         from xplane_bridge.simulators.world import World
         from xplane_bridge.simulators.xpc import XpcFace
         self.world = World(Aircraft())
@@ -152,8 +153,9 @@ class XplaneLoop:
     """XplaneUdpSession and simulated X-Plane of one version, by datarefs or by rows."""
 
     def __init__(self, version):
+        from memory_endpoint import MemoryEndpoint
+
         from xplane_bridge.simulators.aircraft import Aircraft
-        from xplane_bridge.simulators.endpoints import MemoryEndpoint
         from xplane_bridge.simulators.world import World
         from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
         self.world = World(Aircraft())

@@ -22,8 +22,10 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from memory_endpoint import MemoryEndpoint
+
 from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.endpoints import MemoryEndpoint, UdpEndpoint
+from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World

@@ -25,9 +25,11 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from memory_endpoint import MemoryEndpoint
+
 from xplane_bridge.links.udp import LinkError, UdpSocket
 from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.endpoints import MemoryEndpoint, UdpEndpoint
+from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults, SimulatorCrash
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.world import World

@@ -28,6 +28,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from memory_endpoint import MemoryEndpoint
 from vector_files import vectors
 
 from xplane_bridge.protocols import xpc
@@ -35,7 +36,6 @@ from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
-from xplane_bridge.simulators.endpoints import MemoryEndpoint
 from xplane_bridge.simulators.faults import SimulatorCrash
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World

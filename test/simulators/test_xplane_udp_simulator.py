@@ -21,10 +21,10 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
+from memory_endpoint import MemoryEndpoint
 from vector_files import vectors
 
 from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.endpoints import MemoryEndpoint
 from xplane_bridge.simulators.main import main
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace

@@ -13,14 +13,13 @@
 # limitations under the License.
 
 """
-Where datagrams reach a simulator: a UDP port, or for tests without sockets the same in memory.
+Where datagrams reach a simulator: a UDP port, behind a network with faults.
 
-Both go through a network with faults. What has arrived waits here, as it does in the kernel, until
-the simulator takes it; an endpoint that is closed or reset loses it.
+What has arrived waits here, as it does in the kernel, until the simulator takes it; an endpoint
+that is closed or reset loses it.
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable
 import math
 import os
@@ -35,12 +34,11 @@ from xplane_bridge.simulators.faults import Faults, Path
 # IPv4 address and port.
 Address: TypeAlias = tuple[str, int]
 
-# Linux's default buffer, which it doubles for its overhead, and how many small datagrams it holds.
+# Linux's default buffer, which it doubles for its overhead.
 _RECEIVE_BUFFER = 106_496
-_QUEUE_LENGTH = 277
 
 
-class _Outgoing(NamedTuple):
+class Outgoing(NamedTuple):
     """A datagram on its way out; ``interface`` is the address of the one to multicast on."""
 
     data: bytes
@@ -59,7 +57,7 @@ class Endpoint(ABC):
         self.may_read: Callable[[], bool] | None = None
         self._faults = faults if faults is not None else Faults()
         self._inbound: Path[tuple[bytes, Address]] = Path(self._faults, 'in')
-        self._outbound: Path[_Outgoing] = Path(self._faults, 'out')
+        self._outbound: Path[Outgoing] = Path(self._faults, 'out')
 
     @property
     @abstractmethod
@@ -83,7 +81,7 @@ class Endpoint(ABC):
         """Take what has been sent here: when, what, and from where."""
 
     @abstractmethod
-    def _transmit(self, outgoing: _Outgoing) -> None:
+    def _transmit(self, outgoing: Outgoing) -> None:
         """Give one datagram to its addressee."""
 
     def open(self) -> None:
@@ -111,7 +109,7 @@ class Endpoint(ABC):
         """Send a datagram; to a multicast group on the interface that has this address."""
         if self.cut:
             return
-        self._outbound.put(_Outgoing(data, to, interface), now)
+        self._outbound.put(Outgoing(data, to, interface), now)
         self.flush(now)
 
     def flush(self, now: float) -> None:
@@ -174,7 +172,7 @@ class UdpEndpoint(Endpoint):
             self._drops = self._socket.counters.kernel_drops
             yield self._latest, received.data, received.sender
 
-    def _transmit(self, outgoing: _Outgoing) -> None:
+    def _transmit(self, outgoing: Outgoing) -> None:
         assert self._socket is not None
         if self._choose_interface(outgoing.interface) and self._socket.send(
                 outgoing.data, outgoing.to):
@@ -196,46 +194,3 @@ class UdpEndpoint(Endpoint):
             except OSError:
                 return False
         return True
-
-
-class MemoryEndpoint(Endpoint):
-    """An endpoint without a socket: a test delivers datagrams and collects what comes back."""
-
-    def __init__(self, faults: Faults | None = None) -> None:
-        super().__init__(faults)
-        self.outbox: list[tuple[bytes, Address]] = []
-        self._open = False
-        self._inbox: deque[tuple[float, bytes, Address]] = deque(maxlen=_QUEUE_LENGTH)
-
-    @property
-    def address(self) -> Address:
-        """Return the address of the real plugin."""
-        return ('127.0.0.1', 49009)
-
-    def deliver(self, data: bytes, sender: Address, now: float) -> None:
-        """Send a datagram here; it is lost while this is closed, or full."""
-        if self._open and len(self._inbox) < _QUEUE_LENGTH:
-            self._inbox.append((now, data, sender))
-
-    def collect(self) -> list[tuple[bytes, Address]]:
-        """Return what has been sent since the last call, each with its addressee."""
-        collected, self.outbox = self.outbox, []
-        return collected
-
-    def pause(self, seconds: float) -> None:
-        """Do nothing: no time passes here."""
-
-    def _listen(self) -> None:
-        self._open = True
-
-    def _stop_listening(self) -> None:
-        self._open = False
-        self._inbox.clear()
-
-    def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
-        while self._inbox:
-            yield self._inbox.popleft()
-
-    def _transmit(self, outgoing: _Outgoing) -> None:
-        self.counters.sent += 1
-        self.outbox.append((outgoing.data, outgoing.to))
