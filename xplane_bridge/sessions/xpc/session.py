@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
@@ -26,8 +26,6 @@ from xplane_bridge.sessions.base import (
     Address,
     check_read,
     Outgoing,
-    PeerAbsentError,
-    PeerChanged,
     PeerState,
     Session,
     Tickets,
@@ -35,11 +33,12 @@ from xplane_bridge.sessions.base import (
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.xpc.commands import Commands
 from xplane_bridge.sessions.xpc.contact import Contact
-from xplane_bridge.sessions.xpc.events import Generation, PeerReplaced, Polled, Statistics
-from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
+from xplane_bridge.sessions.xpc.events import Generation, Polled, Statistics
+from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.generation import adapt
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
+from xplane_bridge.sessions.xpc.presence import Presence
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
@@ -71,9 +70,8 @@ class XpcSession(Session):
     a poll, ``rate`` does not count, and controls go on to a simulator that is silent because it
     waits for them.
 
-    The plugin answers, falls silent (Contact), comes back or is replaced by another one (Peer);
-    what was sent into silence, and what was learnt of another one, is forgotten. Flow and Turns
-    say what may leave when, Commands what was taken and is given back.
+    Presence knows whether the plugin answers, and whether it is the same; Flow and Turns say what
+    may leave when, Commands what was taken and is given back.
     """
 
     sentences = {
@@ -121,6 +119,9 @@ class XpcSession(Session):
         self._commands = Commands(
             self._flow, self._contact, self._turns, self.statistics, self._tickets,
             lifetime=lifetime, lockstep=lockstep)
+        self._presence = Presence(
+            self._peer, self._contact, self._flow, self._turns, self._commands,
+            lockstep=lockstep)
 
     # What the owner asks for.
 
@@ -154,12 +155,10 @@ class XpcSession(Session):
     def start(self, now: float) -> None:
         """Begin to poll."""
         self._active = True
-        self._peer.start(now)
-        self.peer_state = PeerState.UNKNOWN
         self._commands.begin()
-        self._contact.reset()
         self._turns.begin(now)
-        self._suspend(now)
+        self._presence.start(now)
+        self.peer_state = self._peer.state
 
     def stop(self, now: float) -> None:
         """
@@ -170,9 +169,8 @@ class XpcSession(Session):
         self._commands.drop('the node was deactivated')
         self._commands.give_back(None, None, answers=True)
         self._active = False
-        self._become(PeerState.UNKNOWN, now)
-        self._contact.reset()
-        self._suspend(now)
+        self._presence.stop(now)
+        self.peer_state = self._peer.state
         self._expired += self._turns.reads.abandon('the node was deactivated')
 
     def send(
@@ -186,7 +184,7 @@ class XpcSession(Session):
         read it; without, one comes only if it was not sent. What X-Plane falls silent over, or
         what another X-Plane takes the place of, is not sent any more.
         """
-        self._refuse_absence()
+        self._presence.refuse_absence()
         if isinstance(messages, xpc.Request):
             messages = [messages]
         return self._commands.put(
@@ -203,7 +201,7 @@ class XpcSession(Session):
         """
         xpc.encode(to_controls(controls, vehicle))
         if not (self._lockstep and self._peer.answered):
-            self._refuse_absence()
+            self._presence.refuse_absence()
         self._commands.set_controls(controls, vehicle, now)
 
     def take_joystick(self, now: float) -> None:
@@ -216,7 +214,7 @@ class XpcSession(Session):
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces of an aircraft that commands have deflected, and no others."""
-        self._give_back(vehicle, SURFACES, now)
+        self._commands.give_back(vehicle, SURFACES, answers=self._presence.answers(now))
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -227,12 +225,7 @@ class XpcSession(Session):
         """
         if vehicle is None:
             self._commands.drop('what was taken is given back', sent=False)
-        self._give_back(vehicle, None, now)
-
-    def _give_back(
-        self, vehicle: int | None, values: Collection[str] | None, now: float
-    ) -> None:
-        self._commands.give_back(vehicle, values, answers=self._answers(now))
+        self._commands.give_back(vehicle, None, answers=self._presence.answers(now))
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once, MOST_READ at most; return the ticket of the ReadDone to come."""
@@ -248,7 +241,7 @@ class XpcSession(Session):
     def _read(
         self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf
     ) -> int:
-        self._refuse_absence()
+        self._presence.refuse_absence()
         ticket = self._tickets.draw()
         self._turns.reads.add(ticket, requests, self._commands.put_count, now, expires_at)
         return ticket
@@ -262,22 +255,13 @@ class XpcSession(Session):
         check_watched(names)
         self._turns.set_watch(tuple(names), period_of(rate), now)
 
-    def _refuse_absence(self) -> None:
-        if not self._active:
-            raise PeerAbsentError('the session is not started')
-        if absence := self._peer.absence:
-            raise PeerAbsentError(absence)
-
-    def _answers(self, now: float) -> bool:
-        """Tell whether the plugin answers, and it is known that it is the same."""
-        return self.peer_state is PeerState.ANSWERING and not self._contact.holds(now)
-
     # What the link calls.
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
-        deadlines = [self._watch_peer(now)]
-        outgoing = self._commands.send_urgent(now, answers=self._answers(now))
+        deadlines = [self._presence.watch(now, self._expired)]
+        self.peer_state = self._peer.state
+        outgoing = self._commands.send_urgent(now, answers=self._presence.answers(now))
         deadlines.append(self._commands.send(now, outgoing))
         if self._active and self._peer.silent:
             self._expired += self._turns.reads.abandon(self._peer.absence)
@@ -306,15 +290,13 @@ class XpcSession(Session):
     ) -> Sequence[Any]:
         events: list[Any] = []
         if channel == BEACON_CHANNEL:
-            self._hear_beacon(reply, now, events)
+            if isinstance(reply, xpc.Beacon):
+                self._presence.hear_beacon(reply, now, events)
+            else:
+                self.statistics.unexpected += 1
             return events
-        self._contact.holds(now)
-        self._flow.answer(channel)
-        self._commands.has_read()
-        self._contact.hear(now, unanswered=self._flow.unanswered)
-        if self._active and self.peer_state is not PeerState.ANSWERING:
-            self._wake_up(now, events)
-        self._identify(channel, reply, now, events)
+        self._presence.hear(channel, reply, now, events)
+        self.peer_state = self._peer.state
         if channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
         elif self._commands.asked_on(channel):
@@ -322,86 +304,6 @@ class XpcSession(Session):
         elif (event := self._turns.receive(channel, reply, now)) is not None:
             events.append(event)
         return events
-
-    # Who answers, and whether it does.
-
-    def _hear_beacon(self, reply: xpc.Reply, now: float, events: list[Any]) -> None:
-        if not isinstance(reply, xpc.Beacon):
-            self.statistics.unexpected += 1
-        elif reason := self._peer.hear_beacon(reply, now):
-            self._meet_another(reason, now, events)
-            self._peer.hear_beacon(reply, now)
-
-    def _identify(self, channel: str, reply: Any, now: float, events: list[Any]) -> None:
-        """Look at what a reply says of who answers, and of what is taken."""
-        if isinstance(reply, xpc.PositionReply):
-            self._contact.see('position')
-            if reason := self._peer.hear_position(reply, now):
-                self._meet_another(reason, now, events)
-                self._peer.hear_position(reply, now)
-        elif (said := self._turns.said(channel, reply)) is not None:
-            running_time, reported = said
-            self._contact.see('state')
-            if running_time is not None and (reason := self._peer.hear_time(running_time, now)):
-                self._meet_another(reason, now, events)
-                self._peer.hear_time(running_time, now)
-            if reported and 'state' not in self._peer.doubts:
-                self._commands.report(reported)
-        if self._peer.doubts and not self._lockstep:
-            # The next reply tells whether this is another one.
-            self._contact.doubt(self._peer.doubts)
-            self._turns.hasten(now, first=True)
-
-    def _meet_another(self, reason: str, now: float, events: list[Any]) -> None:
-        """Begin anew with another instance of X-Plane: it knows nothing of what was before."""
-        self._commands.forget()
-        self._peer.forget(now)
-        if self._active:
-            events.append(PeerReplaced(reason))
-            self._commands.drop(f'another X-Plane answers: {reason}')
-            self._expired += self._turns.reads.abandon(f'another X-Plane answers: {reason}')
-            self._contact.settle()
-            self._suspend(now + FRAME_GAP)
-
-    def _wake_up(self, now: float, events: list[Any]) -> None:
-        """Start anew at the first answer after silence."""
-        if self._peer.silent:
-            self._contact.settle()
-            self._contact.doubt()
-            self._suspend(now + FRAME_GAP)
-        events.append(self._become(PeerState.ANSWERING, now))
-
-    def _watch_peer(self, now: float) -> float | None:
-        """Notice silence, and what the beacon says about it; return when to look again."""
-        if not self._active:
-            return None
-        self._contact.holds(now)
-        self._peer.listen(now)
-        quiet = self._peer.quiet(now)
-        if self._peer.silent:
-            if self.peer_state is not quiet:
-                self._expired.append(self._become(quiet, now))
-            return None
-        silent_at = self._contact.silent_at
-        if silent_at is None or now < silent_at:
-            return silent_at
-        self._expired.append(self._become(quiet, now))
-        self._contact.probe_soon(now)
-        if not self._lockstep:
-            self._commands.drop(self._peer.absence)
-        self._suspend(now)
-        return None
-
-    def _become(self, state: PeerState, now: float) -> PeerChanged:
-        self._peer.become(state, now)
-        self.peer_state = state
-        return PeerChanged(state)
-
-    def _suspend(self, until: float) -> None:
-        """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
-        self._flow.reset()
-        self._commands.suspend()
-        self._turns.suspend(until)
 
     # Asking.
 
