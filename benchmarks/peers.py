@@ -178,7 +178,8 @@ class XpcPeer:
         values: dict[str, tuple[float, ...]] = dict.fromkeys(message.names, (1.0,))
         for number in range(20):
             names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
-            if message.names == names:
+            # The session asks for some of its own after them.
+            if message.names[:len(names)] == names:
                 aircraft = number
                 values[names[0]], values[names[1]] = (_LAT,), (_LON,)
         values |= {

@@ -31,7 +31,7 @@ from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.lists import watched
-from xplane_bridge.nodes.vehicle import CommandGate, CONTROLS, make_undulation
+from xplane_bridge.nodes.vehicle import CommandGate, make_undulation
 from xplane_bridge.nodes.xplane_udp.commands import XplaneUdpCommands
 from xplane_bridge.nodes.xplane_udp.messages import Publisher
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
@@ -218,9 +218,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     # Commands: these run in the executor.
 
     def _send_controls(self, controls: Controls) -> None:
-        self.link.call(self.session.set_controls, {
-            name: value for name in CONTROLS
-            if (value := getattr(controls, name)) is not None})
+        self.link.call(self.session.set_controls, controls.given())
 
     # From the peer: these run in the link's thread.
 
