@@ -102,7 +102,7 @@ def test_every_citation_names_what_exists(pages):
     ('# docs/wire/simpit.md, sections 2.1,\n# 2.1b and 4', None),
     ('docs/wire/ulyssix.md, section 2, rows 3 to\n    5 and 20', None),
     ('docs/wire/xplane_datarefs.md, row 4.14', None),
-    ('docs/wire/xpc.md, "Measured later"', None),
+    ('docs/wire/xpc.md, "Later measurements"', None),
     ('docs/wire/xpc.md, "2. Requests"', None),
     ('docs/wire/xpc.md, section 1, "random timeouts"', None),
     ('docs/wire/xpc.md, sections 1 and 99', 'no section 99'),
