@@ -13,5 +13,7 @@ mkdir -p build && touch build/COLCON_IGNORE
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements/extras.txt
 PYTHONPYCACHEPREFIX="$venv/pycache" "$venv/bin/python" -W error -m compileall -q -f \
     xplane_bridge launch test benchmarks examples tools
-"$venv/bin/python" -m mypy --python-version "$version"
+"$venv/bin/python" -m mypy --python-version "$version" xplane_bridge/*.py \
+    xplane_bridge/protocols xplane_bridge/links xplane_bridge/sessions xplane_bridge/conversions \
+    xplane_bridge/simulators
 PYTHONPATH=$PWD exec "$venv/bin/python" -P -m pytest "$@"

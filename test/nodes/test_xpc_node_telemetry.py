@@ -49,7 +49,7 @@ from xpc_peer import paused, turning
 
 from xplane_bridge.conversions import xplane
 from xplane_bridge.msg import Datarefs, FlightControls
-from xplane_bridge.nodes.vehicle import TransformPublisher
+from xplane_bridge.nodes.transforms import TransformPublisher
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.initial import Initial

@@ -32,9 +32,11 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, STALE, Status, WARN
+from xplane_bridge.nodes.controls import CONTROLS_MASK, fill_controls
 from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import CONTROLS_MASK, fill_controls, LATCHED
+from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.vehicle import LATCHED
 
 # Topics of one update of a vehicle, all of which lockstep waits for.
 _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')

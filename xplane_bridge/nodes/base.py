@@ -19,36 +19,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-import re
-import sys
 import threading
 import time
 import traceback
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TYPE_CHECKING, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
-import rclpy
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 
-from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
 from xplane_bridge.nodes.audience import Audience
-from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
+from xplane_bridge.nodes.services import Action, Service
 from xplane_bridge.nodes.stamps import Stamps
 from xplane_bridge.nodes.throttle import MOST, Throttle
 from xplane_bridge.protocols.foreign import Kinds, printable
-from xplane_bridge.spinning import spin_until
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -56,16 +47,8 @@ ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
 _DIAGNOSTICS_PERIOD = 1.0
-# Requests that may wait to be taken from one service, and their responses: with ROS's own depth of
-# 10 the rest of many calls at once would be lost without a word. It is that of the services for
-# parameters.
-_SERVICE_QOS = QoSProfile(depth=1000)
-# Calls of one service, or goals of one action, that may be under way; more are refused.
-_MOST_CALLS = 100
 # Characters of a line of the log or of diagnostics; a sentence may list what it speaks of.
 _LONGEST_LINE = 1000
-# What an error of rcl says about rcl itself helps nobody.
-_SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
 
 
 @dataclass(frozen=True)
@@ -99,10 +82,6 @@ class Status:
     values: tuple[tuple[str, str], ...] = ()
 
 
-class NotActiveError(ValueError):
-    """The node is not active; the text says so."""
-
-
 Parameters = TypeVar('Parameters', bound=BaseParameters)
 
 
@@ -114,6 +93,23 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     cannot be), ``begin`` (activate), ``end`` (deactivate: stop talking, give back what was
     taken), ``close`` (cleanup), ``diagnose``, and ``changed`` for live parameters.
     """
+
+    if TYPE_CHECKING:
+        # rclpy gives no types to what it mixes into a managed node.
+        def get_logger(self) -> RcutilsLogger:
+            """Return the node's logger."""
+
+        def trigger_configure(self) -> TransitionCallbackReturn:
+            """Configure, as a lifecycle manager would."""
+
+        def trigger_activate(self) -> TransitionCallbackReturn:
+            """Activate, as a lifecycle manager would."""
+
+        def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
+            """Make a publisher that publishes while the node is active."""
+
+        def destroy_node(self) -> None:
+            """Destroy all that the node has."""
 
     def __init__(self, name: str, table: type[Parameters], **options: Any) -> None:
         super().__init__(name, **options)
@@ -179,7 +175,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         A ``passing`` one has a topic that the peer names, and goes by drop_publisher(). rclpy's
         parameters of its quality of service cannot go, so they are made only if one was given.
         """
-        options = QoSOverridingOptions.with_default_policies()
+        options: QoSOverridingOptions | None = QoSOverridingOptions.with_default_policies()
         if passing and not parameters.are_given(
                 self, f'qos_overrides.{self.resolve_topic_name(topic)}.publisher.'):
             options = None
@@ -222,7 +218,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
     def make_service(
         self, kind: type, name: str, handler: Callable[[Any, Any], Any],
-        refused: Callable[[Any, ValueError], None] | None = None, while_inactive: bool = False,
+        refused: Callable[[Any, Any], None] | None = None, while_inactive: bool = False,
     ) -> None:
         """
         Offer a service.
@@ -232,41 +228,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         ``refused(response, error)``; without it they become ``success: false`` and the sentence
         as ``message``.
         """
-        waiting = 0
-        retired = False
-
-        async def guarded(request: Any, response: Any) -> Any:
-            nonlocal waiting
-            waiting += 1
-            try:
-                if not (self._begun or while_inactive):
-                    raise NotActiveError(f'{self.get_name()} is not active')
-                _check_calls(waiting)
-                result = handler(request, response)
-                if hasattr(result, '__await__'):
-                    await result
-            except (ValueError, TypeError) as error:
-                (refused or _say_refused)(response, error)
-                self.refuse(name, error)
-            finally:
-                waiting -= 1
-            if retired and not waiting:
-                # After the response, which the executor sends as soon as this returns.
-                self.executor.create_task(self.destroy_service, service)
-            return response
-
-        def retire(service: Any) -> None:
-            nonlocal retired
-            retired = True
-            # A response by a service that is gone would end the executor.
-            if not waiting:
-                self.destroy_service(service)
-
-        # The default group runs one callback at a time, and one that waits is one.
-        service = self.create_service(
-            kind, name, guarded, qos_profile=_SERVICE_QOS,
-            callback_group=ReentrantCallbackGroup())
-        self._entities.append((retire, service))
+        service = Service(self, kind, name, handler, refused or _say_refused, while_inactive)
+        self._entities.append((Service.retire, service))
 
     def make_action(
         self, kind: Any, name: str, handler: Callable[[Any, Any], Awaitable[None]],
@@ -280,49 +243,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         abort the goal, or end it as cancelled if that was asked for; ``refused(result, error)``
         tells the client why, which rejecting it could not.
         """
-        running = 0
-        retired = False
-
-        async def guarded(goal: Any) -> Any:
-            nonlocal running
-            running += 1
-            result = kind.Result()
-            try:
-                if not self._begun:
-                    raise NotActiveError(f'{self.get_name()} is not active')
-                _check_calls(running)
-                await handler(goal, result)
-                goal.succeed()
-            except ValueError as error:
-                refused(result, error)
-                if goal.is_cancel_requested:
-                    goal.canceled()
-                else:
-                    self.refuse(name, error)
-                    goal.abort()
-            finally:
-                running -= 1
-            if retired and not running:
-                self.executor.create_task(destroy_later)
-            return result
-
-        def destroy_later() -> None:
-            # The result is sent by a task that is made once this goal has returned; so it is
-            # older than the one made here.
-            self.executor.create_task(server.destroy)
-
-        def retire(server: ActionServer) -> None:
-            nonlocal retired
-            retired = True
-            # A result by a server that is gone would end the executor.
-            if not running:
-                server.destroy()
-
-        server = ActionServer(
-            self, kind, name, guarded, cancel_callback=lambda _: CancelResponse.ACCEPT,
-            goal_service_qos_profile=_SERVICE_QOS, result_service_qos_profile=_SERVICE_QOS,
-            cancel_service_qos_profile=_SERVICE_QOS, callback_group=ReentrantCallbackGroup())
-        self._entities.append((retire, server))
+        self._entities.append((Action.retire, Action(self, kind, name, handler, refused)))
 
     def refuse(self, what: str, error: Exception) -> None:
         """Count and log a command that was not sent."""
@@ -507,54 +428,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
              ('withheld for want of it', str(self.stamps.withheld))))
 
 
-def _check_calls(under_way: int) -> None:
-    """Raise ValueError if there are too many calls, this one included."""
-    if under_way > _MOST_CALLS:
-        raise ValueError(f'{_MOST_CALLS} calls are being answered; call again after that')
-
-
-def _say_refused(response: Any, error: ValueError) -> None:
+def _say_refused(response: Any, error: Exception) -> None:
     response.success = False
     response.message = printable(str(error), _LONGEST_LINE)
-
-
-def run(
-    make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
-    args: Sequence[str] | None = None,
-) -> int:
-    """
-    Run one node until SIGINT or SIGTERM; return the process's exit code.
-
-    ``table`` is what ``--help`` lists. With ``autostart``, a configuration that fails ends the
-    process with code 1.
-    """
-    description = sys.modules[make_node.__module__].__doc__ or ''
-    check_command_line(description, table, sys.argv[1:] if args is None else args)
-    try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:
-        print(f'bad ROS arguments: {_SOURCE.sub("", str(error)).strip()}', file=sys.stderr,
-              flush=True)
-        return 1
-    node: BridgeNode[Any] | None = None
-    try:
-        node = make_node()
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        stop = Future(executor=executor)
-        # The node says good-bye to its peer before ROS goes down.
-        call_on_signal(lambda: stop.set_result(None))
-        node.quit = lambda: stop.set_result(None)
-        if node.get_parameter('autostart').value:
-            if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-                return 1
-            if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
-                return 1
-        spin_until(executor, stop)
-        return 0
-    finally:
-        if node is not None:
-            node.shut_down()
-            node.destroy_node()
-        rclpy.try_shutdown()
-        sys.stdout.flush()

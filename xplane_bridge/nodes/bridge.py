@@ -33,6 +33,7 @@ from xplane_bridge.nodes.base import (
     WARN,
 )
 from xplane_bridge.nodes.clock import SimulatorClock
+from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import (
     capture_status,
     LinkReport,
@@ -42,7 +43,6 @@ from xplane_bridge.nodes.datagrams import (
 )
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.stamps import write_stamp
-from xplane_bridge.nodes.vehicle import CommandGate
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, ReadDone, Session
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import time
+from typing import Any
 
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
@@ -27,7 +28,7 @@ _ANNOUNCED = 60.0
 _NAMED = 5
 
 
-def make_gate(node: BridgeNode, prefix: str = '') -> Plausibility:
+def make_gate(node: BridgeNode[Any], prefix: str = '') -> Plausibility:
     """Return the gate that keeps impossible values of one vehicle from its topics."""
     def tell(name: str, value: float) -> None:
         node.warn('impossible', f'{prefix}{name} {value:g} is impossible: not published')

@@ -28,8 +28,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.links.udp import resolve
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, run, Status, WARN
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.running import run
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState

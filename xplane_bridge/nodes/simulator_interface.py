@@ -40,7 +40,7 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from xplane_bridge.nodes.base import NotActiveError
+from xplane_bridge.nodes.services import NotActiveError
 from xplane_bridge.simulators.entities import Entities, Motion
 from xplane_bridge.simulators.entity_filters import Filters
 from xplane_bridge.simulators.geometry import Vector
@@ -66,13 +66,15 @@ class StandardInterface:
         self._node = node
         self._server = node.server
         self._control = StandardControl(node.server, node.reset, node.quit)
-        datum = tuple(map(float, given.datum)) or (given.latitude_deg, given.longitude_deg, 0.0)
+        latitude, longitude, height = map(
+            float, given.datum or (given.latitude_deg, given.longitude_deg, 0.0))
         count = AIRCRAFT_COUNT if SIMULATORS[given.face].has_traffic else 1
         self._entities = Entities(
-            self._server.simulation.world, datum, given.world_frame, given.model, count)
+            self._server.simulation.world, (latitude, longitude, height), given.world_frame,
+            given.model, count)
         self._about = (
             f"Entities are aircraft. Frame '{given.world_frame}' is east, north, up at latitude "
-            f'{datum[0]:g}, longitude {datum[1]:g} degrees and {datum[2]:g} m above mean sea '
+            f'{latitude:g}, longitude {longitude:g} degrees and {height:g} m above mean sea '
             'level. docs/simulator.md of xplane_bridge has the rest.')
         node.make_service(
             GetSimulatorFeatures, 'simulator/get_simulator_features', self._get_features,

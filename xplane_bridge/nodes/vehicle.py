@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from geometry_msgs.msg import TransformStamped, TwistWithCovarianceStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
@@ -30,16 +30,13 @@ from std_msgs.msg import Header
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
-from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.msg import AircraftPose, AirData, FlightControls
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParameters
+from xplane_bridge.conversions.vehicle import Air, VehicleState
+from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
+from xplane_bridge.nodes.controls import CommandParameters, fill_controls
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import make_gate
-from xplane_bridge.nodes.watchdog import CommandWatchdog
-
-# As tf2's own broadcaster has it.
-_TRANSFORM_DEPTH = 100
+from xplane_bridge.nodes.transforms import fill_quaternion, fill_vector, TransformPublisher
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -51,39 +48,10 @@ ALL_BUT_FIX = TOPICS[1:]
 # certainty, and -1 for 1. With this one a filter's gain is as good as nothing.
 UNKNOWN_VARIANCE = 1e6
 
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-CONTROLS_MASK = Mask(FlightControls)
-POSE_MASK = Mask(AircraftPose)
-_SURFACES = ('elevator', 'aileron', 'rudder')
-_LIMITS = {
-    'elevator': (-1.0, 1.0),
-    'aileron': (-1.0, 1.0),
-    'rudder': (-1.0, 1.0),
-    'throttle': (0.0, 1.0),
-    'flaps': (0.0, 1.0),
-    'gear': (0.0, 1.0),
-    'speedbrake': (-0.5, 1.5),
-}
 _AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',
 )
-
-
-@dataclass(frozen=True)
-class CommandParameters(BaseParameters):
-    """Parameters of every node that takes command/controls."""
-
-    command_timeout: float = parameter(
-        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
-        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
-    on_command_timeout: str = parameter(
-        'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
-        'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
-        live=True)
-    command_lifetime: float = parameter(
-        0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
-        minimum=0.01, maximum=60.0)
 
 
 @dataclass(frozen=True)
@@ -148,7 +116,7 @@ class VehiclePublisher:
     """
 
     def __init__(
-        self, node: BridgeNode, parameters: VehicleParameters, prefix: str = '',
+        self, node: BridgeNode[Any], parameters: VehicleParameters, prefix: str = '',
         undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
     ) -> None:
         self.plausibility = make_gate(node, prefix)
@@ -183,8 +151,21 @@ class VehiclePublisher:
         self._air_publisher = publisher(AirData, 'air_data')
         self._controls_publisher = publisher(FlightControls, 'controls')
 
+        self._make_messages(parameters, frame)
+        if parameters.datum:
+            self._local = LocalFrame(*map(float, parameters.datum))
+
+    def _make_messages(
+        self, parameters: VehicleParameters, frame: Callable[[str], str]
+    ) -> None:
+        """Make the messages, with the frames and covariances that stay as they are."""
         position = parameters.position_stddev ** 2
         altitude = parameters.altitude_stddev ** 2
+        velocity = parameters.velocity_stddev ** 2
+        orientation = parameters.orientation_stddev ** 2
+        rates = parameters.angular_velocity_stddev ** 2
+        force = parameters.linear_acceleration_stddev ** 2
+
         self._fix = NavSatFix()
         self._fix.header.frame_id = frame(parameters.gps_frame)
         self._fix.status.status = NavSatStatus.STATUS_FIX
@@ -196,16 +177,12 @@ class VehiclePublisher:
             self._fix.position_covariance = _diagonal(
                 *map(_variance, (position, position, altitude)))
 
-        velocity = parameters.velocity_stddev ** 2
         self._velocity = TwistWithCovarianceStamped()
         self._velocity.header.frame_id = frame(parameters.enu_frame)
         self._velocity.twist.covariance = _diagonal(
             *[_variance(velocity)] * 3, *[UNKNOWN_VARIANCE] * 3)
 
         # Imu.msg: all zero is unknown, for each of the three by itself.
-        orientation = parameters.orientation_stddev ** 2
-        rates = parameters.angular_velocity_stddev ** 2
-        force = parameters.linear_acceleration_stddev ** 2
         self._orientation_covariance = _diagonal(orientation, orientation, orientation)
         self._rate_covariance = _diagonal(rates, rates, rates)
         self._force_covariance = _diagonal(force, force, force)
@@ -226,8 +203,6 @@ class VehiclePublisher:
         self._air.header.frame_id = frame(parameters.enu_frame)
         self._controls = FlightControls()
         self._controls.header.frame_id = frame(parameters.base_frame)
-        if parameters.datum:
-            self._local = LocalFrame(*map(float, parameters.datum))
 
     def subscribed(self) -> set[str]:
         """Return those of the topics that somebody subscribes to."""
@@ -284,7 +259,7 @@ class VehiclePublisher:
             'fix_velocity' in topics and state.velocity is not None
             and _is_heard(self._velocity_publisher)
         ):
-            _fill(self._velocity.twist.twist.linear, state.velocity)
+            fill_vector(self._velocity.twist.twist.linear, state.velocity)
             self._velocity_publisher.publish(self._velocity)
         if 'imu/data' in topics and _is_heard(self._imu_publisher):
             self._publish_imu(state)
@@ -293,7 +268,7 @@ class VehiclePublisher:
         if (
             'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
         ):
-            self._publish_air(state)
+            self._publish_air(state.air)
         if (
             'controls' in topics and state.controls is not None
             and _is_heard(self._controls_publisher)
@@ -303,26 +278,26 @@ class VehiclePublisher:
 
     def _publish_imu(self, state: VehicleState) -> None:
         """Publish imu/data; what is not known now is marked by -1 (Imu.msg), and no old value."""
-        if state.orientation is state.angular_velocity is state.specific_force is None:
+        if not (state.orientation or state.angular_velocity or state.specific_force):
             return
         imu = self._imu
         if state.orientation is None:
-            _fill_quaternion(imu.orientation, _NOT_TURNED)
+            fill_quaternion(imu.orientation, _NOT_TURNED)
             imu.orientation_covariance = _NONE
         else:
-            _fill_quaternion(imu.orientation, state.orientation)
+            fill_quaternion(imu.orientation, state.orientation)
             imu.orientation_covariance = self._orientation_covariance
         if state.angular_velocity is None:
-            _fill(imu.angular_velocity, _ZERO)
+            fill_vector(imu.angular_velocity, _ZERO)
             imu.angular_velocity_covariance = _NONE
         else:
-            _fill(imu.angular_velocity, state.angular_velocity)
+            fill_vector(imu.angular_velocity, state.angular_velocity)
             imu.angular_velocity_covariance = self._rate_covariance
         if state.specific_force is None:
-            _fill(imu.linear_acceleration, _ZERO)
+            fill_vector(imu.linear_acceleration, _ZERO)
             imu.linear_acceleration_covariance = _NONE
         else:
-            _fill(imu.linear_acceleration, state.specific_force)
+            fill_vector(imu.linear_acceleration, state.specific_force)
             imu.linear_acceleration_covariance = self._force_covariance
         self._imu_publisher.publish(imu)
 
@@ -347,7 +322,7 @@ class VehiclePublisher:
             return
         pose, twist = self._odom.pose.pose, self._odom.twist.twist
         position = self._local.geodetic_to_enu(state.latitude_deg, state.longitude_deg, height)
-        _fill(pose.position, position)
+        fill_vector(pose.position, position)
         # East, north and up where the aircraft is are not those at the datum.
         here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
         if here != self._rotation_at:
@@ -355,20 +330,20 @@ class VehiclePublisher:
             self._rotation = frames.enu_to_enu_rotation(
                 *here, self._local.latitude_deg, self._local.longitude_deg)
         orientation = frames.multiply(self._rotation, state.orientation)
-        _fill_quaternion(pose.orientation, orientation)
+        fill_quaternion(pose.orientation, orientation)
         covariance = self._odom.twist.covariance
         if state.velocity is None:
             covariance[0] = covariance[7] = covariance[14] = UNKNOWN_VARIANCE
-            _fill(twist.linear, (0.0, 0.0, 0.0))
+            fill_vector(twist.linear, (0.0, 0.0, 0.0))
         else:
             covariance[0] = covariance[7] = covariance[14] = self._velocity_variance
-            _fill(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
+            fill_vector(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
         if state.angular_velocity is None:
             covariance[21] = covariance[28] = covariance[35] = UNKNOWN_VARIANCE
-            _fill(twist.angular, (0.0, 0.0, 0.0))
+            fill_vector(twist.angular, (0.0, 0.0, 0.0))
         else:
             covariance[21] = covariance[28] = covariance[35] = self._rate_variance
-            _fill(twist.angular, state.angular_velocity)
+            fill_vector(twist.angular, state.angular_velocity)
         self._odom_publisher.publish(self._odom)
         if self._odom_transforms is not None:
             self._odom_transforms.publish(
@@ -389,142 +364,18 @@ class VehiclePublisher:
         self._datum_publisher.publish(message)
         self._datum_sent = True
 
-    def _publish_air(self, state: VehicleState) -> None:
+    def _publish_air(self, air: Air) -> None:
         for name in _AIR:
-            value = getattr(state.air, name)
+            value = getattr(air, name)
             setattr(self._air, name, math.nan if value is None else value)
-        _fill(self._air.wind, state.air.wind or (math.nan, math.nan, math.nan))
+        fill_vector(self._air.wind, air.wind or (math.nan, math.nan, math.nan))
         self._air_publisher.publish(self._air)
-
-
-class TransformPublisher:
-    """Publish transforms on /tf, if tf2 is installed; a sentence says if it is not."""
-
-    def __init__(self, node: BridgeNode) -> None:
-        self._publisher = None
-        try:
-            from tf2_msgs.msg import TFMessage
-        except ImportError:
-            node.get_logger().warning(
-                'publish_tf or publish_enu_tf is set but tf2_msgs is not installed, so /tf is not '
-                'published (on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
-            return
-        self._publisher = node.make_publisher(TFMessage, '/tf', _TRANSFORM_DEPTH)
-        self._transform = TransformStamped()
-        self._message = TFMessage(transforms=[self._transform])
-        self._last: dict[str, tuple[int, int]] = {}
-
-    def publish(
-        self, header: Header, child: str, translation: frames.Vector,
-        rotation: frames.Quaternion,
-    ) -> None:
-        """Publish one transform, from the frame of the header to ``child``, once a stamp."""
-        if self._publisher is None:
-            return
-        # tf2 complains of a transform that it has already, and a simulator may stand still.
-        stamp = header.stamp.sec, header.stamp.nanosec
-        if self._last.get(child) == stamp:
-            return
-        self._last[child] = stamp
-        self._transform.header = header
-        self._transform.child_frame_id = child
-        _fill(self._transform.transform.translation, translation)
-        _fill_quaternion(self._transform.transform.rotation, rotation)
-        self._publisher.publish(self._message)
 
 
 def make_undulation(parameters: VehicleParameters) -> Undulation:
     """Return the source of the undulation that the parameters ask for; ValueError if unusable."""
     constant = None if math.isnan(parameters.undulation) else parameters.undulation
     return undulation_source(constant, parameters.geoid_grid)
-
-
-def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:
-    """
-    Return a command as values, None where none is set.
-
-    Raises ValueError for a value out of its range, or clamps it, and for a mask that is none.
-    """
-    values = CONTROLS_MASK.given(message)
-    for name, value in values.items():
-        if clamp:
-            low, high = _LIMITS[name]
-            values[name] = min(max(value, low), high)
-        else:
-            check_control(name, value)
-    return Controls(**values)
-
-
-def check_control(name: str, value: float) -> None:
-    """Raise ValueError for a control that is out of its range."""
-    low, high = _LIMITS[name]
-    if not low <= value <= high:
-        raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
-
-
-def fill_controls(message: FlightControls, controls: Controls) -> None:
-    """Put controls into a message, those that are not None."""
-    CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
-
-
-class CommandGate:
-    """
-    The way of command/controls to a simulator: checked, watched, and stopped when it falters.
-
-    ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
-    ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
-    are the controls that it has: what sets others alone is refused. ``neutral()`` centres the
-    surfaces that commands have moved; without it a command that sets these to 0 does.
-    """
-
-    def __init__(
-        self, node: BridgeNode, send: Callable[[Controls], None], release: Callable[[], None],
-        prefix: str = '', *, clamp: bool = False, takes: Collection[str] = CONTROLS,
-        neutral: Callable[[], None] | None = None,
-    ) -> None:
-        self._node = node
-        self._clamp = clamp
-        self._neutral = neutral or self._centre
-        self._send = send
-        self._release = release
-        self._topic = prefix + 'command/controls'
-        self._takes = takes
-        self._taken_bits = CONTROLS_MASK.sum_of(takes)
-        self._moved: set[str] = set()
-        self.commands = 0
-        self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
-        node.make_command(FlightControls, self._topic, self._take)
-
-    def _take(self, message: FlightControls) -> None:
-        controls = checked_controls(message, clamp=self._clamp)
-        if not message.fields & self._taken_bits:
-            raise ValueError(
-                f'this simulator takes {", ".join(self._takes)}; nothing else is set')
-        self._send(controls)
-        # Who sets only the flaps has left the surfaces to whom they belong.
-        self._moved.update(
-            name for name in _SURFACES if getattr(controls, name) is not None)
-        self.commands += 1
-        self.watchdog.feed()
-
-    def _expired(self) -> None:
-        what = self._node.parameters.on_command_timeout
-        self._node.warn(
-            f'timeout {self._topic}',
-            f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
-        try:
-            if what == 'neutral':
-                self._neutral()
-            elif what == 'release':
-                self._release()
-        except ValueError as error:
-            # The simulator went away, perhaps together with the commander.
-            self._node.refuse(self._topic, error)
-
-    def _centre(self) -> None:
-        if self._moved:
-            self._send(Controls(**dict.fromkeys(self._moved, 0.0)))
-            self._moved.clear()
 
 
 def _diagonal(*values: float) -> list[float]:
@@ -548,11 +399,3 @@ _NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 def _is_heard(publisher: Any) -> bool:
     """Tell whether somebody subscribes: to ask costs far less than to publish to nobody."""
     return bool(publisher.get_subscription_count())
-
-
-def _fill(target: Any, vector: frames.Vector) -> None:
-    target.x, target.y, target.z = vector
-
-
-def _fill_quaternion(target: Any, quaternion: frames.Quaternion) -> None:
-    target.w, target.x, target.y, target.z = quaternion

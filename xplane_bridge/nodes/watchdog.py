@@ -17,6 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+from rclpy.timer import Timer
 
 from xplane_bridge.nodes.base import BridgeNode
 
@@ -30,12 +33,12 @@ class CommandWatchdog:
     """
 
     def __init__(
-        self, node: BridgeNode, timeout: float, on_timeout: Callable[[], None]
+        self, node: BridgeNode[Any], timeout: float, on_timeout: Callable[[], None]
     ) -> None:
         self._node = node
         self._on_timeout = on_timeout
         self.expired = False
-        self._timer = None
+        self._timer: Timer | None = None
         self.set_timeout(timeout)
 
     def set_timeout(self, timeout: float) -> None:
@@ -68,6 +71,6 @@ class CommandWatchdog:
             self._timer = None
 
     def _expire(self) -> None:
-        self._timer.cancel()
+        self.disarm()
         self.expired = True
         self._on_timeout()

@@ -108,9 +108,9 @@ class FdmdataCommands:
             self._rpc.start(method, _TIMEOUT, lambda *ended: future.set_result(ended))
         except LinkError as error:
             raise ValueError(str(error)) from error
-        good, error = await future
-        if error is not None:
-            kind = _UnknownOutcomeError if isinstance(error, UnansweredError) else ValueError
-            raise kind(printable(str(error)))
+        good, failure = await future
+        if failure is not None:
+            kind = _UnknownOutcomeError if isinstance(failure, UnansweredError) else ValueError
+            raise kind(printable(str(failure)))
         if not good:
             raise ValueError(f'Huginn says that {method} failed{_WHY.get(method, "")}')

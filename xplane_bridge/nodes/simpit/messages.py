@@ -26,6 +26,7 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.plausibility import attitude_fault
 from xplane_bridge.msg import SimpitAxes
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.controls import CONTROLS_MASK
 from xplane_bridge.nodes.plausibility import make_gate
 from xplane_bridge.nodes.simpit.topics import (
     IN_FLIGHT,
@@ -38,7 +39,6 @@ from xplane_bridge.nodes.simpit.topics import (
     withdrawn,
 )
 from xplane_bridge.nodes.stamps import write_stamp
-from xplane_bridge.nodes.vehicle import CONTROLS_MASK
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Profile
 from xplane_bridge.sessions.simpit import registrable, Telemetry

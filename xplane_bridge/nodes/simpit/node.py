@@ -25,9 +25,11 @@ from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.ports import check_port
 from xplane_bridge.links.serial import PortChanged, SerialCounters, SerialLoop
-from xplane_bridge.nodes.base import OK, run, STALE, Status, WARN
+from xplane_bridge.nodes.base import OK, STALE, Status, WARN
 from xplane_bridge.nodes.bridge import Bridge, Handler
+from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.simpit.commands import SimpitCommands
 from xplane_bridge.nodes.simpit.messages import Publisher
 from xplane_bridge.nodes.simpit.parameters import (
@@ -36,7 +38,6 @@ from xplane_bridge.nodes.simpit.parameters import (
     profiles_of,
     SimpitParameters,
 )
-from xplane_bridge.nodes.vehicle import CommandGate
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols.simpit import PROFILES
 from xplane_bridge.sessions.base import PeerChanged, PeerState

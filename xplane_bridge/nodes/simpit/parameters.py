@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from xplane_bridge.nodes.controls import CommandParameters
 from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import CommandParameters
 from xplane_bridge.protocols.simpit import Profile, PROFILES
 from xplane_bridge.sessions.simpit import AUTO, registrable
 

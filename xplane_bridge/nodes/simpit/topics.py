@@ -49,7 +49,8 @@ from xplane_bridge.msg import (
     SimpitTemperature,
     SimpitVelocities,
 )
-from xplane_bridge.nodes.vehicle import CONTROLS, LATCHED
+from xplane_bridge.nodes.controls import CONTROLS
+from xplane_bridge.nodes.vehicle import LATCHED
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message
 

@@ -38,8 +38,8 @@ from xplane_bridge.msg import (
     Waypoints,
 )
 from xplane_bridge.nodes.bridge import Bridge
+from xplane_bridge.nodes.controls import POSE_MASK
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
-from xplane_bridge.nodes.vehicle import POSE_MASK
 from xplane_bridge.nodes.xpc.messages import prefix_of, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.protocols import xpc

@@ -30,8 +30,8 @@ from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.nodes.bridge import Bridge
+from xplane_bridge.nodes.controls import check_control, POSE_MASK
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
-from xplane_bridge.nodes.vehicle import check_control, POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.base import Message

@@ -1,0 +1,146 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command of every vehicle, command/controls: checked, watched, and stopped when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.msg import AircraftPose, FlightControls
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.watchdog import CommandWatchdog
+
+CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+CONTROLS_MASK = Mask(FlightControls)
+POSE_MASK = Mask(AircraftPose)
+_SURFACES = ('elevator', 'aileron', 'rudder')
+_LIMITS = {
+    'elevator': (-1.0, 1.0),
+    'aileron': (-1.0, 1.0),
+    'rudder': (-1.0, 1.0),
+    'throttle': (0.0, 1.0),
+    'flaps': (0.0, 1.0),
+    'gear': (0.0, 1.0),
+    'speedbrake': (-0.5, 1.5),
+}
+
+
+@dataclass(frozen=True)
+class CommandParameters(BaseParameters):
+    """Parameters of every node that takes command/controls."""
+
+    command_timeout: float = parameter(
+        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
+        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
+    on_command_timeout: str = parameter(
+        'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
+        'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
+        live=True)
+    command_lifetime: float = parameter(
+        0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
+        minimum=0.01, maximum=60.0)
+
+
+def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:
+    """
+    Return a command as values, None where none is set.
+
+    Raises ValueError for a value out of its range, or clamps it, and for a mask that is none.
+    """
+    values = CONTROLS_MASK.given(message)
+    for name, value in values.items():
+        if clamp:
+            low, high = _LIMITS[name]
+            values[name] = min(max(value, low), high)
+        else:
+            check_control(name, value)
+    return Controls(**values)
+
+
+def check_control(name: str, value: float) -> None:
+    """Raise ValueError for a control that is out of its range."""
+    low, high = _LIMITS[name]
+    if not low <= value <= high:
+        raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
+
+
+def fill_controls(message: FlightControls, controls: Controls) -> None:
+    """Put controls into a message, those that are not None."""
+    CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
+
+
+class CommandGate:
+    """
+    The way of command/controls to a simulator: checked, watched, and stopped when it falters.
+
+    ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
+    ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
+    are the controls that it has: what sets others alone is refused. ``neutral()`` centres the
+    surfaces that commands have moved; without it a command that sets these to 0 does.
+    """
+
+    def __init__(
+        self, node: BridgeNode[Any], send: Callable[[Controls], None], release: Callable[[], None],
+        prefix: str = '', *, clamp: bool = False, takes: Collection[str] = CONTROLS,
+        neutral: Callable[[], None] | None = None,
+    ) -> None:
+        self._node = node
+        self._clamp = clamp
+        self._neutral = neutral or self._centre
+        self._send = send
+        self._release = release
+        self._topic = prefix + 'command/controls'
+        self._takes = takes
+        self._taken_bits = CONTROLS_MASK.sum_of(takes)
+        self._moved: set[str] = set()
+        self.commands = 0
+        self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
+        node.make_command(FlightControls, self._topic, self._take)
+
+    def _take(self, message: FlightControls) -> None:
+        controls = checked_controls(message, clamp=self._clamp)
+        if not message.fields & self._taken_bits:
+            raise ValueError(
+                f'this simulator takes {", ".join(self._takes)}; nothing else is set')
+        self._send(controls)
+        # Who sets only the flaps has left the surfaces to whom they belong.
+        self._moved.update(
+            name for name in _SURFACES if getattr(controls, name) is not None)
+        self.commands += 1
+        self.watchdog.feed()
+
+    def _expired(self) -> None:
+        what = self._node.parameters.on_command_timeout
+        self._node.warn(
+            f'timeout {self._topic}',
+            f'{self._topic}: no command for {self._node.parameters.command_timeout:g} s: {what}')
+        try:
+            if what == 'neutral':
+                self._neutral()
+            elif what == 'release':
+                self._release()
+        except ValueError as error:
+            # The simulator went away, perhaps together with the commander.
+            self._node.refuse(self._topic, error)
+
+    def _centre(self) -> None:
+        if self._moved:
+            self._send(Controls(**dict.fromkeys(self._moved, 0.0)))
+            self._moved.clear()

@@ -1,0 +1,80 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How the process of one node runs: until a signal, with an exit code that launch can react to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import re
+import sys
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from xplane_bridge.links.signals import call_on_signal
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.help import check_command_line
+from xplane_bridge.spinning import spin_until
+
+# What an error of rcl says about rcl itself helps nobody.
+_SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
+
+
+def run(
+    make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
+    args: Sequence[str] | None = None,
+) -> int:
+    """
+    Run one node until SIGINT or SIGTERM; return the process's exit code.
+
+    ``table`` is what ``--help`` lists. With ``autostart``, a configuration that fails ends the
+    process with code 1.
+    """
+    description = sys.modules[make_node.__module__].__doc__ or ''
+    check_command_line(description, table, sys.argv[1:] if args is None else args)
+    try:
+        rclpy.init(
+            args=None if args is None else list(args),
+            signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        print(f'bad ROS arguments: {_SOURCE.sub("", str(error)).strip()}', file=sys.stderr,
+              flush=True)
+        return 1
+    node: BridgeNode[Any] | None = None
+    try:
+        node = make_node()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        stop = Future(executor=executor)
+        # The node says good-bye to its peer before ROS goes down.
+        call_on_signal(lambda: stop.set_result(None))
+        node.quit = lambda: stop.set_result(None)
+        if node.get_parameter('autostart').value:
+            if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+                return 1
+            if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+                return 1
+        spin_until(executor, stop)
+        return 0
+    finally:
+        if node is not None:
+            node.shut_down()
+            node.destroy_node()
+        rclpy.try_shutdown()
+        sys.stdout.flush()
