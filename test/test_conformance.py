@@ -89,6 +89,16 @@ def test_a_demand_is_implemented_and_tested_or_says_why_not(row):
     assert all(name.startswith('test_') for name in tests)
 
 
+def test_what_the_page_about_the_architecture_names_exists():
+    text = (ROOT / 'docs' / 'architecture.md').read_text(encoding='utf-8')
+    references = REFERENCE.findall(text)
+    assert len(references) > 20
+    for file, name in references:
+        assert name in names(place(file)), f'{file}: has no {name}'
+    for file in re.findall(r'`((?:\w+/)+\w+\.\w+)`', text):
+        assert any((ROOT / folder / file).exists() for folder in ('', 'xplane_bridge')), file
+
+
 def test_each_document_has_its_demands_numbered_without_a_gap():
     by_document = {document: [row[0] for row in ROWS if row[0].startswith(f'{document}-')]
                    for document in DOCUMENTS}

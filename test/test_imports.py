@@ -15,7 +15,10 @@
 """Who imports whom: the floors of the house, and what needs ROS."""
 
 import ast
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
+import re
 
 import pytest
 
@@ -23,7 +26,7 @@ from xplane_bridge.simulators.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parent.parent / 'xplane_bridge'
 
-# What each room may import of the others: the arrows of the drawing in docs, and no more.
+# What each room may import of the others: the table of docs/architecture.md, and no more.
 ALLOWED = {
     'protocols': set(),
     'links': set(),
@@ -44,10 +47,23 @@ ALLOWED = {
     'spinning': set(),
 }
 WITH_ROS = {'nodes', 'experiments'}
+# What each protocol has in each column, whatever else its own needs add to that.
+COLUMNS = {
+    'protocols': {'messages', 'codec'},
+    'sessions': {'session', 'events'},
+    'nodes': {'parameters', 'node', 'messages'},
+    'simulators': {'face'},
+}
 
 
+@cache
 def imports(file):
     """Return the modules that a file imports, whole names."""
+    return tuple(imported(file))
+
+
+def imported(file):
+    """Yield the modules that a file imports, also within functions."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,6 +75,7 @@ def imports(file):
                 yield node.module
 
 
+@cache
 def rooms():
     """Return each room with its files."""
     found = {}
@@ -71,6 +88,24 @@ def rooms():
 
 def test_each_room_has_its_rule():
     assert rooms().keys() == ALLOWED.keys()
+
+
+def test_the_page_about_the_architecture_has_these_rules():
+    text = (PACKAGE.parent / 'docs' / 'architecture.md').read_text()
+    rules = text.partition('## Who may import whom')[2].partition('\n## ')[0]
+    assert {room: set(re.findall(r'`(\w+)`', others)) for room, others in re.findall(
+        r'^\| `(\w+)` \|(.*)\|$', rules, re.MULTILINE)} == ALLOWED
+
+
+def test_the_rules_have_no_circle():
+    assert {*TopologicalSorter(ALLOWED).static_order()} >= ALLOWED.keys()
+
+
+@pytest.mark.parametrize('column', COLUMNS)
+@pytest.mark.parametrize('protocol', PROTOCOLS)
+def test_each_protocol_has_the_same_files_in_every_column(protocol, column):
+    files = {path.stem for path in (PACKAGE / column / protocol).glob('*.py')}
+    assert files >= COLUMNS[column]
 
 
 @pytest.mark.parametrize('room', ALLOWED)
@@ -101,7 +136,7 @@ def test_a_conversation_has_no_socket_and_no_clock(room):
         assert not met, f'{file.name} imports {met}'
 
 
-@pytest.mark.parametrize('room', ['protocols', 'sessions'])
+@pytest.mark.parametrize('room', COLUMNS)
 def test_no_protocol_knows_another(room):
     for file in rooms()[room]:
         own = file.relative_to(PACKAGE / room).with_suffix('').parts[0]
