@@ -70,7 +70,7 @@ def test_it_refuses_what_is_no_argument(executable, capsys):
     assert ended.value.code == 2
     error = capsys.readouterr().err
     if name in nodes():
-        assert '--rate=20 rate:=20: a node takes ROS arguments only' in error
+        assert '--rate=20 rate:=20: a node accepts only ROS arguments' in error
 
 
 @pytest.mark.parametrize('arguments, sentence', [

@@ -206,7 +206,7 @@ def test_capture_on_standard_input_is_recognised(run):
     assert run([], ETHERNET) == ['{"message": "GETC", "aircraft": 0}']
     assert run([], ETHERNET + ETHERNET[24:50])[0] == '{"message": "GETC", "aircraft": 0}'
     assert errors(run([], ETHERNET + ETHERNET[24:50])[1:]) == [
-        'packet 2 at offset 88: the file is cut short at offset 114, expected 38 more bytes']
+        'packet 2 at offset 88: the file is truncated at offset 114, expected 38 more bytes']
     for form in ('pcapng of scapy', 'IPv4 only'):
         data = bytes.fromhex(CAPTURES[form])
         for file in (data, gzip.compress(data)):

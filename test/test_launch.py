@@ -249,7 +249,7 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
                 break
         launch.send_signal(signal.SIGINT)
         output, _ = launch.communicate(timeout=180)
-    assert 'interrupted; the results up to here follow' in output
+    assert 'interrupted; the results so far follow' in output
     assert f'picture: {picture}' in output
     assert picture.exists()
     assert bag.exists()

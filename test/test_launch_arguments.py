@@ -105,7 +105,7 @@ def test_only_what_is_given_is_set(launch, tmp_path):
 
 
 @pytest.mark.parametrize('argument, sentence', [
-    ('rat:=200', 'rat: xpc.launch.py has none of that name; did you mean rate?'),
+    ('rat:=200', 'rat: xpc.launch.py has no argument of that name; did you mean rate?'),
     ('port:=abc', "port: expected a whole number, got 'abc'"),
     ('port:=70000', 'port: 70000 is not in 1 .. 65535'),
     ('params_file:=/no/such.yaml', "params_file: there is no file '/no/such.yaml'"),
@@ -148,7 +148,7 @@ def test_arguments_of_the_larger_file_are_its_own(enclosing):
 
 def test_an_include_that_passes_what_is_none_is_refused(enclosing):
     _, output, _ = enclosing('include("xpc", hots="x")')
-    assert 'hots: xpc.launch.py has none of that name; did you mean host?' in output
+    assert 'hots: xpc.launch.py has no argument of that name; did you mean host?' in output
 
 
 def test_remappings_parameters_and_namespaces_of_a_group_hold(enclosing):
@@ -253,7 +253,7 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
      'use_sim_time: fdmdata has no time in its protocol'),
     (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot commands each frame'),
-    (['hots:=x'], 'hots: bringup.launch.py has none of that name; did you mean host?'),
+    (['hots:=x'], 'hots: bringup.launch.py has no argument of that name; did you mean host?'),
 ])
 def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
     commands, output, _ = launch(ours('bringup'), *arguments)
@@ -312,8 +312,8 @@ def test_arguments_of_the_flights_become_options(launch):
 
 @pytest.mark.parametrize('name, argument, sentence', [
     ('experiment', 'sim:=xplane', "sim: 'xplane' is none of xpc, xplane12"),
-    ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has none of that name; did '
-                                     'you mean scenario?'),
+    ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
+                                     'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),
 ])
 def test_the_flights_refuse_what_cannot_be(launch, name, argument, sentence):

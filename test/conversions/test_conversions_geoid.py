@@ -157,7 +157,7 @@ def test_a_grid_is_as_large_as_it_says(grid):
     for damaged in (data[:-1], data + b'x', data[:20], data[:32] + b'\x7f' * 8 + data[40:]):
         path.write_bytes(damaged)
         for use in (geoid.read_gtx, lambda grid: geoid.undulation_source(grid=grid)):
-            with pytest.raises(ValueError, match='geoid grid .* rows and .* columns, which does'):
+            with pytest.raises(ValueError, match='geoid grid .* rows and .* columns, do not'):
                 use(grid)
 
 

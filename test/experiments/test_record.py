@@ -130,7 +130,7 @@ def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ro
         loose.publish(controls(2))
         first.publish(controls(3))
         output = finish(child)
-    assert 'another publisher of /uav/controls offers another quality of service' in output
+    assert 'another publisher of /uav/controls offers a different quality of service' in output
     elevators, topics = [], set()
     with open(path, 'rb') as stream:
         for _, channel, message in mcap_reader.make_reader(stream).iter_messages():

@@ -55,7 +55,7 @@ def test_degrees_become_radians_and_events_are_in_order():
 
 @pytest.mark.parametrize(('old', 'new', 'sentence'), [
     ('duration: 20', 'duration: -1', 'duration: expected above 0, got -1'),
-    ('duration: 20', 'length: 20', "'length' is not known, expected duration"),
+    ('duration: 20', 'length: 20', "unknown name 'length', expected duration"),
     ('duration: 20\n', '', 'the file: duration is missing'),
     ('{at: 1, engage: true}', '{at: 1, engage: 1}', 'expected true or false, got 1'),
     ('{at: 1, engage: true}', '{at: 1}', 'expected one of engage, controls'),
@@ -63,7 +63,7 @@ def test_degrees_become_radians_and_events_are_in_order():
      'change at 2 s: the autopilot is not engaged then'),
     ('{at: 1, engage: true}', '{at: 99, engage: true}', 'events[0].at: 99 s is after the end'),
     ('heading_deg: 90', 'heading: 90', "'heading' is not known"),
-    ('heading_deg: 90', 'heading_deg: 0', 'a change of 0 is none'),
+    ('heading_deg: 90', 'heading_deg: 0', 'a change of 0 has no effect'),
     ('heading_deg: 90', 'heading_deg: .nan', 'expected a number, got nan'),
     ('heading_deg: 90', 'heading_deg: east', "expected a number, got 'east'"),
     ('heading_deg: 90', 'heading_deg: 1e300', "expected a number, got '1e300'"),
@@ -121,19 +121,19 @@ def test_five_scenarios_ship():
 
 
 @pytest.mark.parametrize(('given', 'name', 'sentence'), [
-    ({'host': '10.0.0.2'}, 'turbulence', 'cannot be told wind at 15 s, turbulence at 15 s'),
-    ({'host': '10.0.0.2'}, 'engine_out', 'cannot be told engine_failed at 10 s'),
-    ({'host': '10.0.0.2'}, 'link_loss', 'cannot be told link_down at 6 s'),
+    ({'host': '10.0.0.2'}, 'turbulence', 'does not support wind at 15 s, turbulence at 15 s'),
+    ({'host': '10.0.0.2'}, 'engine_out', 'does not support engine_failed at 10 s'),
+    ({'host': '10.0.0.2'}, 'link_loss', 'does not support link_down at 6 s'),
     ({'host': '10.0.0.2', 'seed': 3, 'loss': 0.1}, 'steps', 'cannot be told seed, loss'),
     ({'host': '10.0.0.2', 'lockstep': True}, 'steps', 'cannot be told lockstep'),
     ({'host': '10.0.0.2', 'speed': 2.0}, 'steps', 'cannot be told speed'),
     ({'sim': 'fdmdata', 'lockstep': True}, 'steps', 'fdmdata has no time in its protocol'),
     ({'sim': 'fdmdata'}, 'link_loss',
-     'fdmdata does not report its controls, so scenario link_loss cannot be judged by elevator, '
-     'aileron, throttle'),
+     'fdmdata does not report its controls, so scenario link_loss cannot be evaluated by '
+     'elevator, aileron, throttle'),
     ({'sim': 'fdmdata', 'speed': 2.0}, 'steps', 'fdmdata has no time in its protocol'),
-    ({'lockstep': True}, 'link_loss', 'goes in real time only, for link_down'),
-    ({'lockstep': True, 'speed': 2.0}, 'steps', 'leave out speed'),
+    ({'lockstep': True}, 'link_loss', 'works in real time only, because of link_down'),
+    ({'lockstep': True, 'speed': 2.0}, 'steps', 'omit speed'),
     ({'lockstep': True, 'loss': 0.1}, 'steps', 'leave out loss'),
     ({'sim': 'msfs'}, 'steps', "no simulator 'msfs'"),
     ({'port': 5000}, 'steps', '--port belongs to --host'),

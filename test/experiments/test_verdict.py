@@ -123,7 +123,7 @@ def test_figures_are_criteria_by_name():
 @pytest.mark.parametrize(('name', 'kind', 'sentence'), [
     ('rol_deg', 'max', "no quantity 'rol_deg'"),
     ('route.height', '', 'expected one of reached'),
-    ('route', '', "'route' is no figure"),
+    ('route', '', "'route' is not a figure"),
 ])
 def test_a_name_that_is_not_known_is_said(name, kind, sentence):
     with pytest.raises(KeyError, match=sentence):

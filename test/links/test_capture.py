@@ -166,18 +166,18 @@ def test_sizes_that_cannot_be_are_counted_and_end_nothing(damaged):
     (b'GETC', 'not a capture: it begins with 47 45 54 43, expected pcap or pcapng, or either in '
               'gzip'),
     (ETHERNET[:20],
-     'the file header at offset 0: the file is cut short at offset 20, expected 4 more bytes'),
+     'the file header at offset 0: the file is truncated at offset 20, expected 4 more bytes'),
     (ETHERNET[:20] + b'\x69' + ETHERNET[21:],
      'link type 105, expected one of 0, 1, 12, 14, 101, 108, 113, 228, 229, 276'),
     (ETHERNET[:30],
-     'packet 1 at offset 24: the file is cut short at offset 30, expected 10 more bytes'),
+     'packet 1 at offset 24: the file is truncated at offset 30, expected 10 more bytes'),
     (ETHERNET[:-1],
-     'packet 1 at offset 24: the file is cut short at offset 87, expected 1 more bytes'),
+     'packet 1 at offset 24: the file is truncated at offset 87, expected 1 more bytes'),
     (ETHERNET[:32] + b'\x00\x00\x10\x00' + ETHERNET[36:],
      'packet 1 at offset 24: says 1048576 bytes, expected at most 262144'),
     (b'\x1f\x8b\7' + bytes(20), 'not a capture: it begins with nothing, expected pcap or pcapng, '
      'or either in gzip (gzip: Unknown compression method)'),
-    (PCAPNG[:40], 'block of type 1 at offset 28: the file is cut short at offset 40, '
+    (PCAPNG[:40], 'block of type 1 at offset 28: the file is truncated at offset 40, '
      'expected 8 more bytes'),
     (PCAPNG[:8] + b'\1\2\3\4' + PCAPNG[12:],
      'the section header at offset 0: expected the byte order 1a 2b 3c 4d or 4d 3c 2b 1a, '
@@ -209,9 +209,9 @@ def test_capture_that_cannot_be_read_says_why(data, text):
 def test_what_comes_before_the_damage_is_read():
     many = gzip.compress(ETHERNET + ETHERNET[24:] * 1000)[:-60]
     for data, text in (
-            (ETHERNET + ETHERNET[24:-1], 'packet 2 at offset 88: the file is cut short'),
-            (PCAPNG + PCAPNG[28:-1], 'packet 2 at offset 148: the file is cut short'),
-            (many, r'the file is cut short .*\(gzip: the compressed data are cut short\)')):
+            (ETHERNET + ETHERNET[24:-1], 'packet 2 at offset 88: the file is truncated'),
+            (PCAPNG + PCAPNG[28:-1], 'packet 2 at offset 148: the file is truncated'),
+            (many, r'the file is cut short .*\(gzip: the compressed data are truncated\)')):
         got = []
         with pytest.raises(CaptureError, match=text):
             for datagram in read_datagrams(io.BytesIO(data)):

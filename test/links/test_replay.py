@@ -237,7 +237,7 @@ def test_a_capture_that_is_cut_off_is_played_so_far(play):
     assert [event for event, _ in events] == [b'\0', b'\1']
     assert failures == []
     assert re.fullmatch(
-        r'capture .*/capture.pcap: packet 3 at offset 114: the file is cut short at offset 158, '
+        r'capture .*/capture.pcap: packet 3 at offset 114: the file is truncated at offset 158, '
         'expected 1 more bytes', loop.progress().error)
 
 

@@ -329,7 +329,7 @@ def test_missing_permission_is_said(cable, monkeypatch):
 
 
 @pytest.mark.parametrize(('name', 'baud', 'reason'), [
-    ('', BAUD, 'no name'),
+    ('', BAUD, 'no serial port'),
     ('nonsense://x', BAUD, 'nonsense'),
     ('/dev/ttyUSB0', 0, 'baud rate 0'),
 ])
@@ -365,7 +365,7 @@ def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeyp
     recorder.wait_for_port(True)
     for _ in range(33):
         loop.call(talk.say, bytes(2048))
-    assert 'stuck: more than 65536 bytes wait' in recorder.wait_for_port(False, 'lost')
+    assert 'stuck: more than 65536 bytes are waiting' in recorder.wait_for_port(False, 'lost')
     assert loop.counters().stuck == 1 and len(loop._pending) == 0
     loop.close()
 

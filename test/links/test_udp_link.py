@@ -316,7 +316,7 @@ def test_name_servers_that_do_not_answer_are_waited_for_a_while_only(monkeypatch
 
     monkeypatch.setattr(udp, '_RESOLVED_WITHIN', 0.01)
     monkeypatch.setattr(socket, 'getaddrinfo', slow)
-    with pytest.raises(LinkError, match="host 'far': no name server has answered in 0.01 s"):
+    with pytest.raises(LinkError, match="host 'far': no name server answered within 0.01 s"):
         resolve('far')
     answered.set()
 

@@ -76,17 +76,17 @@ def test_result_of_a_method():
 @pytest.mark.parametrize(('answer', 'text'), [
     (FAULT, 'procedure reset not found'),
     (b'HTTP/1.0 404 Not Found\r\n\r\n', '404 Not Found'),
-    (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'no XML-RPC'),
-    (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'no XML-RPC'),
-    (b'SSH-2.0-OpenSSH\r\n', 'no XML-RPC'),
+    (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'not XML-RPC'),
+    (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'not XML-RPC'),
+    (b'SSH-2.0-OpenSSH\r\n', 'not XML-RPC'),
     (b'', 'closed the connection'),
     # Each of these leaves Python's reader as another kind of exception.
-    (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'no XML-RPC'),
-    (GOOD.replace(b'>1<', b'>7<'), 'no XML-RPC'),
+    (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'not XML-RPC'),
+    (GOOD.replace(b'>1<', b'>7<'), 'not XML-RPC'),
     (GOOD[:GOOD.index(b'<?')] + '<?xml version="1.0"?><!DOCTYPE a>'.encode('utf-16'),
-     'no XML-RPC'),
-    (FAULT.replace(b'8001', b'8' * 5000), 'no XML-RPC'),
-    (FAULT.replace(b'faultCode', b'code'), 'no XML-RPC'),
+     'not XML-RPC'),
+    (FAULT.replace(b'8001', b'8' * 5000), 'not XML-RPC'),
+    (FAULT.replace(b'faultCode', b'code'), 'not XML-RPC'),
     (GOOD.replace(b'text/xml', b'text/html'), 'content is text/html'),
     (GOOD.replace(b'text/xml', b'text/xml\r\nContent-Encoding: gzip'), 'encoding gzip'),
     (GOOD.replace(b'<methodResponse>', b'<!DOCTYPE a [<!ENTITY b "cc">]><methodResponse>'),
@@ -117,7 +117,7 @@ def test_silence_ends_in_time():
 
 def test_a_server_that_drips_ends_in_time():
     """Each byte comes in time, the answer never does."""
-    with dripping() as (port, _), pytest.raises(UnansweredError, match='answer in 0.3 s'):
+    with dripping() as (port, _), pytest.raises(UnansweredError, match='response within 0.3 s'):
         XmlRpc('127.0.0.1', port).call('resume', 0.3)
 
 
@@ -134,7 +134,7 @@ def test_calls_under_way_end_when_nobody_waits_any_more():
         for _ in range(2):
             result, error = ended.get(timeout=DEADLINE)
             assert result is None and isinstance(error, UnansweredError)
-            assert str(error).endswith('ended here before it was answered')
+            assert str(error).endswith('cancelled before it was answered')
             assert happened.get(timeout=DEADLINE) == 'reset given up'
     # New ones may follow.
     with answering(GOOD) as (port, _):
@@ -153,7 +153,7 @@ def test_more_than_four_calls_at_once_are_refused_and_none_is_lost():
             assert happened.get(timeout=DEADLINE) == 'reset asked'
         before = threading.active_count()
         for _ in range(100):
-            with pytest.raises(LinkError, match='4 calls of 127.0.0.1:.* are under way already'):
+            with pytest.raises(LinkError, match='4 calls of 127.0.0.1:.* are already waiting'):
                 rpc.start('reset', 3600.0, lambda *result: ended.put(result))
         assert threading.active_count() <= before
         rpc.end()

@@ -667,12 +667,12 @@ def test_deactivation_ends_calls_and_says_so(ros, scripted):
         # The others are refused, at once.
         ros.wait_for(lambda: sum(future.done() for future in futures) == 2, 'the refusals')
         refused = [future.result().message for future in futures if future.done()]
-        assert all('4 calls' in text and 'under way already' in text for text in refused)
+        assert all('4 calls' in text and 'already waiting' in text for text in refused)
         ros.run_in(node, node.trigger_deactivate)
         ros.wait_for(lambda: all(future.done() for future in futures), 'the end of all')
         ended = [future.result() for future in futures if future.result().message not in refused]
         assert [answer.success for answer in ended] == 4 * [False]
-        assert all('ended here before it was answered' in answer.message for answer in ended)
+        assert all('cancelled before it was answered' in answer.message for answer in ended)
         # Nothing was paused, so nothing is resumed.
         assert sorted(happened.get(timeout=DEADLINE) for _ in range(4)) == 4 * ['reset given up']
         assert happened.empty()

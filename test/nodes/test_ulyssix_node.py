@@ -323,7 +323,7 @@ def test_a_capture_that_is_cut_short_is_played_so_far_and_said(ros, tmp_path, ca
     path.write_bytes(data[:-3])
     setup = Setup(ros, capture_file=str(path), capture_speed=0.0, port=5000)
     assert len(setup.got(4)) == 4
-    said = f'the file is cut short at offset {len(data) - 3}, expected 3 more bytes'
+    said = f'the file is truncated at offset {len(data) - 3}, expected 3 more bytes'
     _, text, values = ros.diagnosed(
         'capture', lambda level, *_: level == DiagnosticStatus.ERROR,
         node=setup.node)

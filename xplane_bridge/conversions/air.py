@@ -19,8 +19,8 @@ SI throughout: Pa, K, kg/m^3, m/s, m, radians. Indicated airspeed is taken as ca
 airspeed: the simulators model no position error. The airspeed relations are those of
 subsonic flow (Mach below 1).
 
-A pressure, density or temperature that is not positive (a dataref that the simulator does not
-have reads 0, a vacuum has no air) gives NaN, never an exception.
+A non-positive pressure, density or temperature (a dataref that the simulator lacks reads 0, a
+vacuum has no air) gives NaN, never an exception.
 Sources: ICAO Doc 7488 (standard atmosphere); docs/wire/xplane_datarefs.md, section 2.
 """
 
@@ -36,7 +36,7 @@ SEA_LEVEL_TEMPERATURE = 288.15
 """K, standard atmosphere."""
 
 SEA_LEVEL_DENSITY = 1.225
-"""kg/m^3, standard atmosphere: what airspeed indicators are calibrated with."""
+"""kg/m^3, standard atmosphere: the density that airspeed indicators are calibrated for."""
 
 GAS_CONSTANT = 287.05287
 """Specific gas constant of dry air, J/(kg K)."""
@@ -73,17 +73,17 @@ def dynamic_pressure(true_airspeed: float, air_density: float) -> float:
     """
     Return the dynamic pressure (qbar) in Pa: half density times speed squared.
 
-    Of an equivalent airspeed, with SEA_LEVEL_DENSITY.
+    For an equivalent airspeed, pass SEA_LEVEL_DENSITY.
     """
     return 0.5 * air_density * true_airspeed * true_airspeed
 
 
 def dynamic_to_impact_pressure(dynamic: float, static: float) -> float:
     """
-    Return the impact pressure (pitot less static) in Pa of a dynamic pressure in Pa.
+    Return the impact pressure (pitot minus static) in Pa of a dynamic pressure in Pa.
 
-    Huginn's pitot value is the dynamic pressure; at Mach 0.3 impact is 2 % more. A dynamic
-    pressure below 0 gives 0.
+    Huginn's pitot value is the dynamic pressure; at Mach 0.3 the impact pressure is 2 % higher.
+    A dynamic pressure below 0 gives 0.
     """
     if not static > 0.0:
         return math.nan
@@ -92,9 +92,9 @@ def dynamic_to_impact_pressure(dynamic: float, static: float) -> float:
 
 def calibrated_airspeed_to_impact_pressure(calibrated_airspeed: float) -> float:
     """
-    Return the impact pressure (pitot less static) in Pa of a calibrated airspeed in m/s.
+    Return the impact pressure (pitot minus static) in Pa of a calibrated airspeed in m/s.
 
-    An airspeed below zero, as X-Plane indicates in backward flight, gives the same pressure.
+    A negative airspeed, as X-Plane indicates in backward flight, gives the same pressure.
     """
     mach_squared = (calibrated_airspeed / _SEA_LEVEL_SPEED_OF_SOUND) ** 2
     return SEA_LEVEL_PRESSURE * (_stagnation_ratio(mach_squared) - 1.0)
@@ -144,7 +144,7 @@ def calibrated_to_true_airspeed(
 
 def _stagnation_ratio(mach_squared: float) -> float:
     # Isentropic flow: total over static pressure, exponent gamma / (gamma - 1).
-    # max() has its 0 second, here and below, so that NaN stays NaN.
+    # The 0 is max()'s second argument, here and below, so that NaN stays NaN.
     try:
         return float((1.0 + 0.2 * max(mach_squared, 0.0)) ** 3.5)
     except OverflowError:
@@ -168,7 +168,7 @@ def air_relative_velocity(
     """
     Return the velocity of the aircraft through the air, body FLU, m/s.
 
-    The wind is the velocity of the air over ground: it points where the wind blows to (2.23).
+    The wind is the velocity of the air over ground: it points downwind (2.23).
     """
     vx, vy, vz = velocity_enu
     wx, wy, wz = wind_enu
@@ -179,7 +179,7 @@ def angle_of_attack(air_velocity_flu: Vector) -> float:
     """
     Return the angle of attack in radians, + when the air comes from below (nose above path).
 
-    Says nothing at walking pace: 0 at rest, any angle in a light breeze.
+    Meaningless at walking pace: 0 at rest, any angle in a light breeze.
     """
     forward, _, up = air_velocity_flu
     return math.atan2(-up, forward)
@@ -189,8 +189,8 @@ def sideslip(air_velocity_flu: Vector) -> float:
     """
     Return the sideslip angle in radians, + when the wind comes from the right (2.7).
 
-    X-Plane's own beta is not used, as its texts contradict each other about the sign (2.6).
-    Says nothing at walking pace, like ``angle_of_attack``.
+    X-Plane's own beta is not used, as its documents contradict each other about the sign (2.6).
+    Meaningless at walking pace, like ``angle_of_attack``.
     """
     forward, left, up = air_velocity_flu
     return math.atan2(-left, math.hypot(forward, up))
@@ -217,7 +217,7 @@ def _layer_pressure(layer: int, base_pressure: float, altitude: float) -> float:
         exponent = -STANDARD_GRAVITY * (altitude - base) / (GAS_CONSTANT * temperature)
         return base_pressure * math.exp(exponent)
     ratio = 1.0 + lapse * (altitude - base) / temperature
-    # Beyond the last layer the temperature would fall below zero: no air is left.
+    # Beyond the last layer the temperature would fall below zero: there is no air.
     if ratio <= 0.0:
         return 0.0
     return float(base_pressure * ratio ** (-STANDARD_GRAVITY / (GAS_CONSTANT * lapse)))
@@ -237,7 +237,7 @@ def pressure_altitude_to_pressure(pressure_altitude: float) -> float:
     """
     Return the pressure in Pa of the standard atmosphere at a pressure altitude in metres.
 
-    Good for -5 to 86 km (geopotential); the outer layers are continued beyond.
+    Valid from -5 to 86 km (geopotential); the outer layers are extrapolated beyond.
     """
     layer = 0
     while layer + 1 < len(_LAYERS) and pressure_altitude >= _LAYERS[layer + 1][0]:
@@ -249,8 +249,8 @@ def pressure_to_pressure_altitude(pressure: float) -> float:
     """
     Return the pressure altitude in metres of a static pressure in Pa.
 
-    The altitude (geopotential) at which the standard atmosphere has this pressure: what an
-    altimeter set to 1013.25 hPa reads.
+    The geopotential altitude at which the standard atmosphere has this pressure, as read on an
+    altimeter set to 1013.25 hPa.
     """
     if not pressure > 0.0:
         return math.nan

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Frames and attitudes: X-Plane, aircraft and ROS axes, one into another.
+Frames and attitudes: conversions between X-Plane, aircraft and ROS axes.
 
 World frames, right-handed, in metres:
     NED      north, east, down
@@ -23,12 +23,12 @@ Body frames, right-handed:
     FRD      forward, right, down
     FLU      forward, left, up (REP-103)
 
-A vector is a tuple of three floats. A quaternion is a tuple (w, x, y, z), w first as X-Plane and
-the textbooks write it; ROS messages have x, y, z, w. ``q_enu_flu`` takes a vector in FLU to the
+A vector is a tuple of three floats. A quaternion is a tuple (w, x, y, z), w first, as in X-Plane
+and in textbooks; ROS messages have x, y, z, w. ``q_enu_flu`` takes a vector in FLU to the
 same vector in ENU: read it right to left. Angles are radians unless the name says otherwise.
 
-NaN goes through every function; for an infinite angle the math module raises ValueError.
-Formula numbers (6.1 ...) are those of docs/wire/xplane_datarefs.md, section 6.
+NaN propagates through every function; for an infinite angle the math module raises ValueError.
+Formula numbers (6.1 ...) refer to docs/wire/xplane_datarefs.md, section 6.
 """
 
 import math
@@ -36,7 +36,7 @@ import math
 from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 Vector = tuple[float, float, float]
-"""(x, y, z) in the frame that the name says."""
+"""(x, y, z) in the frame stated by the name."""
 
 Quaternion = tuple[float, float, float, float]
 """(w, x, y, z), of unit length unless stated otherwise."""
@@ -49,9 +49,9 @@ _HALF_SQRT2 = math.sqrt(0.5)
 
 def frd_to_flu(vector: Vector) -> Vector:
     """
-    Turn a body vector from forward-right-down to forward-left-up.
+    Convert a body vector from forward-right-down to forward-left-up.
 
-    Also what makes FLU rates of X-Plane's and Huginn's P, Q, R: roll right, pitch up and yaw
+    Also converts X-Plane's and Huginn's P, Q, R to FLU rates: roll right, pitch up and yaw
     right become roll right, minus pitch up, minus yaw right (6.3).
     """
     x, y, z = vector
@@ -59,36 +59,36 @@ def frd_to_flu(vector: Vector) -> Vector:
 
 
 def flu_to_frd(vector: Vector) -> Vector:
-    """Turn a body vector from forward-left-up to forward-right-down."""
+    """Convert a body vector from forward-left-up to forward-right-down."""
     x, y, z = vector
     return x, -y, -z
 
 
 def ned_to_enu(vector: Vector) -> Vector:
-    """Turn a world vector from north-east-down to east-north-up."""
+    """Convert a world vector from north-east-down to east-north-up."""
     north, east, down = vector
     return east, north, -down
 
 
 def enu_to_ned(vector: Vector) -> Vector:
-    """Turn a world vector from east-north-up to north-east-down."""
+    """Convert a world vector from east-north-up to north-east-down."""
     east, north, up = vector
     return north, east, -up
 
 
 def opengl_to_enu(vector: Vector) -> Vector:
     """
-    Turn a vector in X-Plane's local OpenGL axes (east, up, south) to east-north-up (6.4).
+    Convert a vector in X-Plane's local OpenGL axes (east, up, south) to east-north-up (6.4).
 
     For local_v*, local_a* and the wind vector. The result is ENU at the origin of the local
-    frame (lat_ref, lon_ref); ``enu_to_enu_rotation`` carries it to the aircraft (6.7).
+    frame (lat_ref, lon_ref); ``enu_to_enu_rotation`` moves it to the aircraft (6.7).
     """
     x, y, z = vector
     return x, -z, y
 
 
 def enu_to_opengl(vector: Vector) -> Vector:
-    """Turn a vector in east-north-up to X-Plane's local OpenGL axes (east, up, south)."""
+    """Convert a vector in east-north-up to X-Plane's local OpenGL axes (east, up, south)."""
     east, north, up = vector
     return east, up, -north
 
@@ -100,7 +100,7 @@ def normalize(quaternion: Quaternion) -> Quaternion:
     """
     Return the quaternion scaled to unit length.
 
-    One of length zero, which is no rotation at all, becomes NaN.
+    A quaternion of length zero, which is not a rotation, becomes NaN.
     """
     w, x, y, z = quaternion
     length = math.hypot(w, x, y, z)
@@ -110,7 +110,7 @@ def normalize(quaternion: Quaternion) -> Quaternion:
 
 
 def conjugate(quaternion: Quaternion) -> Quaternion:
-    """Return the reverse rotation: q_flu_enu of q_enu_flu."""
+    """Return the inverse rotation: q_flu_enu of q_enu_flu."""
     w, x, y, z = quaternion
     return w, -x, -y, -z
 
@@ -143,7 +143,7 @@ def rotate(quaternion: Quaternion, vector: Vector) -> Vector:
 
 
 def rotate_inverse(quaternion: Quaternion, vector: Vector) -> Vector:
-    """Rotate a vector the reverse way: with q_enu_flu, from ENU to body FLU."""
+    """Rotate a vector by the inverse rotation: with q_enu_flu, from ENU to body FLU."""
     w, x, y, z = quaternion
     return rotate((w, -x, -y, -z), vector)
 
@@ -172,13 +172,13 @@ def quaternion_to_euler(quaternion: Quaternion) -> Vector:
     Return (roll, pitch, yaw) in radians, the inverse of ``euler_to_quaternion``.
 
     Roll and yaw are in -pi..pi, pitch in -pi/2..pi/2. With the nose straight up or down only
-    the sum or the difference of roll and yaw means anything; the three then still describe the
+    the sum or the difference of roll and yaw means anything; the result still describes the
     attitude. The quaternion need not be of unit length.
     """
     w, x, y, z = quaternion
     # Half-angle identities of the product Rz Ry Rx: w-y and x+z are cos and sin of
-    # (roll+yaw)/2, w+y and x-z of (roll-yaw)/2, each pair times a factor that pitch alone
-    # decides. Unlike asin of one element this keeps its precision up to 90 degrees of pitch.
+    # (roll+yaw)/2, w+y and x-z of (roll-yaw)/2, each pair times a factor that depends on
+    # pitch alone. Unlike asin of one element this keeps its precision up to 90 degrees of pitch.
     half_sum = math.atan2(x + z, w - y)
     half_difference = math.atan2(x - z, w + y)
     pitch = 2.0 * math.atan2(math.hypot(w + y, x - z), math.hypot(w - y, x + z)) - 0.5 * math.pi
@@ -190,15 +190,15 @@ def quaternion_to_euler(quaternion: Quaternion) -> Vector:
 
 
 def ned_frd_to_enu_flu(q_ned_frd: Quaternion) -> Quaternion:
-    """Turn an attitude from FRD in NED, X-Plane's q, to FLU in ENU, as ROS has it (6.1)."""
+    """Convert an attitude from FRD in NED (X-Plane's q) to FLU in ENU (ROS) (6.1)."""
     w, x, y, z = q_ned_frd
     s = _HALF_SQRT2
     return s * (w + z), s * (x + y), s * (x - y), s * (w - z)
 
 
 def enu_flu_to_ned_frd(q_enu_flu: Quaternion) -> Quaternion:
-    """Turn an attitude from FLU in ENU, as ROS has it, to FRD in NED, X-Plane's q."""
-    # Both changes of axes are half turns, so the way back is the way there.
+    """Convert an attitude from FLU in ENU (ROS) to FRD in NED (X-Plane's q)."""
+    # Both changes of axes are half turns, so each is its own inverse.
     return ned_frd_to_enu_flu(q_enu_flu)
 
 
@@ -211,7 +211,7 @@ def enu_to_enu_rotation(
     """
     Return the rotation from ENU axes at one place to ENU axes at another (6.7).
 
-    ``rotate(q, v)`` carries a vector over, ``multiply(q, q_enu_flu)`` an attitude: from X-Plane's
+    ``rotate(q, v)`` converts a vector, ``multiply(q, q_enu_flu)`` an attitude: from X-Plane's
     local frame at (lat_ref, lon_ref) to the aircraft, or from the aircraft to a datum. Geodetic
     degrees.
     """
@@ -221,7 +221,7 @@ def enu_to_enu_rotation(
 
 
 def _ecef_enu(latitude_deg: float, longitude_deg: float) -> Quaternion:
-    # ENU is ECEF turned by longitude + 90 degrees about z, then by 90 degrees - latitude about x.
+    # ENU is ECEF rotated by longitude + 90 degrees about z, then by 90 degrees - latitude about x.
     half_z = 0.5 * math.radians(longitude_deg + 90.0)
     half_x = 0.5 * math.radians(90.0 - latitude_deg)
     cz, sz = math.cos(half_z), math.sin(half_z)
@@ -233,7 +233,7 @@ def _ecef_enu(latitude_deg: float, longitude_deg: float) -> Quaternion:
 
 
 def wrap_angle(angle: float) -> float:
-    """Return the same angle in -pi..pi."""
+    """Return the equivalent angle in -pi..pi."""
     return math.remainder(angle, math.tau)
 
 
@@ -249,7 +249,7 @@ def yaw_to_heading(yaw: float) -> float:
     return 0.0 if heading == math.tau else heading
 
 
-# Specific force: what an accelerometer reads, acceleration less gravity
+# Specific force: what an accelerometer reads, acceleration minus gravity
 
 
 def g_loads_to_specific_force(axial: float, side: float, normal: float) -> Vector:
@@ -257,8 +257,8 @@ def g_loads_to_specific_force(axial: float, side: float, normal: float) -> Vecto
     Return the specific force in body FLU, m/s^2, of X-Plane's g_axil, g_side, g_nrml (6.5).
 
     The loads are in g along X-Plane's aircraft axes: axial + to the tail, side + to the right,
-    normal + up. They already hold the reaction to gravity: 0, 0, 1 when parked level. Row 4 of
-    the DATA output has axial the other way round (5.10): not for here.
+    normal + up. They include the reaction to gravity: 0, 0, 1 when parked level. Do not use
+    row 4 of the DATA output, where the axial load has the opposite sign (5.10).
     """
     return -axial * STANDARD_GRAVITY, -side * STANDARD_GRAVITY, normal * STANDARD_GRAVITY
 
@@ -271,8 +271,7 @@ def acceleration_to_specific_force(
 
     For X-Plane's local_ax, ay, az after ``opengl_to_enu``, which do not contain gravity. The
     attitude must be in the same frame: from the dataref q (or psi, theta, phi), not true_*.
-    With an acceleration of zero this is what an aircraft at rest feels (see
-    ``rest_specific_force``).
+    With zero acceleration this is the specific force at rest (see ``rest_specific_force``).
     """
     east, north, up = acceleration_enu
     return rotate_inverse(q_enu_flu, (east, north, up + gravity))
@@ -280,9 +279,9 @@ def acceleration_to_specific_force(
 
 def rest_specific_force(q_enu_flu: Quaternion, gravity: float = STANDARD_GRAVITY) -> Vector:
     """
-    Return the specific force in body FLU, m/s^2, of an aircraft at rest: gravity by attitude.
+    Return the specific force in body FLU, m/s^2, of an aircraft at rest, from its attitude.
 
-    Takes the place of the g loads while parked, when X-Plane's contact forces can be wrong
+    Replaces the g loads while parked, when X-Plane's contact forces can be wrong
     (1.45, 1.46).
     """
     return rotate_inverse(q_enu_flu, (0.0, 0.0, gravity))

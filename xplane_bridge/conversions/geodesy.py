@@ -15,12 +15,12 @@
 """
 WGS-84: geodetic, geocentric, earth-centred and local coordinates.
 
-Latitudes and longitudes are degrees (north and east positive), as the simulators and
-sensor_msgs/NavSatFix have them; heights are metres above the ellipsoid; ECEF is metres, x
+Latitudes and longitudes are degrees (north and east positive), as in the simulators and
+sensor_msgs/NavSatFix; heights are metres above the ellipsoid; ECEF is metres, x
 through 0N 0E, y through 0N 90E, z through the north pole. Latitude is geodetic unless the name
 says geocentric.
 
-NaN goes through every function; for infinities the math module raises ValueError.
+NaN propagates through every function; for infinities the math module raises ValueError.
 Source of the constants: NIMA TR8350.2, third edition, table 3.1.
 """
 
@@ -44,7 +44,7 @@ _SECOND_ECCENTRICITY_SQUARED = ECCENTRICITY_SQUARED / (1.0 - ECCENTRICITY_SQUARE
 
 
 def normalize_longitude(longitude_deg: float) -> float:
-    """Return the same longitude in -180 <= longitude < 180 degrees."""
+    """Return the equivalent longitude in -180 <= longitude < 180 degrees."""
     longitude = math.remainder(longitude_deg, 360.0)
     return -180.0 if longitude == 180.0 else longitude
 
@@ -68,12 +68,12 @@ def ecef_to_geodetic(position: Vector) -> Vector:
     Return (latitude_deg, longitude_deg, height) of an ECEF position in metres.
 
     Exact to the rounding of doubles for heights above -1000 km. Bowring's method (Survey
-    Review 23, 1976), two passes: the first leaves less than a micrometre near the ground, the
-    second as little in orbit.
+    Review 23, 1976), two passes: the first is accurate to less than a micrometre near the
+    ground, the second in orbit as well.
     """
     x, y, z = position
     p = math.hypot(x, y)
-    # The parametric latitude is carried as its cosine and sine, so that the poles are no case.
+    # The parametric latitude is kept as its cosine and sine, so that the poles are not special.
     cos_beta, sin_beta = SEMI_MINOR_AXIS * p, SEMI_MAJOR_AXIS * z
     sin_part = cos_part = 0.0
     for _ in range(2):
@@ -99,8 +99,8 @@ def geocentric_to_geodetic_latitude(latitude_deg: float, height: float = 0.0) ->
     Return the geodetic latitude of a point given by its geocentric one, degrees.
 
     Huginn sends JSBSim's geocentric latitude (docs/wire/fdmdata.md, section 2). On the ellipsoid
-    this is atan(tan(geocentric) / (1 - e^2)); above it the two are closer together, which at
-    10 km makes 33 m: hence the height, metres.
+    this is atan(tan(geocentric) / (1 - e^2)); above it the two are closer together, by 33 m at
+    10 km: hence the height in metres.
     """
     geocentric = math.radians(latitude_deg)
     sin_geocentric, cos_geocentric = math.sin(geocentric), math.cos(geocentric)
@@ -136,8 +136,8 @@ class LocalFrame:
     """
     East-north-up axes, tangent to the ellipsoid at a fixed datum.
 
-    latitude_deg, longitude_deg and height are the datum's. Exact rigid geometry, no flat earth:
-    round trips keep a micrometre anywhere.
+    latitude_deg, longitude_deg and height are the datum's. Exact rigid geometry, no flat-earth
+    approximation: round trips agree to a micrometre anywhere.
     """
 
     __slots__ = ('_cos_lat', '_cos_lon', '_origin', '_sin_lat', '_sin_lon', 'height',
@@ -145,9 +145,9 @@ class LocalFrame:
 
     def __init__(self, latitude_deg: float, longitude_deg: float, height: float) -> None:
         """
-        Fix the datum: degrees, and metres above the ellipsoid.
+        Set the datum: degrees, and metres above the ellipsoid.
 
-        Raises ValueError for a place that is not on earth.
+        Raises ValueError for an impossible position.
         """
         if not -90.0 <= latitude_deg <= 90.0:
             raise ValueError(f'datum latitude {latitude_deg} is not in -90..90 degrees')

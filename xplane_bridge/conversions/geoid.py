@@ -15,7 +15,7 @@
 """
 Undulation: the height of mean sea level (the geoid) above the WGS-84 ellipsoid.
 
-The simulators give heights above mean sea level, sensor_msgs/NavSatFix wants them above the
+The simulators give heights above mean sea level, sensor_msgs/NavSatFix requires them above the
 ellipsoid. The difference is -107 m to +86 m, and comes from a constant, from a geoid grid that
 pyproj (optional) can read, or from the coarse EGM96 grid of this package.
 """
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 HeightFunction = Callable[[float, float], float]
 """Undulation in metres at (latitude_deg, longitude_deg)."""
 
-# As PROJ-data and the older distribution packages name them, finest first.
+# Names in PROJ-data and in older distribution packages, finest first.
 _INSTALLED_GRIDS = (
     'us_nga_egm08_25.tif',
     'egm08_25.gtx',
@@ -43,10 +43,10 @@ _INSTALLED_GRIDS = (
 )
 
 PACKAGED = Path(__file__).with_name('egm96.npz')
-"""EGM96, fitted by tools/make_geoid.py: at most 0.721 m, rms 0.045 m, from the full grid."""
+"""EGM96, fitted by tools/make_geoid.py: within 0.721 m, rms 0.045 m, of the full grid."""
 
-# About 11 m, in which the geoid nowhere rises by more than a few millimetres: a parked aircraft
-# asks the grid once, and one in flight shows no steps.
+# About 11 m, over which the geoid changes by a few millimetres at most: a parked aircraft looks
+# the grid up once, and one in flight shows no steps.
 _CACHE_STEP_DEG = 0.0001
 
 
@@ -62,15 +62,15 @@ def ellipsoid_to_msl(height: float, undulation: float) -> float:
 
 class Undulation:
     """
-    Where the undulation comes from, and what it is at a place.
+    The undulation at any position, from a constant or a grid.
 
-    ``description`` is a sentence for the log that says what altitudes made with it are.
+    ``description`` is a sentence for the log about the altitudes computed with it.
     """
 
     __slots__ = ('_cached', '_cached_latitude', '_cached_longitude', '_lookup', 'description')
 
     def __init__(self, source: float | HeightFunction, description: str) -> None:
-        """Take a constant in metres, or a function of (latitude_deg, longitude_deg)."""
+        """Use a constant in metres, or a function of (latitude_deg, longitude_deg)."""
         self.description = description
         if callable(source):
             self._lookup: HeightFunction | None = source
@@ -83,7 +83,7 @@ class Undulation:
         """
         Return the undulation in metres; NaN where a grid has no value.
 
-        A grid is asked again only after about 10 m of movement.
+        A grid is looked up again only after about 10 m of movement.
         """
         if self._lookup is None:
             return self._cached
@@ -100,10 +100,10 @@ class Undulation:
 
 def undulation_source(constant: float | None = None, grid: str = '') -> Undulation:
     """
-    Return the undulation by a constant (metres), by a grid file, or by what is installed.
+    Return the undulation from a constant (metres), a grid file, or an installed grid.
 
-    A constant goes before a grid. With neither, the first EGM2008 or EGM96 grid that PROJ finds
-    is used, or else the one of this package. Nothing is ever downloaded.
+    A constant has precedence over a grid. With neither, the first EGM2008 or EGM96 grid that PROJ
+    finds is used, otherwise this package's own. Nothing is ever downloaded.
 
     Raises ValueError if the constant is not a possible undulation, or the named grid (a file, or
     a name that PROJ finds in its folders) cannot be used.
@@ -117,7 +117,7 @@ def undulation_source(constant: float | None = None, grid: str = '') -> Undulati
             f'Altitudes are above the WGS-84 ellipsoid, by a constant undulation of '
             f'{constant:g} m.' if constant else
             'Altitudes are above mean sea level, not above the WGS-84 ellipsoid: the undulation '
-            'is given as 0.',
+            'is set to 0.',
         )
     if grid:
         try:
@@ -150,7 +150,7 @@ def _grid_description(grid: str) -> str:
 
 
 def _open_grid(grid: str) -> HeightFunction:
-    # PROJ means "zero if it is missing" by the one and "zero" by the other: both would be lies.
+    # PROJ takes one for "zero if missing" and the other for "zero": both would be wrong.
     if grid.startswith('@') or grid == 'null':
         raise ValueError(f'geoid grid {grid}: expected a file, or a name that PROJ finds')
     # By name: pyproj is optional, and part of it is untyped.
@@ -159,7 +159,7 @@ def _open_grid(grid: str) -> HeightFunction:
 
     if grid.lower().endswith('.gtx') and Path(grid).is_file():
         check_gtx(grid)
-    # A look-up happens between a datagram and its message: it must not wait for a download.
+    # A lookup happens between a datagram and its message: it must not wait for a download.
     network.set_network_enabled(active=False)
     try:
         transformer = pyproj.Transformer.from_pipeline(
@@ -177,10 +177,10 @@ def _open_grid(grid: str) -> HeightFunction:
 
 class PackagedGrid:
     """
-    The geoid as a cubic B-spline whose knots are equally far apart in latitude and in longitude.
+    The geoid as a cubic B-spline with equidistant knots in latitude and longitude.
 
-    It is smooth over the poles and the date line: knots beyond a pole are those on the other side
-    of it.
+    It is smooth over the poles and the date line: beyond a pole the knots of the opposite meridian
+    continue.
     """
 
     def __init__(self, path: Path = PACKAGED) -> None:
@@ -190,20 +190,20 @@ class PackagedGrid:
         rows, columns = knots.shape
         self._per_degree = columns / 360.0
         self._columns = columns
-        # One knot beyond each pole below and two above, as a spline needs them; so the columns.
+        # The spline needs one knot beyond the south pole and two beyond the north; so the columns.
         other_side = np.roll(knots, columns // 2, axis=1)
         knots = np.vstack((other_side[1:2], knots, other_side[-2:-4:-1]))
         self._knots = np.hstack((knots[:, -1:], knots, knots[:, :2]))
         self._cell: tuple[tuple[int, int], list[list[float]]] = ((-1, -1), [])
 
     def height_m(self, latitude_deg: float, longitude_deg: float) -> float:
-        """Return the undulation in metres; NaN for a place that is not on earth."""
+        """Return the undulation in metres; NaN for an impossible position."""
         if not (-90.0 <= latitude_deg <= 90.0 and math.isfinite(longitude_deg)):
             return math.nan
         y = (latitude_deg + 90.0) * self._per_degree
         x = (longitude_deg + 180.0) * self._per_degree % self._columns
         row, column = place = int(y), min(int(x), self._columns - 1)
-        # A cell is 55 km high; in it, plain numbers are much faster than arrays of four.
+        # A cell is 55 km high; within it, plain numbers are much faster than arrays of four.
         cell, square = self._cell
         if cell != place:
             square = self._knots[row:row + 4, column:column + 4].tolist()
@@ -214,7 +214,7 @@ class PackagedGrid:
             for weight, (p, q, r, s) in zip(_weights(y - row), square, strict=True))
 
     def samples(self, per_knot: int) -> NDArray[np.float64]:
-        """Return the undulation ``per_knot`` times between two knots each way, for comparison."""
+        """Return the undulation at ``per_knot`` points per knot each way, for comparison."""
         weights = [_weights(part / per_knot) for part in range(per_knot)]
         rows = self._knots.shape[0] - 3
         along = np.stack([
@@ -227,12 +227,12 @@ class PackagedGrid:
 
 @cache
 def packaged_grid() -> PackagedGrid:
-    """Return the geoid of this package, read once."""
+    """Return the geoid of this package, loaded once."""
     return PackagedGrid()
 
 
 def basis(distance: float) -> float:
-    """Return the cubic B-spline at a distance, counted in knots, from its middle."""
+    """Return the cubic B-spline at a distance in knots from its centre."""
     distance = abs(distance)
     if distance < 1.0:
         return 2.0 / 3.0 + distance ** 2 * (0.5 * distance - 1.0)
@@ -240,7 +240,7 @@ def basis(distance: float) -> float:
 
 
 def _weights(part: float) -> tuple[float, float, float, float]:
-    """Return the weights of four knots for a place between the second and the third."""
+    """Return the weights of four knots for a position between the second and the third."""
     return basis(part + 1.0), basis(part), basis(1.0 - part), basis(2.0 - part)
 
 
@@ -248,16 +248,16 @@ def check_gtx(path: str | Path) -> tuple[int, int]:
     """
     Return the rows and columns of a GTX grid.
 
-    Raises ValueError with a sentence for a file that is not as large as these make it: PROJ
-    would take memory for what it says, gigabytes.
+    Raises ValueError if the file's size does not match them: PROJ would allocate gigabytes for
+    whatever they say.
     """
     with Path(path).open('rb') as stream:
         header = stream.read(40)
     rows, columns = struct.unpack_from('>ii', header, 32) if len(header) == 40 else (0, 0)
     found = Path(path).stat().st_size
     if rows < 1 or columns < 1 or 40 + 4 * rows * columns != found:
-        raise ValueError(f'geoid grid {path}: it says {rows} rows and {columns} columns, '
-                         f'which does not fit its {found} bytes')
+        raise ValueError(f'geoid grid {path}: its {rows} rows and {columns} columns do not '
+                         f'match its {found} bytes')
     return rows, columns
 
 

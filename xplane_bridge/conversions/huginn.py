@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Huginn's sensors as the state of a vehicle, and controls as Huginn takes them.
+Convert Huginn's sensors to the state of a vehicle, and controls to Huginn's.
 
-What the bytes really mean, and where that is not what the protocol document says, is from
+The real meaning of the bytes, where it differs from the protocol document, is from
 docs/wire/fdmdata.md, sections 2 and 3.
 """
 
@@ -58,9 +58,9 @@ Replies = Mapping[Command, SensorReply]
 @dataclass(frozen=True, slots=True)
 class Reading:
     """
-    How to read what documents and programs disagree about.
+    How to interpret values on which document and program disagree.
 
-    ``latitude`` says what the wire's latitude is, one of LATITUDES: Huginn sends JSBSim's
+    ``latitude`` is the kind of latitude on the wire, one of LATITUDES: Huginn sends JSBSim's
     geocentric one, and shows it to its users as if it were geodetic. ``temperature_unit`` is one
     of TEMPERATURE_UNITS; auto tells kelvin (as sent) from Celsius (as documented) by the value.
     """
@@ -69,13 +69,13 @@ class Reading:
     temperature_unit: str = 'auto'
 
     def geodetic_latitude(self, latitude_deg: float, altitude_msl: float) -> float:
-        """Return the geodetic latitude in degrees of one from the wire."""
+        """Return the geodetic latitude in degrees of a latitude from the wire."""
         if self.latitude == 'geodetic':
             return latitude_deg
         return geocentric_to_geodetic_latitude(latitude_deg, altitude_msl)
 
     def kelvin(self, temperature: float) -> float:
-        """Return the temperature in kelvin of one from the wire."""
+        """Return the temperature in kelvin of a temperature from the wire."""
         if self.temperature_unit == 'kelvin':
             return temperature
         if self.temperature_unit == 'celsius':
@@ -83,7 +83,7 @@ class Reading:
         return celsius_or_kelvin_to_kelvin(temperature)
 
 
-# Of each field, what it can be (conversions/plausibility.py has the reasons), in its own unit.
+# The plausible range of each field, in its own unit (conversions/plausibility.py has the reasons).
 _ANGLE = (-720.0, 720.0)
 _SPEED = AIR_BOUNDS['true_airspeed']
 _FORCE = (-1e5, 1e5)
@@ -94,7 +94,7 @@ _BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {
     Command.INS: {'airspeed': _SPEED, 'roll': _ANGLE, 'pitch': _ANGLE, 'heading': _ANGLE},
     Command.ACCELEROMETER: {'x': _FORCE, 'y': _FORCE, 'z': _FORCE},
     Command.GYROSCOPE: {'roll_rate': _RATE, 'pitch_rate': _RATE, 'yaw_rate': _RATE},
-    # Gauss, tesla or nanotesla: nobody knows.
+    # Gauss, tesla or nanotesla: unknown.
     Command.MAGNETOMETER: dict.fromkeys('xyz', (-1e6, 1e6)),
     # Celsius or kelvin.
     Command.THERMOMETER: {'temperature': (-273.15, AIR_BOUNDS['temperature'][1])},
@@ -105,9 +105,9 @@ _BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {
 
 def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Replies:
     """
-    Return the replies with NaN for what cannot be; a reply of which nothing is left is missing.
+    Return the replies with NaN for impossible values, omitting replies with nothing left.
 
-    A position is good or NaN as a whole. ``withhold(name, value)`` is told what was left out.
+    A position is complete or NaN. ``withhold(name, value)`` is called for what was left out.
     """
     good: dict[Command, SensorReply] = {}
     for command, reply in replies.items():
@@ -132,11 +132,11 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
 
 def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
     """
-    Return what the plausible replies of one poll say about the aircraft.
+    Return the state of the aircraft from the plausible replies of one poll.
 
-    What is NaN in them is not known. The position is the GPS's, or else the INS's, or else NaN;
-    so is the airspeed. The attitude,
-    heading included, is the INS's. There is no velocity on the wire.
+    NaN in them means unknown. The position is the GPS's, otherwise the INS's, otherwise NaN; so is
+    the airspeed. The attitude, including the heading, is the INS's. There is no velocity on the
+    wire.
     """
     gps, ins = replies.get(Command.GPS), replies.get(Command.INS)
     rates, force = replies.get(Command.GYROSCOPE), replies.get(Command.ACCELEROMETER)
@@ -171,7 +171,7 @@ def _vector(frd: frames.Vector) -> frames.Vector | None:
 
 
 def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air | None:
-    """Return the air data; the indicated airspeed is what this static and pitot would show."""
+    """Return the air data; the indicated airspeed follows from static and pitot pressure."""
     thermometer = replies.get(Command.THERMOMETER)
     pitot, port = replies.get(Command.PITOT_TUBE), replies.get(Command.STATIC_PRESSURE)
     temperature = static = dynamic = indicated = density = None
@@ -204,8 +204,8 @@ def to_huginn(controls: Controls) -> dict[str, float]:
     """
     Return those of aileron, elevator, rudder and throttle that are set, with Huginn's signs.
 
-    Huginn's elevator pitches down and its rudder yaws left where they are positive. Huginn has
-    no flaps, gear or speedbrake on the wire: these are left out.
+    A positive elevator of Huginn pitches down, a positive rudder yaws left. Huginn has no flaps,
+    gear or speedbrake on the wire: these are ignored.
     """
     return {
         name: sign * value for name, sign in _SIGNS.items()

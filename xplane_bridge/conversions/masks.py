@@ -15,8 +15,8 @@
 """
 Which fields of a message are set: the bits of its mask ``fields``.
 
-ROS fills what nobody writes with 0, and 0 is a value: level surfaces, a closed throttle, the
-equator. So a command says which of its fields it means, and one that says nothing is refused.
+ROS initialises unset fields with 0, and 0 is a value: level surfaces, a closed throttle, the
+equator. So a command states which of its fields are set, and one that sets nothing is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _is_finite_array(values: Sequence[float]) -> bool:
 
 
 def _check_of(kind: str) -> Callable[[Any], bool] | None:
-    """Return what tells whether a value of this type of field is finite; None: it always is."""
+    """Return the finiteness check for a field of this type; None if it is always finite."""
     if not kind.startswith(('double', 'float')):
         return None
     return _is_finite_array if '[' in kind else math.isfinite
@@ -41,9 +41,9 @@ class Mask:
     """
     The mask of one kind of message, read from its definition once.
 
-    By default a bit is a constant that has the name of a field, in capitals. ``bits`` names the
-    constants where one stands for several fields, or where only some of them make sense.
-    ``needs`` is the bit without which the others mean nothing.
+    By default a bit is a constant with the name of a field in capitals. ``bits`` names the
+    constants if one stands for several fields, or if only some of them apply.
+    ``needs`` is the bit that every command must set.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class Mask:
 
     def given(self, message: Any) -> dict[str, Any]:
         """
-        Return the fields of a command that are set, by name; the others are not looked at.
+        Return the fields of a command that are set, by name; the others are ignored.
 
-        Raises ValueError with a sentence if none is, if a bit means nothing, if one is missing
-        that is needed, or if a field that is set is not finite.
+        Raises ValueError if none is set, if a bit is undefined, if a required one is missing, or
+        if a field that is set is not finite.
         """
         fields = self._resolved.get(message.fields)
         if fields is None:
@@ -91,7 +91,7 @@ class Mask:
         return {name: getattr(message, name) for name, bit in self._single if fields & bit}
 
     def fill(self, message: Any, values: Mapping[str, float | None]) -> None:
-        """Set numbers and their bits; what ``values`` has not, or as None or NaN, becomes NaN."""
+        """Set numbers and their bits; values that are missing, None or NaN become NaN."""
         fields = 0
         for name, bit in self._single:
             value = values.get(name)
@@ -103,7 +103,7 @@ class Mask:
         message.fields = fields
 
     def _resolve(self, fields: int) -> tuple[tuple[str, Callable[[Any], bool] | None], ...]:
-        """Return the names and checks that belong to a mask, and remember them."""
+        """Return the names and checks for a mask, and cache them."""
         if not fields:
             raise ValueError(
                 f'fields is 0, so nothing is set: add {self._list()} for what you set')
@@ -126,10 +126,10 @@ class Mask:
 
 def known_or_nan(message: Any, name: str) -> float:
     """
-    Return a number of a message if its mask says that it is set, else NaN.
+    Return a number of a message if its mask says that it is set, otherwise NaN.
 
-    It takes messages of rclpy and of rosbags alike, and those of recordings that are older than
-    the mask, in which NaN alone said so.
+    Accepts messages of rclpy and rosbags, and those of recordings older than the mask, which
+    used NaN alone.
     """
     value: float = getattr(message, name)
     fields = getattr(message, 'fields', None)

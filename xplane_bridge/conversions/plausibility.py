@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-What a vehicle's values can be at all: a gate that keeps the impossible from every topic.
+Plausibility limits of a vehicle's values: a gate that keeps impossible values off every topic.
 
-Datagrams come over networks without authentication, from programs that hold uninitialised or
-broken state, in formats whose wrong byte order or version still decodes. Most garbage is far
-from anything that flies, so wide bounds catch it; they refuse nothing that a simulator can say in
-earnest. Values without a bound here are only checked for being finite.
+Datagrams arrive over networks without authentication, from programs with uninitialised or
+corrupted state, in formats that still decode with the wrong byte order or version. Most garbage
+is far from anything that flies, so wide bounds catch it without refusing any genuine value.
+Values without a bound here are only checked for being finite.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 
 NOWHERE: Vector = (math.nan, math.nan, math.nan)
-"""The position that is not known."""
+"""An unknown position."""
 
-# Degrees. A simulator may count longitudes to 360, or go on past the date line; it does not go
-# round twice.
+# Degrees. A simulator may use longitudes up to 360, or continue past the date line, but not for
+# more than one turn.
 _LATITUDE = 90.0
 _LONGITUDE = 360.0
-# Metres above mean sea level: below the deepest sea floor, and beyond the moon, to which JSBSim
-# flies. Of the exponents of a random float32 nearly half are beyond.
+# Metres above mean sea level: below the deepest sea floor, and beyond the moon, which JSBSim
+# can reach. Nearly half of the exponents of a random float32 are outside.
 _LOWEST, _HIGHEST = -12_000.0, 1e9
-# Degrees. Simulators say -180..180 or 0..360; the rest is room for one turn more.
+# Degrees. Simulators use -180..180 or 0..360; the rest is a margin of one more turn.
 _ANGLE = 720.0
-# m/s along one axis: ten times what leaves the earth, and what Kerbal's sun asks for.
+# m/s along one axis: ten times the escape velocity of the earth, enough for Kerbal's sun.
 _SPEED = 1e5
-# rad/s: a flight model that has fallen apart spins at tens.
+# rad/s: a diverged flight model spins at tens.
 _RATE = 1e3
-# m/s^2: ten thousand g, beyond every crash.
+# m/s^2: ten thousand g, more than any crash.
 _FORCE = 1e5
 _WIND = 1e4
 _TURN = 6.5
@@ -59,22 +59,22 @@ AIR_BOUNDS: dict[str, tuple[float, float]] = {
     'true_airspeed': (-_SPEED, _SPEED),
     'angle_of_attack': (-_TURN, _TURN),
     'sideslip': (-_TURN, _TURN),
-    # Pa: Venus has 9e6. A vacuum's, and that of air at rest, may be a rounding error below 0.
+    # Pa: Venus has 9e6. In a vacuum, or at rest, rounding errors may give values below 0.
     'static_pressure': (-1.0, 1e8),
     'dynamic_pressure': (-1e5, 1e10),
-    # K: from nothing to hotter than a sun.
+    # K: from absolute zero to hotter than the sun.
     'temperature': (0.0, 1e5),
     'density': (-1e-3, 1e4),
 }
 
-# Ratios are -1.5..1.5 by definition; engines with reverse or emergency power go beyond.
+# Ratios are -1.5..1.5 by definition; engines with reverse or emergency power exceed that.
 _RATIO = 10.0
 _CONTROLS = (
     'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 _VECTORS = (('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE))
 _QUATERNION = 1.01
 
-# Each state of each aircraft passes here: these read all values at once.
+# Every state of every aircraft is checked here: these read all values at once.
 _air_values = attrgetter(*AIR_BOUNDS)
 _air_bounds = tuple((name, *bounds) for name, bounds in AIR_BOUNDS.items())
 _control_values = attrgetter(*_CONTROLS)
@@ -84,7 +84,7 @@ _vectors = attrgetter(*(name for name, _ in _VECTORS))
 def place_fault(
     latitude_deg: float, longitude_deg: float, altitude_msl: float
 ) -> tuple[str, float] | None:
-    """Return name and value of what makes a position impossible, None if nothing does."""
+    """Return name and value of the impossible part of a position, None if there is none."""
     if not -_LATITUDE <= latitude_deg <= _LATITUDE:
         return 'latitude', latitude_deg
     if not -_LONGITUDE <= longitude_deg <= _LONGITUDE:
@@ -95,13 +95,13 @@ def place_fault(
 
 
 def is_attitude(angles_deg: Vector) -> bool:
-    """Tell whether three angles can be an attitude."""
+    """Return whether three angles are a possible attitude."""
     a, b, c = angles_deg
     return -_ANGLE <= a <= _ANGLE and -_ANGLE <= b <= _ANGLE and -_ANGLE <= c <= _ANGLE
 
 
 def attitude_fault(angles_deg: Vector | None) -> tuple[tuple[str, float], ...]:
-    """Return name and value of what makes an attitude impossible, as VehicleState has it."""
+    """Return name and value of the impossible part of an attitude, for VehicleState."""
     if angles_deg is None or is_attitude(angles_deg):
         return ()
     return (('attitude', next(
@@ -110,7 +110,7 @@ def attitude_fault(angles_deg: Vector | None) -> tuple[tuple[str, float], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Values of one name that were not published: how many, the last one, and when it came."""
+    """Withheld values of one name: how many, the last one, and when it arrived."""
 
     count: int
     value: float
@@ -119,9 +119,9 @@ class Withheld:
 
 class Plausibility:
     """
-    The gate of one vehicle, and the account of what did not pass.
+    The gate of one vehicle, with a record of what was withheld.
 
-    ``told(name, value)`` is called for each value that is withheld. ``clock`` is any steady one.
+    ``told(name, value)`` is called for each withheld value. ``clock`` is any monotonic clock.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Plausibility:
 
     @property
     def withheld(self) -> dict[str, Withheld]:
-        """Return what did not pass so far, by name."""
+        """Return what has been withheld so far, by name."""
         return dict(self._withheld)
 
     def withhold(self, name: str, value: float) -> None:
@@ -146,7 +146,7 @@ class Plausibility:
             self._told(name, value)
 
     def place(self, latitude_deg: float, longitude_deg: float, altitude_msl: float) -> Vector:
-        """Return a position as it is, or NOWHERE if it cannot be one, which is counted."""
+        """Return a position unchanged, or NOWHERE if it is impossible, which is counted."""
         fault = place_fault(latitude_deg, longitude_deg, altitude_msl)
         if fault is None:
             return latitude_deg, longitude_deg, altitude_msl
@@ -154,22 +154,22 @@ class Plausibility:
         return NOWHERE
 
     def number(self, name: str, value: float, low: float, high: float) -> float:
-        """Return a value as it is, or NaN if it is not within its bounds, which is counted."""
+        """Return a value unchanged, or NaN if it is out of bounds, which is counted."""
         if low <= value <= high:
             return value
         self.withhold(name, value)
         return math.nan
 
     def air(self, name: str, value: float) -> float:
-        """Return a value of Air as it is, or NaN if it cannot be one, which is counted."""
+        """Return a value of Air unchanged, or NaN if it is impossible, which is counted."""
         return self.number(name, value, *AIR_BOUNDS[name])
 
     def state(self, state: VehicleState) -> VehicleState:
         """
-        Return a state without what cannot be: that is None, a position NOWHERE.
+        Return a state without impossible values: these become None, a position NOWHERE.
 
-        What follows from a value that is withheld is withheld with it, uncounted. NOWHERE is no
-        fault: this position is not known.
+        Values derived from a withheld value are withheld with it, uncounted. NOWHERE itself is not
+        a fault: it is an unknown position.
         """
         for name, value in state.impossible:
             self.withhold(name, value)
@@ -185,7 +185,7 @@ class Plausibility:
                 'orientation', state.orientation, _QUATERNION):
             changes['orientation'] = None
         if state.air is not None:
-            # By way of the sideslip the air depends on these two.
+            # The air data depend on these two through the sideslip.
             astray = 'velocity' in changes or 'orientation' in changes
             air = self._air(state.air, astray)
             if air is not state.air:
@@ -211,7 +211,7 @@ class Plausibility:
         if astray:
             changes['sideslip'] = None
         for value, (name, low, high) in zip(_air_values(air), _air_bounds, strict=True):
-            # NaN stands for None there: of no pressure there is no density.
+            # NaN stands for None there: without a pressure there is no density.
             if value is None or low <= value <= high or name in changes or math.isnan(value):
                 continue
             changes[name] = None

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What KerbalSimpit's numbers mean: axes, action groups, attitude.
+Meaning of Kerbal Simpit's numbers: axes, action groups, attitude.
 
 Kerbal Space Program's control axes have the signs of this package: pitch + is nose up, yaw + is
-nose right, roll + is left wing up. Its roll angle is the other way round: the plugin takes it
+nose right, roll + is left wing up. Its roll angle has the opposite sign: the plugin takes it
 from Unity's Euler angles, which are left-handed, of the attitude with its nose forward, so that +
 is right wing up.
 """
@@ -33,7 +33,7 @@ from xplane_bridge.protocols import simpit
 
 _FULL = 32767
 _KILO = 1000.0
-# What the plugin makes of an infinite time: the apoapsis of an escape (docs/wire/simpit.md).
+# An infinite time as the plugin sends it: the apoapsis of an escape (docs/wire/simpit.md).
 _NO_TIME = -2 ** 31
 
 # The axis of each control.
@@ -42,9 +42,9 @@ _AXES = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw', 'throttle': 't
 
 def axis_to_wire(name: str, value: float) -> int:
     """
-    Return an axis of -1..1 as a plugin takes it, -32767..32767.
+    Return an axis of -1..1 as the plugin expects it, -32767..32767.
 
-    0 gives the axis back to the game. Raises ValueError for what is out of range.
+    0 returns the axis to the game. Raises ValueError if it is out of range.
     """
     if not -1.0 <= value <= 1.0:
         raise ValueError(f'{name} {value:g} is not in -1 .. 1')
@@ -52,15 +52,15 @@ def axis_to_wire(name: str, value: float) -> int:
 
 
 def axis_from_wire(value: int) -> float:
-    """Return an axis that a plugin reads back, -1..1."""
+    """Return an axis reported by the plugin, -1..1."""
     return max(-1.0, value / _FULL)
 
 
 def to_wire(controls: Controls) -> dict[str, float]:
     """
-    Return what flight controls ask for: axes as a plugin takes them, and the gear as it is.
+    Return flight controls as the plugin expects them: axes converted, the gear unchanged.
 
-    Raises ValueError for what is out of range.
+    Raises ValueError if a value is out of range.
     """
     wire: dict[str, float] = {
         axis: axis_to_wire(name, value) for name, axis in _AXES.items()
@@ -71,7 +71,7 @@ def to_wire(controls: Controls) -> dict[str, float]:
 
 
 def seconds(value: int) -> float:
-    """Return a time of a plugin in seconds, NaN for one that there is not."""
+    """Return a time from the plugin in seconds, NaN if there is none."""
     return math.nan if value == _NO_TIME else float(value)
 
 
@@ -79,7 +79,7 @@ def air(message: simpit.Atmosphere) -> tuple[float, float, float]:
     """
     Return pressure in Pa, temperature in K and density in kg/m^3.
 
-    At a body without air the plugin goes on sending what it computed last: NaN.
+    NaN at a body without air, where the plugin keeps sending its last values.
     """
     if not message.flags & simpit.AtmosphereFlags.HAS_ATMOSPHERE:
         return math.nan, math.nan, math.nan
@@ -97,7 +97,7 @@ def attitude(message: simpit.Attitude) -> tuple[float, float, float]:
 
 
 def orientation(message: simpit.Attitude) -> frames.Quaternion | None:
-    """Return the orientation, body FLU to ENU; None if it cannot be one."""
+    """Return the orientation, body FLU to ENU; None if it is impossible."""
     if not is_attitude((message.heading, message.pitch, message.roll)):
         return None
     heading, pitch, roll = attitude(message)

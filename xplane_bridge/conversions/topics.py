@@ -24,14 +24,14 @@ _LONGEST = 100
 
 def topic_names(names: Sequence[str]) -> list[str]:
     """
-    Return a legal, visible topic name of one level for each name, none of them twice.
+    Return a unique, legal, non-hidden, single-level topic name for each name.
 
     Letters lose their accents, other characters become single underscores; a name that begins
-    with a digit or has nothing left gets the prefix ``p``. Where two become the same, the later
-    one gets a number.
+    with a digit or becomes empty gets the prefix ``p``. If two become the same, the later one
+    gets a number.
     """
     taken: set[str] = set()
-    # The number that was last given to each: thousands of names may become the same.
+    # The last number given to each: thousands of names may become the same.
     numbers: dict[str, int] = {}
     topics = []
     for name in names:

@@ -53,10 +53,10 @@ INCH_OF_MERCURY = 3386.389
 """Conventional inch of mercury at 0 degC in pascals (NIST SP 811, appendix B)."""
 
 RANKINE = 5.0 / 9.0
-"""Degree Rankine, counted from absolute zero, in kelvin (exact)."""
+"""Degree Rankine, measured from absolute zero, in kelvin (exact)."""
 
 ZERO_CELSIUS = 273.15
-"""Freezing point of water in kelvin: what a Celsius temperature is counted from (exact)."""
+"""Freezing point of water in kelvin: the zero of the Celsius scale (exact)."""
 
 _LOWEST_KELVIN = 150.0
 
@@ -73,10 +73,10 @@ def kelvin_to_celsius(temperature: float) -> float:
 
 def celsius_or_kelvin_to_kelvin(temperature: float) -> float:
     """
-    Return an air temperature in kelvin, whichever of the two scales it came in.
+    Return an air temperature in kelvin, given in either Celsius or kelvin.
 
     Huginn documents its thermometer as Celsius and sends kelvin. The two cannot be confused:
-    no air that an aircraft meets is above 150 degC or below 150 K (section 2 of
+    no air encountered by an aircraft is above 150 degC or below 150 K (section 2 of
     docs/wire/fdmdata.md).
     """
     return temperature if temperature > _LOWEST_KELVIN else temperature + ZERO_CELSIUS

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every simulator's state becomes before it becomes messages: SI units, ROS frames."""
+"""The common vehicle state between simulators and messages: SI units, ROS frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xplane_bridge.conversions.frames import Quaternion, Vector
 @dataclass(frozen=True, slots=True)
 class Controls:
     """
-    Controls with the signs of this package; None is not known.
+    Controls with the signs of this package; None means unknown.
 
     elevator + is nose up, aileron + is right wing down, rudder + is nose right, -1..1; throttle
     and flaps 0..1; gear 0 up, 1 down; speedbrake -0.5 (armed) to 1.5.
@@ -39,7 +39,7 @@ class Controls:
     speedbrake: float | None = None
 
     def given(self) -> dict[str, float]:
-        """Return those that are known, by name."""
+        """Return the known controls by name."""
         return {
             name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
@@ -47,7 +47,7 @@ class Controls:
 @dataclass(frozen=True, slots=True)
 class Air:
     """
-    What the air does to an aircraft; None is not known.
+    Air data of an aircraft; None means unknown.
 
     Speeds in m/s, angles in radians (angle of attack + is nose above the path, sideslip + is
     wind from the right), pressures in Pa, temperature in K, density in kg/m^3, wind as the
@@ -68,13 +68,13 @@ class Air:
 @dataclass(frozen=True, slots=True)
 class VehicleState:
     """
-    One vehicle at one instant; None is what this simulator does not say.
+    One vehicle at one instant; None means not reported by the simulator.
 
-    Geodetic position in degrees and metres above mean sea level, NaN where it is not known;
+    Geodetic position in degrees and metres above mean sea level, NaN if unknown;
     orientation (w, x, y, z) from body FLU to local ENU; angular velocity (rad/s) and specific
     force (m/s^2) in body FLU; velocity over ground in ENU, m/s. ``time`` is the simulator's own,
-    in seconds. ``impossible`` has name and value of what the simulator said, cannot be, and was
-    left out for that.
+    in seconds. ``impossible`` lists name and value of reported values that were left out
+    because they are impossible.
     """
 
     latitude_deg: float

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-X-Plane's datarefs as the state of a vehicle.
+Convert X-Plane's datarefs to the state of a vehicle.
 
-Numbers such as 1.12 are rows of docs/wire/xplane_datarefs.md: what each dataref means, with its
-source.
+Numbers such as 1.12 refer to rows of docs/wire/xplane_datarefs.md: the meaning of each dataref,
+with its source.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PAUSED = 'sim/time/paused'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro'
 FIRST_THROTTLE = THROTTLE + '[0]'
 
-# Names are put together once: most of them are looked up for each update.
+# Names are built once: most of them are looked up for each update.
 _TRUE_ATTITUDE = tuple(_POSITION + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
 _ATTITUDE = tuple(_POSITION + angle for angle in ('psi', 'theta', 'phi'))
 _RATES = tuple(_POSITION + f'{axis}rad' for axis in 'PQR')
@@ -108,12 +108,12 @@ OWN_DATAREFS: tuple[str, ...] = (
     PAUSED,
 )
 
-# The names of the weather changed in 12, which warns of the old ones in its log (2.13, 2.14).
+# The weather datarefs were renamed in 12, which warns about the old names in its log (2.13, 2.14).
 _WEATHER_RENAMED = 12
 
 
 def own_datarefs(version: int) -> tuple[str, ...]:
-    """Return those of OWN_DATAREFS that X-Plane ``version`` (10 to 12) has, in their order."""
+    """Return those of OWN_DATAREFS that X-Plane ``version`` (10 to 12) has, in order."""
     def exists(name: str) -> bool:
         if not name.startswith(_WEATHER):
             return True
@@ -122,7 +122,7 @@ def own_datarefs(version: int) -> tuple[str, ...]:
     return tuple(filter(exists, OWN_DATAREFS))
 
 
-# Datarefs that say the same, of different versions or against different axes: one group will do.
+# Equivalent datarefs, of different versions or relative to different axes: one group suffices.
 _ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_TRUE_ATTITUDE, _ATTITUDE),
     (_TEMPERATURES[:1], _TEMPERATURES[1:]),
@@ -132,7 +132,7 @@ _ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def missed(absent: Collection[str]) -> list[str]:
-    """Return those of the datarefs that do not come without which a field of a state is empty."""
+    """Return those of the missing datarefs without which a field of a state is empty."""
     spared = {
         name
         for one, other in _ALTERNATIVES
@@ -143,7 +143,7 @@ def missed(absent: Collection[str]) -> list[str]:
     return [name for name in absent if name not in spared]
 
 
-# Below this the parked aircraft's contact forces count as unreliable (6.6, Guard).
+# Below this speed a parked aircraft's contact forces are considered unreliable (6.6, Guard).
 _PARKED_SPEED = 0.3
 
 
@@ -168,7 +168,7 @@ def _plane(aircraft: int) -> str:
 
 
 class Values:
-    """Values by dataref name, None where X-Plane has none or one that is not finite."""
+    """Values by dataref name, None if X-Plane has none or it is not finite."""
 
     __slots__ = ('_values',)
 
@@ -190,7 +190,7 @@ class Values:
 
 
 def running_time(given: Mapping[str, float]) -> tuple[float | None, bool]:
-    """Return the simulator's time in seconds, None if it says none, and whether it is paused."""
+    """Return the simulator's time in seconds (None if unknown) and whether it is paused."""
     values = Values(given)
     return values[TIME], bool(values[PAUSED])
 
@@ -203,10 +203,10 @@ def own_state(
     Return the state of the user's aircraft.
 
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
-    level, as doubles, or NOWHERE: then nothing is known that X-Plane's local axes have part in.
-    ``attitude_deg`` (heading, pitch, roll; None is not known) is used if the datarefs have none.
-    ``given`` are those of OWN_DATAREFS that came. The specific force comes from the three g loads,
-    or, ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
+    level, as doubles, or NOWHERE: then nothing that involves X-Plane's local axes is known.
+    ``attitude_deg`` (heading, pitch, roll; None if unknown) is used if the datarefs have none.
+    ``given`` are the OWN_DATAREFS received. The specific force comes from the three g loads, or,
+    if ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
     """
     values = Values(given)
     turn = _turn_from_origin(values, position)
@@ -247,8 +247,8 @@ def other_state(
     """
     Return the state of one of the aircraft 1..19, as own_state() does.
 
-    ``given`` are those of other_datarefs(aircraft) that came. Rates, forces and air data do not
-    exist for these (4.31).
+    ``given`` are the other_datarefs(aircraft) received. Rates, forces and air data do not exist
+    for these (4.31).
     """
     plane = _plane(aircraft)
     values = Values(given)
@@ -285,9 +285,9 @@ def local_attitude(
     attitude: Vector, place: tuple[float, float], origin: tuple[float, float]
 ) -> Vector:
     """
-    Return (roll, pitch, heading) against X-Plane's local axes, where psi, theta, phi are (1.11).
+    Return (roll, pitch, heading) relative to X-Plane's local axes, as psi, theta, phi are (1.11).
 
-    ``attitude`` is the same against the earth below the aircraft, which is at ``place``; both in
+    ``attitude`` is relative to the earth below the aircraft, which is at ``place``; both in
     radians, ``place`` and ``origin`` are latitude and longitude in degrees.
     """
     turn = frames.enu_to_enu_rotation(*place, *origin)
@@ -299,7 +299,7 @@ def local_attitude(
 def _local_orientation(
     attitude_deg: Vector | None, turn: Quaternion | None
 ) -> Quaternion | None:
-    """Return body FLU to ENU of (heading, pitch, roll) against X-Plane's local axes (1.11)."""
+    """Return body FLU to ENU of (heading, pitch, roll) relative to the local axes (1.11)."""
     orientation = _orientation(attitude_deg)
     return None if turn is None or orientation is None else frames.multiply(turn, orientation)
 
@@ -323,7 +323,7 @@ def _turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
     """
     Return the rotation to ENU at the aircraft from ENU at the origin of X-Plane's local axes.
 
-    These are parallel to east, up and south only there (1.8, 6.7). None for NOWHERE.
+    The local axes are parallel to east, up and south only there (1.8, 6.7). None for NOWHERE.
     """
     if math.isnan(position[0]):
         return None
@@ -334,7 +334,7 @@ def _turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
 
 
 def _local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | None:
-    """Return a vector along X-Plane's local axes in ENU at the aircraft."""
+    """Convert a vector along X-Plane's local axes to ENU at the aircraft."""
     if local is None or turn is None:
         return None
     return frames.rotate(turn, frames.opengl_to_enu(local))
@@ -362,9 +362,9 @@ def force_difference(
     position: Vector, state: VehicleState, given: Mapping[str, float]
 ) -> float | None:
     """
-    Return how far the two ways to a specific force are apart, in m/s^2.
+    Return the difference of the two specific force estimates, in m/s^2.
 
-    A lasting difference of about one g says that this X-Plane's local_ay contains gravity (1.32).
+    A lasting difference of about one g means that this X-Plane's local_ay contains gravity (1.32).
     """
     if state.specific_force is None or state.orientation is None:
         return None
@@ -381,7 +381,7 @@ def _air(
     values: Values, turn: Quaternion | None, orientation: Quaternion | None,
     velocity: Vector | None,
 ) -> Air:
-    """Return the air data, from the names of X-Plane 12 or of those before (2.9 to 2.22)."""
+    """Return the air data, from the names of X-Plane 12 or of earlier versions (2.9 to 2.22)."""
     indicated = values[_INDICATED_AIRSPEED]
     alpha = values[_ALPHA]
     celsius = values.first(_TEMPERATURES)
@@ -394,7 +394,7 @@ def _air(
     temperature = None if celsius is None else celsius_to_kelvin(celsius)
     sideslip = None
     if wind is not None and velocity is not None and orientation is not None:
-        # The vendor's texts contradict each other about the sign of beta (2.6), so: 2.7.
+        # The vendor's documents contradict each other about the sign of beta (2.6), hence 2.7.
         sideslip = air.sideslip(air.air_relative_velocity(velocity, wind, orientation))
     indicated_si = None if indicated is None else indicated * KNOT
     return Air(

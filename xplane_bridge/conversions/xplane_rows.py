@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-X-Plane's rows of data as the state of a vehicle.
+Convert X-Plane's data rows to the state of a vehicle.
 
-Numbers such as 5.10 are rows of docs/wire/xplane_datarefs.md. Rows are float32, so latitude and
-longitude have steps of up to 1.7 m (1.2), and velocities are along axes that are east, up and
-south at a point that rows do not tell, up to 0.4 degrees off (1.13). The g loads of row 4 are left
-out: two sources contradict each other about the sign of the axial one (5.10).
+Numbers such as 5.10 refer to rows of docs/wire/xplane_datarefs.md. Rows are float32, so latitude
+and longitude have steps of up to 1.7 m (1.2), and velocities are along axes that are east, up and
+south at a point unknown from rows, up to 0.4 degrees off (1.13). The g loads of row 4 are not
+used: two sources contradict each other about the sign of the axial one (5.10).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ QUANTITIES: tuple[str, ...] = (
 
 
 def telemetry_rows(version: int) -> tuple[int, ...]:
-    """Return the rows that rows_state() reads, of X-Plane ``version`` (6 to 12)."""
+    """Return the rows that rows_state() reads, for X-Plane ``version`` (6 to 12)."""
     return rows_for(version, QUANTITIES)
 
 
@@ -52,8 +52,8 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     """
     Return the state of the user's aircraft from rows of one frame.
 
-    What has not come, what this version has no row for, and what its rows say -999 for is None;
-    a position is NOWHERE.
+    Values that have not arrived, that have no row in this version, or that are -999 are None; a
+    position is NOWHERE.
     """
     given = quantities(version, segments)
     latitude, longitude, altitude = (
@@ -96,7 +96,7 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
 def _air(
     given: Quantities, orientation: Quaternion | None, velocity: Vector | None
 ) -> Air:
-    """Return the air data; sideslip by 2.7, for the sign of X-Plane's own is unsettled (2.6)."""
+    """Return the air data; sideslip by 2.7, as the sign of X-Plane's own is unsettled (2.6)."""
     indicated = given.indicated_airspeed
     pressure, temperature = given.static_pressure, given.static_temperature
     wind = _wind(given)
@@ -123,7 +123,7 @@ def _air(
 
 
 def _wind(given: Quantities) -> Vector | None:
-    """Return the velocity of the air in ENU: the row says where the wind comes from."""
+    """Return the velocity of the air in ENU: the row gives where the wind comes from."""
     speed, direction = given.wind_speed, given.wind_from
     if speed is None or direction is None or not math.isfinite(direction):
         return None

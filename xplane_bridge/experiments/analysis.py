@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A recording as numpy arrays, and figures of the flight in it.
+Load a recording as numpy arrays, and compute the figures of the flight.
 
     from xplane_bridge.experiments.analysis import figures, load
     flight = load('steps.mcap')
@@ -43,28 +43,28 @@ from xplane_bridge.protocols.foreign import printable
 
 Array = NDArray[np.float64]
 
-# Stamps further than this from the time of recording are a simulator's own time.
+# Stamps further than this from the recording time are a simulator's own time.
 _SAME_CLOCK = 3600.0
 _IMU = 'imu/data'
-# A day of one vehicle, ten topics at 100 Hz, is less; in memory they are some gigabytes.
+# A day of one vehicle, ten topics at 100 Hz, is less; they need a few gigabytes of memory.
 _MAX_MESSAGES = 10_000_000
-# Beside a recording, and in it: the figures of an experiment, rosbag2's metadata (bytes).
+# Next to a recording, and in it: the figures of an experiment, rosbag2's metadata (bytes).
 _MAX_FIGURES = 1024 * 1024
 _MAX_METADATA = 1024 * 1024
-# The seconds of a stamp end there.
+# The maximum of a stamp's seconds.
 _LATEST = 2.0**31
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
 class Series(NamedTuple):
-    """A quantity: times (s, shape (n,), rising) and values (SI, radians, shape (n,))."""
+    """A quantity: times (s, shape (n,), increasing) and values (SI, radians, shape (n,))."""
 
     times: Array
     values: Array
 
     def between(self, begin: float, end: float) -> Series:
-        """Return the part from ``begin`` to ``end``, both included; NaN is no limit."""
+        """Return the part from ``begin`` to ``end``, both inclusive; NaN means no limit."""
         low = 0 if math.isnan(begin) else int(np.searchsorted(self.times, begin, 'left'))
         high = len(self.times) if math.isnan(end) else int(
             np.searchsorted(self.times, end, 'right'))
@@ -81,13 +81,13 @@ class Arrivals(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Flight:
     """
-    What a recording says of one vehicle.
+    The recorded data of one vehicle.
 
     ``series`` has each of quantities.QUANTITIES, empty where nothing was recorded, at seconds
     after ``begin``, a stamp; heading and target_heading are continuous. ``topics`` is by name
     below ``namespace``, ``counts`` by full name. ``diagnostics`` has the last value of each
-    "node: status: key". ``log_time`` says which time that of recording is: rosbag2.RECEIVED,
-    rosbag2.HANDLED, or empty if the recording does not say.
+    "node: status: key". ``log_time`` says what the recording time is: rosbag2.RECEIVED,
+    rosbag2.HANDLED, or empty if unknown.
     """
 
     namespace: str
@@ -101,13 +101,13 @@ class Flight:
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> Flight:
     """
-    Read a recording: an MCAP file of record's, or a folder of rosbag2's.
+    Read a recording: an MCAP file from record, or a rosbag2 folder.
 
-    ``namespace`` is needed if there are several vehicles in it; ``begin`` is the stamp (s) that
-    times count from: by default the scenario's beginning, if an experiment's .json of the same
-    name lies beside the recording, else the first of imu/data. Raises ImportError with a
-    sentence if the reader is missing, OSError if there is no such file, and RecordingError with
-    one if it is damaged or no vehicle is in it.
+    ``namespace`` is needed if it contains several vehicles; ``begin`` is the stamp (s) that times
+    are relative to: by default the scenario's start, if an experiment's .json of the same name is
+    next to the recording, otherwise the first of imu/data. Raises ImportError if the reader is
+    missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
+    vehicle.
     """
     try:
         from rosbags.highlevel import AnyReader
@@ -126,14 +126,14 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     except RecordingError:
         raise
     except Exception as error:
-        # A damaged file makes the reader, and what it builds on, raise whatever comes.
+        # With a damaged file the reader, and the libraries below, may raise anything.
         raise RecordingError(
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
 
 
 def _check(path: Path) -> None:
-    """Raise RecordingError for what is known to be damaged before a library reads it."""
+    """Raise RecordingError for known kinds of damage before a library reads the file."""
     if not path.is_dir():
         mcap_file.check(path)
         return
@@ -147,7 +147,7 @@ def _check(path: Path) -> None:
 
 
 def _beginning(path: Path) -> float | None:
-    """Return when the scenario began by an experiment's figures; None if there are none."""
+    """Return when the scenario started, from an experiment's figures; None if there are none."""
     try:
         with path.open('rb') as stream:
             begin = json.loads(stream.read(_MAX_FIGURES)).get('begin')
@@ -163,9 +163,9 @@ def _beginning(path: Path) -> float | None:
 
 
 def _log_time(path: Path) -> str:
-    """Return which time a recording has as that of recording."""
+    """Return what a recording uses as recording time."""
     if path.is_dir():
-        # The recorder of Jazzy's and later rosbag2 takes the middleware's.
+        # The recorder of rosbag2 in Jazzy and later uses the middleware's.
         return rosbag2.RECEIVED
     try:
         from mcap.reader import make_reader
@@ -210,7 +210,7 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
 
 
 def _prefix(topics: Sequence[str], namespace: str | None) -> str:
-    """Return what the vehicle's topics begin with, such as ``/uav1/``."""
+    """Return the prefix of the vehicle's topics, such as ``/uav1/``."""
     if namespace is not None:
         return f'/{namespace.strip("/")}/'.replace('//', '/')
     found = sorted({
@@ -235,7 +235,7 @@ def _flight(
         raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
     for topic, (stamps, recorded) in topics.items():
         if np.isnan(stamps).any():
-            # Targets of older recordings have no stamp: they are of the newest state then.
+            # Targets in older recordings have no stamp: the newest state's is used.
             newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
             topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin
@@ -252,7 +252,7 @@ def _flight(
 
 
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:
-    """Return where the last message of each stamp is, in order of the stamps."""
+    """Return the index of the last message of each stamp, in order of the stamps."""
     order = np.argsort(stamps, kind='stable')
     is_last = np.append(np.diff(stamps[order]) > 0.0, True)
     last: NDArray[np.intp] = order[is_last]
@@ -260,7 +260,7 @@ def _last_of_each(stamps: Array) -> NDArray[np.intp]:
 
 
 def _join_headings(series: dict[str, Series]) -> None:
-    """Make heading continuous, and the target the turn of it that is nearest."""
+    """Make the heading continuous, and the target the nearest equivalent angle."""
     times, values = series['heading']
     if len(times):
         series['heading'] = Series(times, np.unwrap(values))
@@ -272,7 +272,7 @@ def _join_headings(series: dict[str, Series]) -> None:
 
 
 def error_of(flight: Flight, name: str) -> Series:
-    """Return how far altitude, heading or airspeed is from the target that held; + is above."""
+    """Return the error of altitude, heading or airspeed from the target in force; + is above."""
     measured, target = flight.series[name], flight.series[f'target_{name}']
     if not len(target.times):
         return Series(np.empty(0), np.empty(0))
@@ -286,9 +286,9 @@ def error_of(flight: Flight, name: str) -> Series:
 
 def quantity(flight: Flight, name: str) -> Series:
     """
-    Return a quantity by name: one of the flight's series, or altitude_error and its like.
+    Return a quantity by name: one of the flight's series, or altitude_error etc.
 
-    A name that ends in _deg is in degrees. Raises KeyError with a sentence for others.
+    A name that ends in _deg is in degrees. Raises KeyError for unknown ones.
     """
     plain = name.removesuffix('_deg')
     if plain.removesuffix('_error') in _TARGETS and plain.endswith('_error'):
@@ -303,9 +303,9 @@ def quantity(flight: Flight, name: str) -> Series:
 
 def statistic(series: Series, kind: str) -> float:
     """
-    Return a statistic of a series, NaN of an empty one; scenario.STATISTICS lists the kinds.
+    Return a statistic of a series, NaN if it is empty; scenario.STATISTICS lists the kinds.
 
-    rise is the highest above the first value, change the last above the first.
+    rise is the maximum minus the first value, change the last minus the first.
     """
     values = series.values
     if not len(values):
@@ -327,14 +327,13 @@ def statistic(series: Series, kind: str) -> float:
 
 def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
     """
-    Return the figures of a flight from its beginning to ``end`` (s), as plain numbers by name.
+    Return the figures of a flight from its start to ``end`` (s), as plain numbers by name.
 
     tracking: rms and largest error of each target while there was one (rad, m, m/s). activity of
-    each command: standard deviation, and travel (the sum of all movements) per second. rates: of
-    each topic, messages with a stamp of their own, how many per second of the stamps' clock,
-    and the longest gap (s). latency (s), where stamps are times of reception: from the datagram in
-    the kernel to the recorder, and to the recorder by way of the autopilot. link: what the
-    bridge counts.
+    each command: standard deviation, and travel (the sum of all movements) per second. rates: for
+    each topic, the number of messages with distinct stamps, their rate in the stamps' clock, and
+    the longest gap (s). latency (s), if stamps are receive times: from the datagram in the kernel
+    to the recorder, and to the recorder through the autopilot. link: the bridge's counters.
     """
     return {
         'duration': _duration(flight, end),
@@ -356,7 +355,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
 
 
 def latency_of(flight: Flight, topic: str) -> Series:
-    """Return seconds from the stamps of a topic to its recording; empty if clocks differ."""
+    """Return seconds from a topic's stamps to its recording; empty if the clocks differ."""
     arrivals = flight.topics.get(topic)
     if arrivals is None or not _on_one_clock(arrivals):
         return Series(np.empty(0), np.empty(0))
@@ -378,7 +377,7 @@ def _activity(command: Series) -> dict[str, float]:
 
 
 def _rate(times: Array, end: float) -> dict[str, float]:
-    # In lockstep a state is sent again and again while it waits for its command.
+    # In lockstep a state is repeated while it waits for its command.
     times = np.unique(Series(times, times).between(0.0, end).times)
     gaps = np.diff(times)
     span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
@@ -400,7 +399,7 @@ def _latency(arrivals: Arrivals) -> dict[str, float]:
 
 
 def _link(flight: Flight) -> dict[str, str]:
-    # /diagnostics is of all namespaces.
+    # /diagnostics is shared by all namespaces.
     own = flight.namespace.rstrip('/') + '/'
     return {key.rsplit(': ', 1)[1]: value for key, value in flight.diagnostics.items()
             if key.startswith(own) and ': peer: ' in key}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Message definitions as recordings embed them: the text of a type and of all it contains."""
+"""Message definitions as embedded in recordings: the text of a type and all types it uses."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def _own_text(package: str, kind: str) -> str:
 
 def definition(name: str) -> str:
     """
-    Return the definition of a type with all types in it, as rosbag2 and Foxglove write it.
+    Return the definition of a type with all types it uses, in the format of rosbag2 and Foxglove.
 
-    Raises OSError or LookupError if a package does not bring its definitions.
+    Raises OSError or LookupError if a package does not install its definitions.
     """
     package, _, kind = name.split('/')
     parts = [_own_text(package, kind)]
@@ -71,7 +71,7 @@ def definition(name: str) -> str:
 
 
 def _contained(package: str, text: str) -> list[tuple[str, str]]:
-    """Return (package, kind) of the messages that a definition has as fields."""
+    """Return (package, kind) of the message types used by a definition's fields."""
     found = []
     for line in text.splitlines():
         match = _FIELD.match(line.split('#')[0])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The demo: fly the scenario steps through the bridge, by topics only, and judge the flight."""
+"""The demo: fly the scenario steps through the bridge, by topics only, and evaluate it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
     parser = argparse.ArgumentParser(prog='demo', description=__doc__)
     parser.add_argument('--bag', default='demo.mcap', help='recording to write (%(default)s)')
-    parser.add_argument('--picture', default='demo.png', help='picture to draw (%(default)s)')
+    parser.add_argument('--picture', default='demo.png', help='plot to write (%(default)s)')
     parser.add_argument('--log', default='demo.log', help='output of the processes (%(default)s)')
     parser.add_argument('--host', default='',
                         help='a real X-Plane with X-Plane Connect, instead of a simulated one')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""experiment: fly a scenario on a simulator, record it, and judge it."""
+"""experiment: fly a scenario on a simulator, record it, and evaluate it."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ from xplane_bridge.spinning import spin_until
 
 def fly(experiment: Experiment) -> int:
     """
-    Fly a scenario with processes of its own; write the files, print the report.
+    Fly a scenario with its own processes; write the files, print the report.
 
-    Return PASSED, MISSED, NOT_FLOWN (with a sentence on stderr) or INTERRUPTED.
+    Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
     """
     settings = experiment.settings
     try:
         settings_module.check(settings, experiment.scenario)
-        # Said before it is flown, not when all is over.
+        # Reported before the flight, not after it.
         optional.require(
             'an experiment', *(() if settings.host else ('jsbsim',)),
             *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags')
@@ -92,7 +92,7 @@ def fly(experiment: Experiment) -> int:
 
 
 def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
-    """Fly it; return the flight as far as it began, and the exit code before its verdict."""
+    """Fly it; return the flight, if it started, and the exit code before the verdict."""
     run: Run | None = None
     with _ros(experiment) as (node, monitor):
         try:
@@ -110,7 +110,7 @@ def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
             return run, PASSED
         except KeyboardInterrupt:
             flown = run is not None and run.flown > 0.0
-            print('interrupted; the results up to here follow' if flown else
+            print('interrupted; the results so far follow' if flown else
                   'interrupted before the flight began', flush=True)
             return run, INTERRUPTED
         except (ExperimentFailure, RuntimeError, OSError) as error:
@@ -122,7 +122,7 @@ def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
 
 @contextmanager
 def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
-    """Have a node that spins in a thread of its own, and hears the vehicle."""
+    """Provide a node that spins in a separate thread and monitors the vehicle."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node('experiment', namespace=experiment.namespace, parameter_overrides=[
         Parameter('use_sim_time', value=experiment.settings.simulated_time)])
@@ -135,11 +135,11 @@ def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
     try:
         yield node, monitor
     finally:
-        # Shut down from here, the executor could find its guard condition gone in a callback.
+        # If it were shut down from here, a callback could find the guard condition destroyed.
         stop.set_result(None)
         spinner.join(5.0)
         executor.shutdown()
-        # What an interrupt left half made rclpy cannot destroy.
+        # rclpy cannot destroy what an interrupt left half constructed.
         with suppress(ValueError):
             node.destroy_node()
         rclpy.try_shutdown()
@@ -147,11 +147,11 @@ def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
 
 def _interruptible(on: bool, by_sigterm: bool = True) -> None:
     """
-    Let the next SIGINT raise KeyboardInterrupt, and no other after it; or none at all.
+    Let only the next SIGINT raise KeyboardInterrupt; or none at all.
 
-    One Ctrl-C may be several signals, of a terminal and of launch, and what the first one began
-    must be finished. SIGTERM, as launch and CI send it, does the same; launch also sends it five
-    seconds after Ctrl-C, and the report may take longer than that.
+    One Ctrl-C may be several signals, from a terminal and from launch, and the reaction to the
+    first must be completed. SIGTERM, as sent by launch and CI, is handled the same way; launch
+    also sends it five seconds after Ctrl-C, and the report may take longer than that.
     """
     def interrupt(*_: object) -> None:
         _interruptible(False)
@@ -163,9 +163,9 @@ def _interruptible(on: bool, by_sigterm: bool = True) -> None:
 
 def clear(files: Files) -> None:
     """
-    Remove what an earlier experiment has left under these names.
+    Remove the files of an earlier experiment with the same names.
 
-    Its figures would be taken for those of this one, and rosbag2 refuses a name that is taken.
+    Its figures would be mistaken for this one's, and rosbag2 refuses an existing name.
     """
     for path in filter(None, (files.recording, files.picture, files.figures)):
         if os.path.isfile(os.path.join(path, 'metadata.yaml')):
@@ -188,7 +188,7 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
             'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
             'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
             'delay': settings.delay, 'jitter': settings.jitter,
-            # Where stamps are simulated time the bridge publishes them, and the one clock.
+            # If stamps are simulated time, the bridge publishes them, and the only clock.
             'publish_clock': False, **peers.simulated_start(experiment.scenario.initial)}))
     elif experiment.scenario.initial:
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
@@ -215,7 +215,7 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
 
 
 def recorder(path: str, namespace: str) -> list[str]:
-    """Return the command that records: rosbag2 with its MCAP storage if it is there, or record."""
+    """Return the recording command: rosbag2 with MCAP storage if installed, otherwise record."""
     ros2 = shutil.which('ros2')
     if ros2 and not missing_of_rosbag2():
         return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
@@ -224,7 +224,7 @@ def recorder(path: str, namespace: str) -> list[str]:
 
 
 def missing_of_rosbag2() -> list[str]:
-    """Return which packages that recording with rosbag2 takes are not installed."""
+    """Return the missing packages for recording with rosbag2."""
     packages = get_packages_with_prefixes()
     return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
 
@@ -237,7 +237,8 @@ def _spin(executor: SingleThreadedExecutor, stop: Future) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
     parser = argparse.ArgumentParser(
-        prog='experiment', description='Fly a scenario on a simulator, record it, and judge it.')
+        prog='experiment',
+        description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',
                         help='name or file of the scenario (%(default)s)')
     settings_module.add_options(parser)

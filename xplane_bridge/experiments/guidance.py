@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Flying by waypoints: which heading, which leg, how far beside it. Pure."""
+"""Waypoint guidance: heading, current leg, cross-track distance. No ROS."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from xplane_bridge.experiments.scenario import Route
 
 class Guidance:
     """
-    Follow a route, leg by leg, from where it begins.
+    Follow a route, leg by leg, from its start.
 
-    ``passed`` holds (time, cross-track distance in m, + is right of the leg) of the legs that
-    have been flown; after the last the heading of the last leg is kept.
+    ``passed`` lists (time, cross-track distance in m, + is right of the leg) of the legs
+    flown; after the last one its heading is kept.
     """
 
     def __init__(self, route: Route, east: float, north: float) -> None:
-        """Put the route's origin at ``east``, ``north`` (m)."""
+        """Set the route's origin to ``east``, ``north`` (m)."""
         self._route = route
         self.corners = [(east, north)] + [
             (east + e, north + n) for e, n in route.waypoints]
@@ -39,7 +39,7 @@ class Guidance:
 
     @property
     def done(self) -> bool:
-        """Tell whether the last waypoint has been reached."""
+        """Return whether the last waypoint has been reached."""
         return len(self.passed) == len(self.corners) - 1
 
     def heading(self, time: float, east: float, north: float) -> float:

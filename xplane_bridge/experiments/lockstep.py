@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lockstep: the world waits for a command at each frame, and each command for all that is due."""
+"""Lockstep: each frame waits for a command, and each command for all events that are due."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from xplane_bridge.experiments.quantities import stamp_of
 from xplane_bridge.experiments.vehicle import ExperimentFailure, LONGEST_SILENCE, Vehicle
 from xplane_bridge.msg import FlightControls
 
-# A world in lockstep that has not gone on for so long, and has said so as often, has lost its
-# command. Time alone does not tell: on a busy machine the command may still be under way.
+# A simulation in lockstep that has not advanced for this long, and has repeated its state this
+# often, has lost its command. On a busy machine the time alone would not prove it.
 _REPEAT_AFTER = 1.0
 _REPEATED = 20
-# What the world waits for.
+# Topics that a frame waits for.
 _AWAITED = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
 class Lockstep:
     """
-    The turns of a world in lockstep, each of which ends with one command.
+    The frames of a simulation in lockstep, each of which ends with one command.
 
-    The autopilot's commands come on autopilot/controls; hand_on() gives them, or others, to the
-    bridge.
+    The autopilot's commands arrive on autopilot/controls; hand_on() forwards them, or others, to
+    the bridge.
     """
 
     def __init__(self, vehicle: Vehicle) -> None:
@@ -49,17 +49,17 @@ class Lockstep:
 
     def next_turn(self, engaged: bool) -> tuple[float, FlightControls | None]:
         """
-        Wait for what the world waits for; return its stamp.
+        Wait until the frame waits for its command; return its stamp.
 
-        With it comes the autopilot's command, or None while it is not ``engaged``. Raises
-        ExperimentFailure if nothing goes on.
+        Also returns the autopilot's command, or None while it is not ``engaged``. Raises
+        ExperimentFailure if nothing advances.
         """
         monitor = self._vehicle.monitor
         stamps = monitor.stamps
         done, command = self._handed_on or (-math.inf, None)
 
         def autopilot() -> bool:
-            # A command that was repeated has been handed on already.
+            # A repeated command has already been forwarded.
             while self._commands and stamp_of(self._commands[0]) <= done:
                 self._commands.popleft()
             return bool(self._commands) and (
@@ -74,7 +74,7 @@ class Lockstep:
             waited += _REPEAT_AFTER
             if waited >= LONGEST_SILENCE or self._vehicle.has_failed():
                 raise ExperimentFailure(f'lockstep has stalled; {self._vehicle.why()}')
-            # A second command for one state would be taken as one for the next.
+            # A second command for one state would be taken for the next one's.
             repeated = monitor.counts['imu/data'] - heard
             if command is not None and stamps['imu/data'] <= done and repeated > _REPEATED:
                 self._vehicle.command(command)
@@ -86,13 +86,13 @@ class Lockstep:
             return stamps['imu/data'], None
 
     def hand_on(self, stamp: float, command: FlightControls) -> None:
-        """End the turn of this stamp with a command."""
+        """Complete the frame of this stamp with a command."""
         self._standing = {name: getattr(command, name) for name in _AWAITED}
         self._handed_on = stamp, command
         self._vehicle.command(command)
 
     def own_command(self, changed: Mapping[str, float]) -> FlightControls:
-        """Return the controls as they stand, but for those ``changed``."""
+        """Return the current controls with those ``changed``."""
         values = self._standing or {
             name: self._vehicle.monitor.last(name) for name in _AWAITED}
         return self._vehicle.make_command({

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The records of an MCAP file, checked before a library reads them all into memory. Pure.
+Check the records of an MCAP file before a library reads them all into memory. No ROS.
 
-Readers trust the sizes that a file claims, and decompress a chunk to whatever comes out of it.
-After the specification of MCAP, https://mcap.dev/spec.
+Readers trust the sizes that a file claims, and decompress a chunk whatever its size.
+Based on the MCAP specification, https://mcap.dev/spec.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHUNK = 0x06
 _CHUNK_INDEX = 0x08
 _ATTACHMENT = 0x09
 
-# rosbag2 writes chunks of 768 KiB, other tools up to some MiB.
+# rosbag2 writes chunks of 768 KiB, other tools up to several MiB.
 _MAX_CHUNK = 256 * 1024 * 1024
 _MAX_RECORD = 64 * 1024 * 1024
 
@@ -46,10 +46,10 @@ class RecordingError(ValueError):
 
 def check(path: str | os.PathLike[str]) -> None:
     """
-    Raise RecordingError, with the offset, unless the file is whole and its sizes are true.
+    Raise RecordingError, with the offset, unless the file is complete and its sizes are correct.
 
-    Each chunk is decompressed, one at a time, and none may hold more than it says or than
-    256 MiB; other records that readers take as a whole are bounded to 64 MiB.
+    Each chunk is decompressed, one at a time, and may not exceed its stated size or 256 MiB; other
+    records that readers load as a whole are limited to 64 MiB.
     """
     with open(path, 'rb') as stream:
         try:
@@ -111,10 +111,10 @@ def _check_chunk(body: bytes, what: str) -> tuple[int, int]:
             f'{what}: its compression is {compression[:20]!r}, expected one of '
             f'{", ".join(filter(None, _DECOMPRESSORS))} or none')
     try:
-        # One byte more than it says tells whether there is more.
+        # One byte more than stated reveals whether there is more.
         found = len(_DECOMPRESSORS[compression](records, size + 1))
     except Exception as error:
-        # Each library has errors of its own.
+        # Each library has its own exceptions.
         raise ValueError(f'{what}: {compression}: {error}') from None
     if found != size:
         raise ValueError(
@@ -124,7 +124,7 @@ def _check_chunk(body: bytes, what: str) -> tuple[int, int]:
 
 
 def _check_index(body: bytes, chunks: dict[int, tuple[int, int]], what: str) -> None:
-    """Compare an entry of the summary with the chunk that it is of."""
+    """Compare an entry of the summary with its chunk."""
     try:
         offset, map_length = struct.unpack_from('<16xQ8xI', body)
         name_at = 36 + map_length + 8
@@ -147,7 +147,7 @@ def _plain(data: bytes, _: int) -> bytes:
 
 
 def _zstd(data: bytes, most: int) -> bytes:
-    # What rosbags decompresses with.
+    # As used by rosbags.
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor
     else:

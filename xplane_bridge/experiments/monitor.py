@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an experiment sees of a vehicle while it flies: the common topics as time series."""
+"""Monitor of a vehicle during an experiment: the common topics as time series."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _DEPTH = 50
 _MOST_DIAGNOSTICS = 500
 _LONGEST_SENTENCE = 1000
-# Stamps further than this from the time here are a simulator's own time.
+# Stamps further than this from the local time are a simulator's own time.
 _SAME_CLOCK = 3600.0
 
 
 class Series:
-    """Values of one quantity and the stamps of the messages that they came in, seconds."""
+    """Values of one quantity and the stamps of their messages, seconds."""
 
     def __init__(self) -> None:
         self.times = array('d')
@@ -75,7 +75,7 @@ class Monitor:
     continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
     ``diagnostics`` the newest sentence by name.
-    Every access from another thread holds ``arrived``.
+    Hold ``arrived`` for every access from another thread.
     """
 
     def __init__(self, node: Node, namespace: str) -> None:
@@ -114,7 +114,7 @@ class Monitor:
             kind, f'{namespace}/{topic}', take, _LATCHED if topic == TARGET else _DEPTH)
 
     def wait_for(self, predicate: Any, timeout: float) -> bool:
-        """Wait until ``predicate()`` is true after some message; tell whether it became so."""
+        """Wait until ``predicate()`` is true after a message; return whether it became true."""
         with self.arrived:
             return bool(self.arrived.wait_for(predicate, timeout))
 
@@ -127,6 +127,6 @@ class Monitor:
         with self.arrived:
             for status in message.status:
                 name = printable(status.name)
-                # Anybody in the ROS domain may publish there, under any names.
+                # Anybody in the ROS domain may publish there, under any name.
                 if name in self.diagnostics or len(self.diagnostics) < _MOST_DIAGNOSTICS:
                     self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)

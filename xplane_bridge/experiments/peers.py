@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulators that an experiment may be flown on: what is started for each, and how."""
+"""The simulators available to experiments: what is started for each, and how."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from xplane_bridge.simulators.registry import Simulator
 RATE = 50.0
 _BUDGET = 240.0
 _LOOPBACK = '127.0.0.1'
-# Messages that a publisher keeps for a recorder that a busy machine does not let run: with the
-# usual 10, a fifth of a second of that would be a gap in the recording.
+# Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
+# default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
 _RECORDED = (
     'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'command/controls',
@@ -43,10 +43,10 @@ def bridge_parameters(
     simulator: Simulator, host: str, port: int, speed: float, simulated_time: bool, lockstep: bool,
     data_port: int,
 ) -> dict[str, Any]:
-    """Return the parameters of the bridge's node; ``data_port`` is where rows come to."""
+    """Return the parameters of the bridge's node; ``data_port`` is where rows arrive."""
     given: dict[str, Any] = {'host': host}
     if lockstep:
-        # The world waits for commands; the watchdog, which does not, would command instead.
+        # The simulation waits for commands; the watchdog does not, and would command instead.
         given['command_timeout'] = 0.0
     rate = 0.0 if lockstep else RATE * speed
     if simulator.protocol.name == 'fdmdata':
@@ -64,23 +64,23 @@ def bridge_parameters(
     assert simulator.version is not None
     given['version'] = str(simulator.version)
     if simulator.version < FIRST_WITH_DATAREFS:
-        # The trims, which the rows move by default, are no match for the surfaces.
+        # The trims, which the rows move by default, have too little authority.
         given['command_rows'] = 'joystick'
     return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
 
 
 def kept_messages(namespace: str) -> dict[str, int]:
-    """Return the parameters by which a node's publishers keep enough for the recorder."""
+    """Return the parameters that make a node's publishers keep enough for the recorder."""
     return {
         f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in _RECORDED}
 
 
 def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Return where a flight begins as simulator_node takes it: its altitude is above mean sea level.
+    Return a flight's initial state for simulator_node, with the altitude above mean sea level.
 
-    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may be that of
-    the beginning.
+    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
+    initial altitude.
     """
     given = dict(initial)
     if 'altitude' in given:
@@ -93,18 +93,18 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
 def ros_arguments(
     namespace: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return what a node's executable is given on its command line."""
+    """Return the command-line arguments of a node's executable."""
     arguments = ['--ros-args', '-r', f'__ns:={namespace}']
     for source, target in (remappings or {}).items():
         arguments += ['-r', f'{source}:={target}']
     for name, value in parameters.items():
-        # JSON is YAML: a text stays a text, a number keeps its point.
+        # JSON is YAML: a string stays a string, a float keeps its decimal point.
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     return arguments
 
 
 def free_ports(count: int) -> int:
-    """Return the first of ``count`` UDP ports in a row that nobody on this computer uses now."""
+    """Return the first of ``count`` consecutive unused UDP ports on this computer."""
     for _ in range(_TRIES):
         held: list[socket.socket] = []
         try:
@@ -118,7 +118,7 @@ def free_ports(count: int) -> int:
         finally:
             for one in held:
                 one.close()
-    raise OSError(f'there are no {count} free UDP ports in a row')
+    raise OSError(f'there are no {count} consecutive free UDP ports')
 
 
 def _bound(port: int) -> socket.socket:

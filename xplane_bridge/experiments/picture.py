@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The picture of a flight: path, responses, attitude, control activity, latency."""
+"""Plot of a flight: path, responses, attitude, control activity, latency."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def draw_flight(
     flight: Flight, path: str, title: str, route: Sequence[tuple[float, float]] = ()
 ) -> None:
     """
-    Draw a flight into a PNG file; with the corners of its route (m east and north) if it had one.
+    Plot a flight to a PNG file, with the waypoints of its route (m east and north) if it had one.
 
-    Raises ImportError with a sentence if matplotlib is missing.
+    Raises ImportError if matplotlib is missing.
     """
     try:
         import matplotlib
@@ -61,7 +61,7 @@ def draw_flight(
         'roll': (series['roll'], _DEGREES, _MEASURED),
         'pitch': (series['pitch'], _DEGREES, _SECOND),
     }, 'attitude, deg')
-    # What was commanded, where it is known: that is the controller's work.
+    # The commands, where known: they are the controller's output.
     which = 'command_' if len(series['command_elevator'].times) else ''
     _draw_lines(axes['controls'], {
         name: (series[which + name], 1.0, colour) for name, colour in (
@@ -97,7 +97,7 @@ def _draw_response(axes: Any, flight: Flight, name: str, factor: float, label: s
     measured, target = flight.series[name], flight.series[f'target_{name}']
     axes.plot(measured.times, measured.values * factor, color=_MEASURED, label='measured')
     if len(target.times) and len(measured.times):
-        # A target holds until the next one.
+        # A target is in force until the next one.
         axes.step(
             [*target.times, measured.times[-1]],
             np.append(target.values, target.values[-1]) * factor, where='post', color=_TARGET,

@@ -34,8 +34,8 @@ def executable_path(name: str) -> str:
     """
     Return the path of an executable of this package, as ``ros2 run`` finds it.
 
-    PATH plays no part: in a sourced workspace the executables are not on it. FileNotFoundError
-    with a sentence if the package is not sourced, or has no such executable.
+    PATH is not used: in a sourced workspace the executables are not on it. Raises
+    FileNotFoundError if the package is not sourced, or has no such executable.
     """
     try:
         prefix = get_package_prefix(_PACKAGE)
@@ -67,14 +67,14 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A second signal must not leave some of them behind; each has its time to end.
+        # A second signal must not leave some of them running; each gets its time to end.
         with _signals(signal.SIG_IGN):
             self._end()
 
     def _end(self) -> None:
         for _name, process in reversed(self._running):
             if process.poll() is None:
-                # One that is stopped would not hear of its end.
+                # A stopped process would not handle the signal.
                 process.send_signal(signal.SIGCONT)
                 process.send_signal(signal.SIGINT)
                 try:
@@ -91,9 +91,8 @@ class Processes:
         """
         Start an executable of this package, or any by its absolute path.
 
-        FileNotFoundError with a sentence if it is not found.
-
-        It gets a process group of its own: Ctrl-C reaches it through __exit__ only, in order.
+        It gets its own process group: Ctrl-C reaches it only through __exit__, in order. Raises
+        FileNotFoundError if it is not found.
         """
         return self._start(executable, arguments, self._log)
 
@@ -103,7 +102,7 @@ class Processes:
         """Start an executable and return its first line; RuntimeError if it ends without one."""
         process = self._start(executable, arguments, subprocess.PIPE)
         assert process.stdout is not None
-        # A process that hangs at its start must not hang this one.
+        # A process that hangs at startup must not hang this one.
         watchdog = threading.Timer(timeout, process.kill)
         watchdog.start()
         try:
@@ -122,7 +121,7 @@ class Processes:
     ) -> subprocess.Popen[str]:
         path = executable if os.path.isabs(executable) else executable_path(executable)
         noted: list[int] = []
-        # A signal between starting it and noting that would leave it behind.
+        # A signal between starting and registering it would leave it running.
         with _signals(lambda number, _: noted.append(number)):
             process = subprocess.Popen(
                 [path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
@@ -133,7 +132,7 @@ class Processes:
         return process
 
     def failed(self) -> str | None:
-        """Return a sentence about a process that has ended although it should run."""
+        """Return a sentence about a process that has ended although it should be running."""
         for name, process in self._running:
             if process.poll() is not None:
                 reason = self.said(name)[-1:] or [f'see {self._log_path}']
@@ -141,11 +140,11 @@ class Processes:
         return None
 
     def runs(self, executable: str) -> bool:
-        """Tell whether an executable was started here."""
+        """Return whether an executable was started here."""
         return any(name == executable for name, _ in self._running)
 
     def said(self, name: str) -> list[str]:
-        """Return what the logger of a node has said until now."""
+        """Return the log messages of a node so far."""
         with open(self._log_path, encoding='utf-8') as log:
             return [line.split(f'{name}]: ', 1)[1].strip() for line in log if f'{name}]: ' in line]
 
@@ -159,7 +158,7 @@ class Processes:
 
 @contextmanager
 def _signals(handler: Callable[[int, Any], object] | signal.Handlers) -> Iterator[None]:
-    """Handle SIGINT and SIGTERM so while inside."""
+    """Handle SIGINT and SIGTERM this way while inside."""
     before = {number: signal.signal(number, handler)
               for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What an experiment looks at: the quantities in the common topics' messages.
+The quantities that an experiment extracts from the common topics' messages.
 
-It takes messages of rclpy and of rosbags alike: both have the fields of the definitions.
+Works with messages of rclpy and of rosbags: both have the fields of the definitions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _of_target(message: Any) -> dict[str, float]:
             'target_airspeed': known_or_nan(message, 'airspeed')}
 
 
-# Topic, below the vehicle's namespace -> what its messages give, in SI units and radians.
+# Topic, below the vehicle's namespace -> quantities in its messages, in SI units and radians.
 EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'fix': _of_fix,
     'imu/data': _of_imu,

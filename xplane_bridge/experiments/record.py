@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""record: write topics to an MCAP file as rosbag2 does, without deserialising them."""
+"""record: write topics to an MCAP file like rosbag2, without deserialising them."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
 from xplane_bridge.spinning import spin_until
 
-# A chunk ends at rosbag2's size or at this age (s): a kill loses what is younger, no more.
+# A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
 _CHUNK_AGE = 1.0
-# As rosbag2's --polling-interval.
+# Like rosbag2's --polling-interval.
 _DISCOVERY_PERIOD = 0.1
 _DEPTH = 200
 _DRAIN_TIME = 0.3
-# Anybody in the ROS domain may make topics, under any names.
+# Anybody in the ROS domain may create topics, under any name.
 _MOST_TOPICS = 1000
-# Topics of the machinery, not of the vehicle.
+# Infrastructure topics, not the vehicle's.
 _LEFT_OUT = ('/rosout', '/parameter_events')
 
 
 @dataclass(slots=True)
 class _Topic:
-    """A topic that is subscribed to; ``publishers`` has all that were seen, by their gid."""
+    """A subscribed topic; ``publishers`` has all that were seen, by gid."""
 
     name: str
     kind: str
@@ -74,7 +74,7 @@ class _Topic:
 
     @property
     def lost(self) -> int:
-        """Return how many did not come, by their numbers or else as the middleware reports."""
+        """Return how many were lost, by sequence number or as reported by the middleware."""
         return self.numbers.lost if self.numbers.known else self.reported_lost
 
 
@@ -82,9 +82,9 @@ class Recorder:
     """
     Subscribe to the topics of a namespace, also to those that appear later, and write them.
 
-    ``topics`` limits it to names; relative ones are in the namespace. log_time is when the
+    ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    leaving it makes the file complete.
+    leaving it completes the file.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Recorder:
         self._stream = open(path, 'wb')  # noqa: SIM115
         self._writer = Writer(self._stream, chunk_size=rosbag2.CHUNK_SIZE)
         self._writer.start(profile='ros2', library='xplane_bridge')
-        # As rosbag2 at its beginning: who reads a file that a kill has ended knows its version.
+        # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
         self._add_metadata()
         self._flushed = time.monotonic()
         self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
@@ -142,7 +142,7 @@ class Recorder:
             self._stream.close()
 
     def discover(self) -> None:
-        """Subscribe to what has appeared since the last time."""
+        """Subscribe to topics that have appeared since the last time."""
         for name, types in self._node.get_topic_names_and_types():
             if name in self._refused or not self._wants(name):
                 continue
@@ -170,13 +170,13 @@ class Recorder:
         return text + (f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
 
     def _has_no_room(self) -> bool:
-        """Tell whether there are so many topics that no more are taken, and say so once."""
+        """Return whether the maximum number of topics is reached, and log that once."""
         if len(self._topics) + len(self._refused) < _MOST_TOPICS:
             return False
         if not self._is_full:
             self._is_full = True
             self._node.get_logger().warning(
-                f'there are more than {_MOST_TOPICS} topics; those that come now are not recorded')
+                f'there are more than {_MOST_TOPICS} topics; new ones are not recorded')
         return True
 
     def _wants(self, topic: str) -> bool:
@@ -203,7 +203,7 @@ class Recorder:
         return True
 
     def _adapt(self, topic: _Topic, publishers: Sequence[Any]) -> None:
-        """Subscribe so that all publishers are heard, again if a new one offers less."""
+        """Subscribe so that all publishers match, again if a new one offers less."""
         topic.present = len(publishers)
         new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
         if not new:
@@ -215,8 +215,8 @@ class Recorder:
         ):
             topic.warned = True
             self._node.get_logger().warning(
-                f'another publisher of {topic.name} offers another quality of service; the '
-                'recording says what the first offered, and is replayed so')
+                f'another publisher of {topic.name} offers a different quality of service; the '
+                'recording keeps that of the first, and is replayed with it')
         profiles = [one.qos_profile for one in topic.publishers.values()]
         reliable, latched = rosbag2.as_strong_as_all(profiles)
         qos = QoSProfile(
@@ -230,8 +230,8 @@ class Recorder:
             self._node.destroy_subscription(topic.subscription)
         topic.qos = qos
 
-        # With a second parameter rclpy passes what it knows of the message, of which its types
-        # do not tell.
+        # With a second parameter rclpy passes the message's metadata, which its type hints do
+        # not cover.
         def write(data: bytes, info: dict[str, Any]) -> None:
             self._write(topic, data, info)
 
@@ -248,13 +248,13 @@ class Recorder:
         with self._lock:
             if self._stream.closed:
                 return
-            # Since Kilted a message says who published it.
+            # Since Kilted the metadata say who published a message.
             publisher = info.get('publisher_gid')
             if not topic.numbers.heard(
                 info.get('publication_sequence_number'),
                 None if publisher is None else bytes(publisher['data']), topic.present
             ):
-                # Subscribed again, one is sent what it has had: transient-local messages.
+                # After subscribing again, transient-local messages are delivered again.
                 return
             received, published, by_middleware = rosbag2.times(info, time.time_ns())
             if not by_middleware:
@@ -269,7 +269,7 @@ class Recorder:
             topic.messages += 1
 
     def _channel(self, topic: _Topic) -> int:
-        """Return the channel; the first time it is made, with what the publishers offer so far."""
+        """Return the channel, created on first use with the publishers' offers so far."""
         if topic.channel is not None:
             return topic.channel
         publishers = topic.publishers.values()
@@ -319,14 +319,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-        # A second signal, as launch and impatience send it, must not leave the file open.
+        # A second signal, from launch or an impatient user, must not leave the file open.
         call_on_signal(lambda: stop.set_result(None), finish=True)
         with Recorder(
             node, arguments.output, arguments.namespace, arguments.topics
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop)
-            # What has arrived by now, but was not handled yet, is recorded too.
+            # Messages that have arrived but were not handled yet are recorded too.
             deadline = time.monotonic() + _DRAIN_TIME
             while (left := deadline - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=left)
@@ -337,7 +337,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
-        # The interpreter takes its handlers away before it ends.
+        # The interpreter removes its handlers before it ends.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
     return 0

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is said and written of an experiment that was flown."""
+"""The report on a flown experiment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from xplane_bridge.experiments.verdict import FlownStep, Judgement
 
 
 def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
-    """Print and write what was flown; return the experiment's exit code."""
+    """Print and write the results; return the experiment's exit code."""
     scenario = experiment.scenario
     try:
         flight = analysis.load(recording, experiment.namespace, run.begin)
@@ -92,7 +92,7 @@ def _figures(
 def _lines(
     figures: dict[str, Any], steps: Sequence[FlownStep], flight: Flight
 ) -> list[str]:
-    """Return the summary of what was flown, line by line."""
+    """Return the summary of the flight, line by line."""
     lines = [str(step) for step in steps]
     tracking = []
     for name, found in figures['tracking'].items():
@@ -120,7 +120,7 @@ def _lines(
 
 
 def _recorded(files: Files, flight: Flight) -> str:
-    """Return how much was recorded, and how much was lost if the recorder says so."""
+    """Return how much was recorded, and how much was lost if the recorder reports it."""
     with open(files.log, encoding='utf-8') as log:
         for line in log:
             if line.startswith(f'{files.recording}: '):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Step responses as figures: rise, overshoot, settling. Pure functions on time series."""
+"""Step response figures: rise time, overshoot, settling time. Pure functions on time series."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StepResponse:
 
     Times are in seconds after the step; rise is from 10 % to 90 % of the step, overshoot a
     fraction of the step, settling the time after which the quantity stays within ``band`` of the
-    target. NaN: it never happened. error is what is left at the end.
+    target. NaN: it never happened. error is the steady-state error.
     """
 
     rise: float
@@ -47,10 +47,10 @@ def step_response(
     Return the figures of a step from ``start`` to ``target`` at times[0].
 
     times and values have one shape (n,), n >= 2; units are those of the quantity. Raises
-    ValueError for less, and for a step of nothing.
+    ValueError for fewer, and for a step of zero.
     """
     if len(times) < 2 or len(times) != len(values):
-        raise ValueError(f'{len(times)} times and {len(values)} values are no step response')
+        raise ValueError(f'{len(times)} times and {len(values)} values are not a step response')
     if start == target:
         raise ValueError('a step needs a target other than its start')
     time = np.asarray(times, dtype=float) - times[0]

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What rosbag2 keeps in an MCAP file beside the messages, and how it subscribes. Pure.
+What rosbag2 keeps in an MCAP file besides the messages, and how it subscribes. No ROS.
 
-After rosbag2's sources as of Jazzy and later (metadata version 9): rosbag2_storage's qos.cpp and
+Based on rosbag2's sources in Jazzy and later (metadata version 9): rosbag2_storage's qos.cpp and
 yaml.hpp, rosbag2_storage_mcap's mcap_storage.cpp, rosbag2_transport's recorder.cpp.
 """
 
@@ -30,19 +30,19 @@ import yaml
 # The default of the MCAP library that rosbag2 writes with.
 CHUNK_SIZE = 768 * 1024
 METADATA_RECORD = 'rosbag2'
-# What a file of record's says about its times of recording, under this name in custom_data.
+# What a file from record says about its recording times, under this name in custom_data.
 LOG_TIME = 'log_time'
 RECEIVED, HANDLED = 'received by the middleware', 'handled by the recorder'
 
 _METADATA_VERSION = 9
 _SECOND = 10**9
-# What rosbag2 says of a recording without messages: the end of time.
+# The start time in rosbag2's metadata of an empty recording: the largest time.
 _NEVER = 2**63 - 1
 
 
 @dataclass(slots=True)
 class RecordedTopic:
-    """What the metadata say of one topic."""
+    """Metadata of one topic."""
 
     name: str
     kind: str
@@ -54,9 +54,9 @@ class RecordedTopic:
 @dataclass(slots=True)
 class SequenceNumbers:
     """
-    What the numbers that publishers give their messages say about those that did not come.
+    Lost messages according to the publishers' sequence numbers.
 
-    ``before``: how many were published before the first that was heard of each publisher;
+    ``before``: how many were published before the first one received from each publisher;
     ``lost``: how many are missing since then. ``known`` is False if the middleware does not
     number messages, or does not say which of several publishers a message is from.
     """
@@ -68,7 +68,7 @@ class SequenceNumbers:
 
     def heard(self, number: int | None, publisher: bytes | None, publishers: int) -> bool:
         """
-        Take a message's number (from 1) and publisher; False if it has been heard already.
+        Record a message's number (from 1) and publisher; False if it was already received.
 
         ``publishers`` is how many there are, for a middleware that does not name them.
         """
@@ -78,7 +78,7 @@ class SequenceNumbers:
             return True
         last = self._last.get(publisher or b'', 0)
         if publisher is None and number <= last:
-            # Another publisher, as after a restart, for it would not repeat itself.
+            # Another publisher, as after a restart, since one would not repeat a number.
             last = 0
         if number <= last:
             return False
@@ -92,10 +92,10 @@ class SequenceNumbers:
 
 def times(info: Mapping[str, Any], now: int) -> tuple[int, int, bool]:
     """
-    Return when a message was received and published (ns), and whether the middleware says so.
+    Return when a message was received and published (ns), and whether the middleware reports it.
 
-    Not every middleware does: then it was received ``now``, when it is handled. Without a time
-    of publishing that is the time of reception, as MCAP has it.
+    Not every middleware does: the receive time is then ``now``, when it is handled. Without a
+    publishing time the receive time is used, as MCAP specifies.
     """
     received = info.get('received_timestamp') or 0
     by_middleware = received > 0
@@ -106,9 +106,9 @@ def times(info: Mapping[str, Any], now: int) -> tuple[int, int, bool]:
 
 def as_strong_as_all(profiles: Sequence[Any]) -> tuple[bool, bool]:
     """
-    Return whether to ask for reliable and for transient-local messages, so that all are heard.
+    Return whether to request reliable and transient-local delivery, so that all publishers match.
 
-    A subscription that asks for more than one of its publishers offers does not hear that one.
+    A subscription that requests more than a publisher offers receives nothing from it.
     """
     return (all(profile.reliability.name == 'RELIABLE' for profile in profiles),
             all(profile.durability.name == 'TRANSIENT_LOCAL' for profile in profiles))
@@ -121,7 +121,7 @@ def effectively_same(one: Any, other: Any) -> bool:
 
 
 def type_hash(hashes: Iterable[Any]) -> str:
-    """Return the hash that all publishers of a topic give, as RIHS01_...; empty if they differ."""
+    """Return the type hash of a topic's publishers, as RIHS01_...; empty if they differ."""
     found = {text for text in map(str, hashes) if text.startswith('RIHS')}
     return found.pop() if len(found) == 1 else ''
 
@@ -138,7 +138,7 @@ def serialized_metadata(
     """
     Return the text of the file's metadata record, as rosbag2 writes it at the end of recording.
 
-    ``first`` and ``last`` are times of reception (ns since the epoch), None without messages.
+    ``first`` and ``last`` are receive times (ns since the epoch), None without messages.
     ``custom`` is any text by name.
     """
     count = sum(topic.messages for topic in topics)
@@ -170,7 +170,7 @@ def serialized_metadata(
 
 
 def _profile(profile: Any) -> dict[str, Any]:
-    """Return a quality of service: rosbag2's names are those of rclpy's enumerations."""
+    """Return a QoS profile: rosbag2 uses the names of rclpy's enumerations."""
     return {
         'history': profile.history.name.lower(),
         'depth': profile.depth,
@@ -190,7 +190,7 @@ def _duration(duration: Any) -> dict[str, int]:
 
 
 def _text(value: Any) -> str:
-    # Each value stands where it belongs, without YAML's references to one that is equal.
+    # Each value is written out, without YAML aliases for equal ones.
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=1000)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The flight of one scenario: what happens when, by topics, services and parameters only."""
+"""Execution of one scenario, by topics, services and parameters only."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from xplane_bridge.experiments.vehicle import ExperimentFailure, LONGEST_SILENCE
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 from xplane_bridge.experiments.view import View
 
-# Events that a busy machine makes later than this are said to be late.
+# Events that a busy machine delays by more than this are reported as late.
 _LATE = 0.5
-# How long the flight waits for a message before it looks at the time.
+# How long the flight waits for a message before it checks the time.
 _TICK = 0.02
 _SURFACES = ('elevator', 'aileron', 'rudder')
 # A new heading target is sent when it differs by more.
@@ -43,8 +43,8 @@ class Run:
     """
     Fly a scenario with a vehicle.
 
-    In lockstep the autopilot's commands are handed on when all that the scenario wants at their
-    stamp has been done: so each run does the same at the same frame, with one command for each.
+    In lockstep the autopilot's commands are forwarded after all events due at their stamp: so each
+    run does the same at the same frame, with one command for each.
     ``begin`` is the stamp of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened.
     """
@@ -68,7 +68,7 @@ class Run:
         self._phase = scenario.name
 
     def fly(self) -> None:
-        """Fly it to its end; ExperimentFailure if that cannot be."""
+        """Fly it to its end; raise ExperimentFailure if that is not possible."""
         arrived = self._vehicle.wait_until_ready(bool(self._scenario.needs_simulator()))
         self._view.say(f'receiving telemetry on {", ".join(arrived)}')
         try:
@@ -99,7 +99,7 @@ class Run:
                 vehicle.command(vehicle.make_command(held))
             with monitor.arrived:
                 monitor.arrived.wait(_TICK)
-        # What is due at the very end.
+        # Events due at the very end.
         self._act(now)
 
     def _fly_in_lockstep(self, lockstep: Lockstep) -> None:
@@ -115,7 +115,7 @@ class Run:
                 if self.flown == self._scenario.duration:
                     return
                 if self._engaged and not was_engaged:
-                    # Then the autopilot commands at this stamp already.
+                    # The autopilot then already commands at this stamp.
                     continue
             if command is None:
                 command = lockstep.own_command(self._held_controls(stamp) or {})
@@ -124,8 +124,8 @@ class Run:
     # What happens.
 
     def _act(self, now: float) -> None:
-        """Do all that is due."""
-        # Others may come later, or be known of later, than this began.
+        """Execute all events that are due."""
+        # Other publishers may appear, or be discovered, later than this started.
         self._vehicle.check_alone()
         over = now >= self.begin + self._scenario.duration
         self.flown = self._scenario.duration if over else now - self.begin
@@ -173,7 +173,7 @@ class Run:
             self._view.say(f'{self.flown:5.1f} s  {event}')
 
     def _held_controls(self, now: float) -> dict[str, float] | None:
-        """Return what the scenario holds by hand, centred in the end; None if nothing."""
+        """Return the controls held by the scenario, centred at the end; None if none."""
         if self._held is None:
             return None
         event, end, _ = self._held
@@ -192,7 +192,7 @@ class Run:
         self._view.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
 
     def _follow(self, now: float) -> None:
-        """Send the heading that the route wants."""
+        """Send the heading demanded by the route."""
         route = self._scenario.route
         assert route is not None
         east, north = self._monitor.last('east'), self._monitor.last('north')
@@ -215,7 +215,7 @@ class Run:
             self._vehicle.set_target({'heading': heading})
 
     def _judge_steps(self) -> None:
-        """Say how a step was flown when its time is over."""
+        """Report how a step was flown when its time is over."""
         for occurrence in list(self._waiting):
             expect = occurrence.event.expect
             assert expect is not None

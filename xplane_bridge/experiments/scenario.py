@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Scenario files: what is flown, what happens meanwhile, and what is demanded. Pure.
+Scenario files: initial state, events, route and criteria. No ROS.
 
 The format is described in docs/experiments.md. Every mistake in a file is a ScenarioError whose
 text says where it is, what was expected and what was found.
@@ -33,16 +33,16 @@ from xplane_bridge.plain_yaml import shown
 
 TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-# What only a simulator of ours can be told while it flies: no real one's wire carries it.
+# Actions that only a simulator of this package supports: no real one's protocol carries them.
 SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down')
-# While these last no command or no telemetry comes, and lockstep would wait for ever.
+# During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
 _ACTIONS = ('engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY)
 _INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked')
 
 
-# Nothing that is flown is beyond it, in any unit; a flight's time is a day at most (s).
+# No flown quantity exceeds it, in any unit; a flight lasts at most a day (s).
 _LARGEST = 1e9
 _LONGEST = 86_400.0
 _PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
@@ -55,9 +55,9 @@ class ScenarioError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """
-    What is demanded of the response to one step of a target.
+    Requirements on the response to one step of a target.
 
-    ``until`` is the scenario time at which the response is looked at; ``band`` is in the
+    ``until`` is the scenario time at which the response is evaluated; ``band`` is in the
     quantity's SI unit, ``settling`` in seconds, ``overshoot`` a fraction of the step.
     """
 
@@ -73,9 +73,8 @@ class Event:
     Something that happens at scenario time ``at`` (s).
 
     ``value`` by ``action``: engage, engine_failed, link_down, autopilot_frozen: bool. target and
-    change: quantity to SI value. controls: control to value, held ``lasts`` seconds, then what is
-    deflected is centred. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity
-    0..7).
+    change: quantity to SI value. controls: control to value, held ``lasts`` seconds, then centred
+    if deflected. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity 0..7).
     """
 
     at: float
@@ -107,10 +106,10 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class Route:
     """
-    Waypoints to fly by, metres (east, north) of where the aircraft is at ``begin`` (s).
+    Waypoints in metres (east, north) from the aircraft's position at ``begin`` (s).
 
-    The next leg begins ``lead`` metres before the end of one; ``lookahead`` (m) is how far
-    ahead on the leg the nose points.
+    The next leg starts ``lead`` metres before the end of one; the guidance aims ``lookahead``
+    metres ahead on the leg.
     """
 
     begin: float
@@ -122,10 +121,10 @@ class Route:
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """
-    A limit, both ends included, of a statistic of a quantity in a window, or of a figure.
+    Inclusive limits of a statistic of a quantity in a window, or of a figure.
 
     ``name`` is a quantity of analysis.py with its unit (``_deg`` is in degrees), or, without
-    ``statistic``, a figure's dotted name. A window's end may be left out: NaN.
+    ``statistic``, a figure's dotted name. An omitted end of the window is NaN.
     """
 
     name: str
@@ -138,7 +137,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario; times in seconds from its beginning."""
+    """One scenario; times in seconds from its start."""
 
     name: str
     description: str
@@ -149,19 +148,19 @@ class Scenario:
     route: Route | None = None
 
     def needs_simulator(self) -> list[str]:
-        """Return what in it no real simulator can be told, as sentences."""
+        """Return its events that no real simulator supports, as phrases."""
         return [
             f'{event.action} at {event.at:g} s' for event in self.events
             if event.action in SIMULATED_ONLY]
 
     def needs_real_time(self) -> list[str]:
-        """Return what in it goes in real time only."""
+        """Return its events that work only in real time."""
         return [
             f'{event.action} at {event.at:g} s' for event in self.events
             if event.action in REAL_TIME_ONLY]
 
     def needs_controls(self) -> list[str]:
-        """Return which of its criteria are about controls as reported."""
+        """Return which of its criteria need the reported controls."""
         return [criterion.name for criterion in self.criteria
                 if criterion.statistic and criterion.name in CONTROLS]
 
@@ -181,7 +180,7 @@ def find(name: str, share: str) -> str:
 
 
 def load(path: str) -> Scenario:
-    """Read a scenario file; ScenarioError with a sentence for what is wrong in it."""
+    """Read a scenario file; ScenarioError says what is wrong with it."""
     try:
         content = plain_yaml.load_file(path)
     except OSError as error:
@@ -196,7 +195,7 @@ def load(path: str) -> Scenario:
 
 
 def parse(name: str, content: Any) -> Scenario:
-    """Make a scenario of the content of its file."""
+    """Return the scenario in the content of its file."""
     top = _mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route'))
     duration = _number(top['duration'], 'duration', above=0.0, at_most=_LONGEST)
@@ -258,7 +257,7 @@ def _value(action: str, value: Any, where: str) -> Any:
         for name, number in given.items():
             si = _si(name, _number(number, f'{where}.{name}'))
             if action == 'change' and si == 0.0:
-                raise ScenarioError(f'{where}.{name}: a change of 0 is none')
+                raise ScenarioError(f'{where}.{name}: a change of 0 has no effect')
             found[name.removesuffix('_deg')] = si
         return found
     if action == 'controls':
@@ -298,7 +297,7 @@ def _check_order(events: Sequence[Event]) -> None:
         ):
             raise ScenarioError(
                 f'controls at {event.at:g} s: the autopilot is engaged then, or before they are '
-                'let go, and commands them')
+                'released, and commands them')
 
 
 def _engaged_at(events: Sequence[Event], at: float) -> bool:
@@ -337,7 +336,7 @@ def _route(item: Any, duration: float) -> Route:
     corners = [(0.0, 0.0), *waypoints]
     for n, (first, second) in enumerate(zip(corners, corners[1:], strict=False)):
         if first == second:
-            raise ScenarioError(f'route.waypoints[{n}] is where the leg to it begins')
+            raise ScenarioError(f'route.waypoints[{n}] is where its leg starts')
     return Route(
         begin, tuple(waypoints), _number(given['lead'], 'route.lead', at_least=0.0),
         _number(given['lookahead'], 'route.lookahead', above=0.0))
@@ -378,7 +377,7 @@ def _mapping(
     for name in value:
         if name not in required and name not in optional:
             raise ScenarioError(
-                f'{where}: {shown(name)} is not known, expected '
+                f'{where}: unknown name {shown(name)}, expected '
                 f'{", ".join((*required, *optional))}')
     for name in required:
         if name not in value:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an experiment is asked for, and whether it can be had. Pure."""
+"""The settings of an experiment, and whether they are possible. No ROS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from typing import Any
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
-# How an experiment ends, as exit codes.
+# Exit codes of an experiment.
 PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
 _FAULTS = ('loss', 'delay', 'jitter')
@@ -35,7 +35,7 @@ class Settings:
     """
     How a scenario is flown.
 
-    ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the usual one.
+    ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the default one.
     """
 
     sim: str = 'xpc'
@@ -55,7 +55,7 @@ class Settings:
 
     @property
     def simulated_time(self) -> bool:
-        """Tell whether stamps are the simulator's time."""
+        """Return whether stamps are the simulator's time."""
         return self.lockstep or self.speed != 1.0
 
     def figures(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the results go; an empty name leaves one out."""
+    """Where the results go; an empty name omits one."""
 
     recording: str
     picture: str
@@ -85,7 +85,7 @@ class Experiment:
 
 
 def check(settings: Settings, scenario: Scenario) -> None:
-    """Raise ScenarioError with a sentence for what cannot be had."""
+    """Raise ScenarioError for combinations that are not possible."""
     if settings.sim not in SIMULATORS:
         raise ScenarioError(
             f'there is no simulator {settings.sim!r}: expected one of {", ".join(SIMULATORS)}')
@@ -98,45 +98,45 @@ def check(settings: Settings, scenario: Scenario) -> None:
         wanted = given + scenario.needs_simulator()
         if wanted:
             raise ScenarioError(
-                f'a real simulator ({settings.host}) cannot be told {", ".join(wanted)}: its wire '
-                'carries none of that; leave --host out to fly a simulator of this package')
+                f'a real simulator ({settings.host}) does not support {", ".join(wanted)}: its '
+                'protocol has none of that; omit --host to fly a simulator of this package')
         if not 0 <= settings.port <= 65535:
             raise ScenarioError(f'--port: {settings.port} is not a port, 1..65535')
     elif settings.port:
-        raise ScenarioError('--port belongs to --host; a simulator of ours takes a free port')
+        raise ScenarioError('--port needs --host; a simulator of this package takes a free port')
     if settings.simulated_time and not settings.simulator.has_time:
         raise ScenarioError(
             f'{settings.sim} has no time in its protocol, so it can be flown in real time only: '
-            'leave out speed and lockstep')
+            'omit speed and lockstep')
     if settings.simulated_time and scenario.needs_real_time():
         raise ScenarioError(
-            f'scenario {scenario.name} goes in real time only, for '
+            f'scenario {scenario.name} works in real time only, because of '
             f'{", ".join(scenario.needs_real_time())}: without commands and telemetry simulated '
-            'time stands still')
+            'time stops')
     if not settings.simulator.reports_controls and scenario.needs_controls():
         raise ScenarioError(
             f'{settings.sim} does not report its controls, so scenario {scenario.name} cannot be '
-            f'judged by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
+            f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
     if settings.lockstep and settings.speed != 1.0:
-        raise ScenarioError('lockstep runs as fast as it can: leave out speed')
+        raise ScenarioError('lockstep runs as fast as possible: omit speed')
     if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):
-        raise ScenarioError('in lockstep the simulator waits for what gets lost: leave out '
+        raise ScenarioError('in lockstep the simulator waits for lost datagrams: omit '
                             + ', '.join(name for name in _FAULTS if getattr(settings, name)))
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options that Settings are made of."""
+    """Add the options for Settings."""
     default = Settings()
     parser.add_argument('--sim', default=default.sim, metavar='SIM',
                         help=f'{", ".join(SIMULATORS)} (%(default)s)')
     parser.add_argument('--host', default='',
-                        help='address of a real simulator, in place of a simulated peer')
+                        help='address of a real simulator, instead of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
     parser.add_argument('--speed', type=float, default=1.0,
                         help='real-time factor (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
-                        help='each frame waits for its command: the same seed gives the same '
-                        'flight, as fast as possible')
+                        help='each frame waits for its command: the same random seed gives the '
+                        'same flight, as fast as possible')
     parser.add_argument('--seed', type=int, default=0,
                         help='random seed of turbulence and link faults')
     parser.add_argument('--loss', type=float, default=0.0, metavar='P',
@@ -148,5 +148,5 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def from_options(arguments: Namespace) -> Settings:
-    """Return the settings that the options ask for."""
+    """Return the settings given by the options."""
     return Settings(**{name: getattr(arguments, name) for name in Settings.__slots__})

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fly one scenario on each simulator, and write the figures into a table of a document."""
+"""Fly one scenario on each simulator, and write the figures to a table in a document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BEGIN, _END = '<!-- table begin -->', '<!-- table end -->'
 
 
 def rows(results: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return the table: the first row has the simulators' names, then a row a figure."""
+    """Return the table: the first row has the simulators' names, then one row per figure."""
     names = list(results)
     table = [['', *names]]
     table.append(['criteria met', *(
@@ -103,14 +103,14 @@ def put(document: str, text: str) -> str:
 
 
 def _fly(command: Sequence[str]) -> tuple[int, str]:
-    """Return the exit code and the output of an experiment, which ends in its own way."""
+    """Return the exit code and the output of an experiment, letting it end by itself."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as flown:
         try:
             output, _ = flown.communicate()
         except KeyboardInterrupt:
-            # Killed, it would leave its processes behind.
+            # If killed, it would leave its processes running.
             flown.send_signal(signal.SIGINT)
             output, _ = flown.communicate()
             return INTERRUPTED, output
@@ -118,11 +118,11 @@ def _fly(command: Sequence[str]) -> tuple[int, str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fly, and write the table; 0 if all were flown, whatever their criteria say."""
+    """Fly, and write the table; return 0 if all were flown, whatever the verdicts."""
     parser = argparse.ArgumentParser(prog='table', description=__doc__)
     parser.add_argument('document', help='file whose table is replaced')
     parser.add_argument('--scenario', default='steps', help='(%(default)s)')
-    parser.add_argument('--sim', action='append', help='simulators, each by an option of its own')
+    parser.add_argument('--sim', action='append', help='simulator; repeat for several')
     arguments = parser.parse_args(argv)
     with open(arguments.document, encoding='utf-8') as stream:
         document = stream.read()
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 executable_path('experiment'), '--sim', sim, '--scenario', arguments.scenario,
                 '--output', prefix])
             if code == INTERRUPTED:
-                print(f'interrupted; {arguments.document} is as it was')
+                print(f'interrupted; {arguments.document} is unchanged')
                 return INTERRUPTED
             if not os.path.exists(f'{prefix}.json'):
                 print(output, file=sys.stderr)

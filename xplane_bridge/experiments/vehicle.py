@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The vehicle that an experiment flies: waited for, commanded and asked, over ROS only."""
+"""The vehicle flown by an experiment, accessed over ROS only."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 
 LONGEST_SILENCE = 5.0
-"""Telemetry that stays away for longer (s), without being told to, ends an experiment."""
+"""An unexpected gap in the telemetry longer than this (s) ends an experiment."""
 _START_TIMEOUT = 30.0
 _RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
 _ANSWER_TIMEOUT = 10.0
-# A service's response is lost while it does not know of its client yet: then it is asked again.
+# A response is lost while the service has not discovered its client: then the call is repeated.
 _ASK_AGAIN_AFTER = 1.0
-# How long a wait goes on before it looks at the processes.
+# How long to wait before checking the processes.
 _TICK = 0.02
 _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
@@ -57,9 +57,9 @@ class ExperimentFailure(Exception):
 
 class Vehicle:
     """
-    A vehicle below a namespace that has a bridge, an autopilot and perhaps simulator_node.
+    A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
-    Whatever cannot be had raises ExperimentFailure with a sentence.
+    Failures raise ExperimentFailure.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class Vehicle:
         """Return the time in the stamps' clock, seconds."""
         return float(self._node.get_clock().now().nanoseconds) * 1e-9
 
-    # Before it begins.
+    # Before the flight.
 
     def wait_until_ready(self, needs_simulator: bool) -> list[str]:
-        """Wait until all who take part hear each other; return the topics that arrive."""
+        """Wait until all participants are connected; return the topics that arrive."""
         counts = self.monitor.counts
         deadline = time.monotonic() + _START_TIMEOUT
         while not self.monitor.wait_for(
@@ -123,7 +123,7 @@ class Vehicle:
             ):
                 raise ExperimentFailure(
                     f'the recorder has not subscribed to {topic}; {self.why()}')
-        # That it listens does not mean that it hears yet. Ours says when it does.
+        # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
         if self._processes.runs('record') and not self.monitor.wait_for(
             lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
@@ -131,7 +131,7 @@ class Vehicle:
             raise ExperimentFailure(f'the recorder does not receive all of {", ".join(arrived)}')
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
-        """Wait until who listens to the experiment hears it, and who is asked answers."""
+        """Wait until subscribers receive the experiment's topics, and services respond."""
         for publisher in (self._controls, self._targets):
             topic, count = publisher.topic_name, publisher.get_subscription_count
             if not self.monitor.wait_for(count, _START_TIMEOUT):
@@ -139,7 +139,7 @@ class Vehicle:
             self.monitor.wait_for(
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 LONGEST_SILENCE)
-        # Called once now, so that they answer at once when the scenario is at it.
+        # Called once now, so that they respond immediately during the scenario.
         self.call(self._engage, SetBool.Request(data=False), 'autopilot/engage')
         if self.lockstep:
             self._set('autopilot_node', [])
@@ -147,7 +147,7 @@ class Vehicle:
             self._set('simulator_node', [])
 
     def check_alone(self) -> None:
-        """Check that nobody else publishes as this vehicle."""
+        """Check that nothing else publishes as this vehicle."""
         others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
         if others > 0:
             raise ExperimentFailure(
@@ -156,29 +156,29 @@ class Vehicle:
                 'ROS_DOMAIN_ID')
 
     def why(self) -> str:
-        """Return what is known about why nothing comes."""
+        """Return what is known about why nothing arrives."""
         failed = self._processes.failed()
         with self.monitor.arrived:
             peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
                      if name.endswith(': peer')]
-        return failed or '; '.join(peers) or 'the log says more'
+        return failed or '; '.join(peers) or 'see the log'
 
     def has_failed(self) -> bool:
-        """Tell whether one of the processes has failed; why() says which."""
+        """Return whether one of the processes has failed; why() says which."""
         return self._processes.failed() is not None
 
     # Commands and targets.
 
     def on_command_of_autopilot(self, callback: Callable[[FlightControls], None]) -> None:
-        """Have the commands that the autopilot makes in lockstep handed over."""
+        """Receive the commands that the autopilot computes in lockstep."""
         self._node.create_subscription(
             FlightControls, f'{self._namespace}/autopilot/controls', callback, 10)
 
     def make_command(self, values: Mapping[str, float]) -> FlightControls:
-        """Return a command of these; the others stay as they are."""
+        """Return a command that sets these; the others keep their value."""
         command = FlightControls()
         _CONTROLS_MASK.fill(command, values)
-        # As the autopilot's: the stamp of the telemetry that it answers.
+        # Like the autopilot's: the stamp of the telemetry that it responds to.
         command.header.stamp = Time(seconds=self.monitor.stamps['imu/data']).to_msg()
         return command
 
@@ -191,7 +191,7 @@ class Vehicle:
         counts = self.monitor.counts
         before = counts['autopilot/active_target']
         if on and self.lockstep:
-            # It may be behind with what it has heard; so it is told at which stamp.
+            # It may lag behind with its input; so it is told at which stamp.
             self._set('autopilot_node', [Parameter(name='engage_at', value=_value(now))])
         else:
             self._ask_to_engage(on)
@@ -209,17 +209,17 @@ class Vehicle:
                 return
             if time.monotonic() > deadline:
                 raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
-            # It may not have heard yet what was heard here: on a busy machine topics are
+            # It may not have received yet what was received here: on a busy machine topics are
             # matched one by one.
             heard = counts['imu/data']
             self.monitor.wait_for(
                 lambda heard=heard: counts['imu/data'] > heard, _ASK_AGAIN_AFTER)
 
     def set_target(self, values: Mapping[str, float]) -> None:
-        """Set targets of the autopilot: altitude, heading, airspeed; SI."""
+        """Set the autopilot's targets: altitude, heading, airspeed; SI."""
         given = dict(values)
         if 'heading' in given:
-            # Change by change it may have gone round more often than a target may.
+            # After many changes it may have more turns than a target may.
             heading = given.pop('heading')
             given['true_heading'] = (
                 math.remainder(heading, math.tau) if abs(heading) > math.tau else heading)
@@ -241,13 +241,13 @@ class Vehicle:
         self._set('simulator_node', [Parameter(name=name, value=_value(value))])
 
     def freeze_autopilot(self, on: bool) -> None:
-        """Stop the autopilot's process, or let it go on: its commands stop coming."""
+        """Stop the autopilot's process, and with it its commands, or resume it."""
         assert self._autopilot_pid is not None
         os.kill(self._autopilot_pid, signal.SIGSTOP if on else signal.SIGCONT)
         self._frozen = on
 
     def thaw_autopilot(self) -> None:
-        """Let the autopilot's process go on if it was stopped."""
+        """Resume the autopilot's process if it was stopped."""
         if self._frozen:
             self.freeze_autopilot(False)
 
@@ -261,7 +261,7 @@ class Vehicle:
                 f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
 
     def call(self, client: Any, request: Any, what: str) -> Any:
-        """Return the response to a request that may come twice."""
+        """Return the response to a request that may be sent twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
             raise ExperimentFailure(self._processes.failed() or f'{what} is not offered')
         answered = threading.Event()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a flight did what its scenario demands: each criterion with its value. Pure."""
+"""Verdict on a flight: each criterion of its scenario with its value. No ROS."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xplane_bridge.experiments.analysis import Flight, quantity, Series, statist
 from xplane_bridge.experiments.response import step_response, StepResponse
 from xplane_bridge.experiments.scenario import Criterion, Event, Scenario
 
-# A flight's last sample is never quite at its end.
+# A flight's last sample is never exactly at its end.
 _LAST_SAMPLE = 0.2
 
 UNITS = {'altitude': ('m', 1.0), 'heading': ('deg', DEGREE), 'airspeed': ('m/s', 1.0)}
@@ -37,9 +37,9 @@ UNITS = {'altitude': ('m', 1.0), 'heading': ('deg', DEGREE), 'airspeed': ('m/s',
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """
-    One criterion: what is demanded, what was found (NaN: it never happened), and whether.
+    One criterion: the requirement, the value found (NaN: it never happened), and the result.
 
-    ``form`` is how the value is shown.
+    ``form`` formats the value.
     """
 
     criterion: str
@@ -54,7 +54,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An event and the scenario time (s) it happened; ``before``: the target that it changed."""
+    """An event and the scenario time (s) at which it happened; ``before``: the previous target."""
 
     event: Event
     at: float
@@ -85,8 +85,8 @@ def flown_step(series: Mapping[str, Series], occurrence: Occurrence) -> FlownSte
     """
     Return the response to a change of a target that has an expectation.
 
-    ``series`` has the changed quantity at scenario times. Raises ValueError if it was not flown
-    to its end.
+    ``series`` has the changed quantity at scenario times. Raises ValueError if it was not flown to
+    its end.
     """
     expect = occurrence.event.expect
     assert expect is not None
@@ -98,14 +98,14 @@ def flown_step(series: Mapping[str, Series], occurrence: Occurrence) -> FlownSte
     measured = measured.between(occurrence.at, end)
     start = occurrence.before
     if name == 'heading':
-        # The measured heading is continuous, the target may be turns apart.
+        # The measured heading is continuous, the target may differ by full turns.
         start += math.tau * round((float(measured.values[0]) - start) / math.tau)
     return FlownStep(name, occurrence.at, start, start + change, step_response(
         measured.times.tolist(), measured.values.tolist(), start, start + change, expect.band))
 
 
 def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
-    """Return whether a response is as expected."""
+    """Return the judgements of a response's expectations."""
     assert event.expect is not None
     response, expect = step.response, event.expect
     return [
@@ -124,9 +124,9 @@ def judge(
     steps: Sequence[tuple[Event, FlownStep]],
 ) -> list[Judgement]:
     """
-    Return all criteria of a scenario, judged on a flight that got to ``flown`` (s).
+    Return all criteria of a scenario, evaluated on a flight that got to ``flown`` (s).
 
-    What lies beyond that is missed.
+    Anything beyond that is missed.
     """
     found = [judgement for event, step in steps for judgement in judge_step(event, step)]
     done = [event for event, _ in steps]
@@ -147,7 +147,7 @@ def _judge(
         ) if end <= flown else math.nan
     else:
         value = figure(figures, criterion.name)
-    # A NaN is on neither side of any limit.
+    # NaN satisfies no limit.
     passed = (
         not math.isnan(value)
         and (math.isnan(criterion.at_least) or value >= criterion.at_least)
@@ -156,7 +156,7 @@ def _judge(
 
 
 def figure(figures: Mapping[str, Any], name: str) -> float:
-    """Return a figure by its dotted name; KeyError with a sentence if there is none."""
+    """Return a figure by its dotted name; KeyError if there is none."""
     found: Any = figures
     for part in name.split('.'):
         if not isinstance(found, Mapping) or part not in found:
@@ -166,7 +166,7 @@ def figure(figures: Mapping[str, Any], name: str) -> float:
                    if isinstance(found, Mapping) else f'nothing is below {part!r}'))
         found = found[part]
     if isinstance(found, Mapping):
-        raise KeyError(f'{name!r} is no figure: expected one of {", ".join(found)} of it')
+        raise KeyError(f'{name!r} is not a figure: expected one of {", ".join(found)} of it')
     return float(found)
 
 
@@ -182,7 +182,7 @@ def describe(criterion: Criterion) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: NaN and infinities, which it lacks, become null."""
+    """Return a value for JSON: NaN and infinities, which JSON lacks, become null."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

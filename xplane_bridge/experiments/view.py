@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an experiment shows while it runs: a live view in a terminal, plain lines elsewhere."""
+"""Progress display of an experiment: a live view in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class View:
     """
     Show a Monitor's newest values.
 
-    Use as a context manager. ``update(phase, progress)`` redraws, at most a few times a second;
-    ``say(text)`` prints a line that stays.
+    Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second;
+    ``say(text)`` prints a permanent line.
     """
 
     def __init__(self, monitor: Monitor) -> None:
@@ -61,15 +61,15 @@ class View:
             self._live.__exit__(None, None, None)
 
     def say(self, text: str) -> None:
-        """Print a line that stays on the screen."""
+        """Print a permanent line."""
         if self._live is not None:
-            # What a file or a peer says is no markup.
+            # Text from files or peers is not markup.
             self._live.console.print(text, highlight=False, markup=False)
         else:
             print(text, flush=True)
 
     def update(self, phase: str, progress: float) -> None:
-        """Show ``phase`` and how far the whole is (0..1)."""
+        """Show ``phase`` and the overall progress (0..1)."""
         now = time.monotonic()
         if now - self._drawn_at < (1.0 / _REFRESHES if self._live else _LINE_PERIOD):
             return

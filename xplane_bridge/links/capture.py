@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Read the UDP datagrams out of a capture file, as tcpdump and Wireshark write them."""
+"""Read UDP datagrams from a capture file written by tcpdump or Wireshark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 Address: TypeAlias = tuple[str, int]
 
 _UDP = 17
-# A capture of several networks may begin with packets of one that is not read.
+# A capture of several networks may begin with packets of an unsupported one.
 _LOOKED_AT = 100
 _UDP_HEADER = struct.Struct('>HHHH')
 
@@ -43,8 +43,8 @@ class Datagram:
     """
     The data of one UDP datagram; stamp_ns is nanoseconds since 1970-01-01 UTC.
 
-    ``missing`` bytes of its data were not captured. ``packet`` and ``offset`` are where in the
-    file it is, or its last fragment.
+    ``missing`` bytes of its data were not captured. ``packet`` and ``offset`` locate it, or its
+    last fragment, in the file.
     """
 
     stamp_ns: int
@@ -57,12 +57,12 @@ class Datagram:
 
     @property
     def where(self) -> str:
-        """Return where in the file it is, for people."""
+        """Return its location in the file, for messages."""
         return f'packet {self.packet} at offset {self.offset}'
 
     @property
     def incomplete(self) -> str:
-        """Return a sentence about what was not captured, empty if all was."""
+        """Return a sentence about what was not captured, empty if everything was."""
         return '' if not self.missing else (
             f'{self.where}: {len(self.data)} of {len(self.data) + self.missing} bytes captured; '
             'capture whole packets (tcpdump -s 0)')
@@ -70,7 +70,7 @@ class Datagram:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the packets of a capture, by count."""
+    """Counts of the packets of a capture, by outcome."""
 
     packets: int = 0
     datagrams: int = 0
@@ -78,20 +78,20 @@ class Tally:
     others: int = 0
     """Other protocols."""
     ipv6: int = 0
-    """Over IPv6, which the bridges do not speak."""
+    """Over IPv6, which the bridges do not support."""
     unknown_links: int = 0
-    """Of networks whose frames are not read."""
+    """With unsupported link types."""
     malformed: int = 0
-    """IPv4 or UDP whose sizes cannot be."""
+    """IPv4 or UDP with impossible sizes."""
     cut: int = 0
-    """Captured in part, of whatever program."""
+    """Truncated by the capture, from any program."""
     fragments: int = 0
     abandoned: int = 0
-    """Datagrams that never were whole."""
+    """Datagrams that were never completed."""
 
 
 def check_capture(stream: BinaryIO) -> None:
-    """Raise CaptureError unless a file begins as a capture whose packets can be read."""
+    """Raise CaptureError unless a file starts as a capture whose packets can be read."""
     packet = None
     for packet in islice(read_packets(stream), _LOOKED_AT):
         if packet.link_type in LINK_TYPES:
@@ -107,10 +107,10 @@ def read_datagrams(
     Yield the UDP datagrams over IPv4 in a capture file, in order, as they are read.
 
     The files are those of ``read_packets``; the link types Ethernet (VLAN tags too), raw IP, Linux
-    SLL and SLL2, and BSD loopback. A fragmented datagram is put together and stamped when its
-    last missing fragment came; what is none is passed over and counted in ``tally``. It ends when
-    ``stopped()``, which is asked before each packet. Raises CaptureError for a file that is no
-    capture, damaged, or cut short, and at the end of one whose packets are all of other links.
+    SLL and SLL2, and BSD loopback. A fragmented datagram is reassembled and stamped when its last
+    missing fragment arrived; other packets are skipped and counted in ``tally``. It ends when
+    ``stopped()``, which is checked before each packet. Raises CaptureError for a file that is not
+    a capture, damaged, or truncated, and at the end if all packets have other link types.
     """
     tally = Tally() if tally is None else tally
     fragments = Fragments()
@@ -136,7 +136,7 @@ def _unknown_link(link_type: int) -> CaptureError:
 
 
 def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | None:
-    """Return the UDP datagram that is in a packet, or that it completes."""
+    """Return the UDP datagram in a packet, or the one it completes."""
     if packet.link_type not in LINK_TYPES:
         tally.unknown_links += 1
         return None
@@ -150,7 +150,7 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
             tally.others += 1
         return None
     header_size = 4 * (frame[begin] & 0x0f)
-    # 0 in a packet that the network card was to cut into pieces: then it is all there is.
+    # 0 in a packet to be segmented by the network card: then it is everything that follows.
     size = int.from_bytes(frame[begin + 2:begin + 4], 'big') or packet.size - begin
     if header_size < 20 or size < header_size or size > packet.size - begin:
         tally.malformed += 1
@@ -159,7 +159,7 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
     cut = size - header_size - len(segment)
     if is_fragment(frame, begin):
         tally.fragments += 1
-        # What lacks a part can never be whole.
+        # With a part missing it can never be completed.
         segment = b'' if cut else fragments.add(
             frame[begin:begin + 20], segment, packet.stamp_ns // 1_000_000_000)
         tally.abandoned = fragments.abandoned

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A gate in the kernel: datagrams that it turns away cost this process nothing."""
+"""A packet filter in the kernel: rejected datagrams cost this process nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ import ctypes
 import socket
 import struct
 
-# Linux; Python has no names for these. A filter is a program of the classic Berkeley packet
-# filter (Documentation/networking/filter.rst in the kernel's sources).
+# Linux; Python has no names for these. A filter is a program for the classic Berkeley Packet
+# Filter (Documentation/networking/filter.rst in the kernel's sources).
 _SO_ATTACH_FILTER = 26
 _SO_DETACH_FILTER = 27
 _SO_MEMINFO = 55
@@ -30,8 +30,8 @@ _MEMINFO = struct.Struct('@9I')
 _PROGRAM = struct.Struct('@HL')
 _INSTRUCTION = struct.Struct('@HBBI')
 _LOAD_WORD, _LOAD_HALF, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x28, 0x15, 0x06
-# To a UDP socket, a datagram begins with the UDP header: the source port is its first field. The
-# IP header, with the source address at 12, is found by this offset.
+# For a UDP socket, a datagram starts with the UDP header, whose first field is the source port.
+# The IP header, with the source address at 12, is found at this offset.
 _SOURCE_PORT = 0
 _SOURCE_ADDRESS = (-0x100000 + 12) % 2**32
 _ALL, _NOTHING = 2**32 - 1, 0
@@ -39,18 +39,18 @@ _ALL, _NOTHING = 2**32 - 1, 0
 
 class Gate:
     """
-    The gate of one socket: open to all at first, or shut to all but one sender.
+    The filter of one socket: initially open, or shut for all but one sender.
 
-    Where the kernel has no filters it stays open.
+    If the kernel does not support filters it stays open.
     """
 
     def __init__(self, link: socket.socket) -> None:
         self._socket = link
-        # Who is let in; None while it is open.
+        # The accepted sender; None while it is open.
         self.lets_in: tuple[str, int] | None = None
 
     def shut(self, address: str, port: int) -> None:
-        """Turn away what is not from this address ('' for any) and this port (0 for any)."""
+        """Reject datagrams not from this address ('' for any) and this port (0 for any)."""
         tests = []
         if address:
             word, = struct.unpack('!I', socket.inet_aton(address))
@@ -59,7 +59,7 @@ class Gate:
             tests.append((_LOAD_HALF, _SOURCE_PORT, port))
         program = b''
         for place, (load, offset, value) in enumerate(tests):
-            # Past the tests that are left, and past the return that lets in.
+            # Jump past the remaining tests, and past the return that accepts.
             away = 2 * (len(tests) - place - 1) + 1
             program += _INSTRUCTION.pack(load, 0, 0, offset)
             program += _INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, away, value)
@@ -72,16 +72,16 @@ class Gate:
             self.lets_in = address, port
 
     def open(self) -> None:
-        """Let all in again."""
+        """Accept all senders again."""
         self.lets_in = None
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
 
     def drops(self) -> int | None:
         """
-        Return how many datagrams the kernel has dropped, modulo 2^32; None if it does not say.
+        Return how many datagrams the kernel has dropped, modulo 2^32; None if unknown.
 
-        Those that were turned away count, and those for which the buffer had no room.
+        Includes rejected ones and those that did not fit into the buffer.
         """
         with contextlib.suppress(OSError, struct.error):
             return int(_MEMINFO.unpack(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From frames of a network to what IPv4 packets carry: link layers, and fragments."""
+"""From network frames to IPv4 payloads: link layers and fragments."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _ETHERNET = 1
 _LOOP = 108
 _LINUX_SLL = 113
 _LINUX_SLL2 = 276
-# Without a link layer: 12 and 14 are what BSD calls 101; 228 is IPv4 only, 229 IPv6 only.
+# Without a link layer: 12 and 14 are BSD's numbers for 101; 228 is IPv4 only, 229 IPv6 only.
 _RAW = (12, 14, 101, 228, 229)
 LINK_TYPES = frozenset((_NULL, _ETHERNET, _LOOP, _LINUX_SLL, _LINUX_SLL2, *_RAW))
 
 _ETHERTYPES = (b'\x08\x00', b'\x86\xdd')
-# IEEE 802.1Q and 802.1ad, and what switches wrote before the latter was agreed on.
+# IEEE 802.1Q and 802.1ad, and tags that switches used before the latter was standardised.
 _VLANS = (b'\x81\x00', b'\x88\xa8', b'\x91\x00', b'\x92\x00')
 # AF_INET everywhere, AF_INET6 of Linux, NetBSD, FreeBSD and macOS.
 _FAMILIES = frozenset((2, 10, 24, 28, 30))
 
 # How long Linux waits for the rest of a datagram (net.ipv4.ipfrag_time, s), and how much it keeps
-# meanwhile (net.ipv4.ipfrag_high_thresh, bytes). What Python needs to keep a fragment counts, too.
+# meanwhile (net.ipv4.ipfrag_high_thresh, bytes). Python's overhead per fragment counts, too.
 _FRAGMENT_SECONDS = 30
 _MAX_BYTES = 4 * 1024 * 1024
 _FRAGMENT_COST = 128
@@ -44,7 +44,7 @@ _MAX_DATAGRAM = 65535
 
 
 def ip_offset(link_type: int, frame: bytes) -> int:
-    """Return where the IP packet begins in a frame of one of LINK_TYPES, -1 if there is none."""
+    """Return where the IP packet starts in a frame of one of LINK_TYPES, -1 if there is none."""
     if link_type in _RAW:
         return 0
     if link_type in (_NULL, _LOOP):
@@ -63,17 +63,17 @@ def ip_offset(link_type: int, frame: bytes) -> int:
 
 
 def is_fragment(frame: bytes, begin: int) -> bool:
-    """Tell whether the IPv4 packet that begins there is a part of one."""
-    # All but the bit that forbids to cut it into pieces, and the one that is reserved.
+    """Return whether the IPv4 packet at this offset is a fragment."""
+    # All except the "don't fragment" bit and the reserved one.
     return bool(frame[begin + 7] or frame[begin + 6] & 0x3f)
 
 
 class Fragments:
     """
-    Puts fragmented IPv4 datagrams together (RFC 791, section 3.2), each in linear time.
+    Reassembles fragmented IPv4 datagrams (RFC 791, section 3.2), each in linear time.
 
-    What is not whole after 30 s of the capture's time, has parts that overlap, or is the oldest
-    of more than 256 datagrams or 4 MiB, is given up and counted in ``abandoned``.
+    A datagram that is incomplete after 30 s of the capture's time, has overlapping parts, or is
+    the oldest of more than 256 datagrams or 4 MiB, is dropped and counted in ``abandoned``.
     """
 
     def __init__(self) -> None:
@@ -83,12 +83,12 @@ class Fragments:
 
     @property
     def incomplete(self) -> int:
-        """Return how many datagrams still lack a part."""
+        """Return the number of incomplete datagrams."""
         return len(self._incomplete)
 
     def add(self, header: bytes, payload: bytes, seconds: int) -> bytes:
         """
-        Return the payload of the datagram that a fragment completes, else nothing.
+        Return the payload of the datagram that a fragment completes, otherwise nothing.
 
         ``header`` is the first 20 bytes of its packet, ``seconds`` the time of the capture.
         """
@@ -98,7 +98,7 @@ class Fragments:
         offset = 8 * (flags_offset & 0x1fff)
         while self._incomplete:
             oldest, incomplete = next(iter(self._incomplete.items()))
-            # Its identification, of 16 bits, comes again.
+            # The 16-bit identification is reused.
             if abs(seconds - incomplete.begun) <= _FRAGMENT_SECONDS:
                 break
             self._abandon(oldest)
@@ -140,7 +140,7 @@ class _Incomplete:
     parts: dict[int, bytes] = field(default_factory=dict)
 
     def join(self) -> bytes:
-        """Return the parts one after the other, nothing if they overlap or leave a gap."""
+        """Return the joined parts, nothing if they overlap or leave a gap."""
         at = 0
         for offset, part in sorted(self.parts.items()):
             if offset != at:

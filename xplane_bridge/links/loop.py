@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The thread between a session and its sockets, and what it has in common with other links."""
+"""The thread between a session and its sockets, and what all links have in common."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from xplane_bridge.links.udp import Counters, UdpSocket
 _JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
 
-# Datagrams of one socket in a row, the peer's and strangers' each, before the others and poll()
-# get their turn.
+# Consecutive datagrams of one socket, from the peer and from strangers each, before the other
+# sockets and poll() get their turn.
 _BURST = 64
 
 
@@ -42,34 +42,34 @@ Address: TypeAlias = tuple[str, int]
 
 class Session(Protocol):
     """
-    What a conversation over datagrams offers to its link. It knows neither sockets nor clocks.
+    The interface of a session to its link. It knows neither sockets nor clocks.
 
-    A channel is a name for one socket of ours; sending on a channel not seen before opens it.
+    A channel is the name of one of our sockets; sending on a new channel opens it.
     """
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        """Take one datagram, of nobody where there are no addresses; return its events."""
+        """Handle one datagram, with sender None if there are no addresses; return its events."""
 
     def poll(self, now: float) -> Sequence[tuple[str, bytes | None]]:
-        """Return what is to be sent now, by channel; None instead of bytes closes the channel."""
+        """Return what to send now, by channel; None instead of bytes closes the channel."""
 
     def next_deadline(self) -> float | None:
-        """Return when poll() is to be called next at the latest; None when only data matters."""
+        """Return when poll() must be called next; None if only data matter."""
 
     def expired(self) -> Sequence[Any]:
-        """Return the events that poll() or a call has caused: time-outs, changes of state."""
+        """Return the events caused by poll() or a call: time-outs, changes of state."""
 
 
 class SessionLoop(ABC):
     """
-    A thread that runs a session, and that others may interrupt.
+    A thread that runs a session, and that other threads can call into.
 
     ``on_event(event, stamp_ns)`` and ``on_failure(error)`` run in the loop's thread, outside the
-    lock; what a call has caused is handed out there too, and what is left at the end by close().
+    lock; events caused by a call are delivered there too, and remaining ones by close().
 
-    Others who call the session hold ``lock`` meanwhile, or use ``call``.
+    Other threads must hold ``lock`` to call the session, or use ``call``.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class SessionLoop(ABC):
         self._session = session
         self._on_event = on_event
         self._on_failure = on_failure
-        # Events of calls, which wait for the loop's thread.
+        # Events caused by calls, to be delivered by the loop's thread.
         self._waiting: list[Any] = []
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._running = True
-        # The thread did not end in time: it has nobody to tell anything to.
+        # The thread did not end in time: there is nobody left to notify.
         self._abandoned = False
         self._sleeping_until = 0.0
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
@@ -97,7 +97,7 @@ class SessionLoop(ABC):
         self._thread.start()
 
     def close(self) -> None:
-        """Stop and join the thread, close the link. What the session still owes is sent."""
+        """Stop and join the thread, send what the session still has to send, close the link."""
         with self.lock:
             if not self._running:
                 return
@@ -116,10 +116,10 @@ class SessionLoop(ABC):
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """
-        Call the session from another thread and send at once what that makes due.
+        Call the session from another thread, and immediately send what becomes due.
 
-        ``function`` gets ``arguments`` and then the time. What it raises reaches the caller.
-        After close() nothing is sent any more.
+        ``function`` gets ``arguments`` and then the time. Its exceptions reach the caller.
+        After close() nothing is sent.
         """
         with self.lock:
             now = self._now()
@@ -148,13 +148,13 @@ class SessionLoop(ABC):
 
     @abstractmethod
     def _run(self) -> None:
-        """Receive, poll and hand out until ``_running`` ends; in the loop's thread."""
+        """Receive, poll and deliver events while ``_running``; in the loop's thread."""
 
     @abstractmethod
     def counters(self) -> Any:
-        """Return what has gone in and out so far."""
+        """Return the traffic counters."""
 
-    # The lock is held in these.
+    # Called with the lock held.
 
     def _now(self) -> float:
         """Return the session's time, in seconds."""
@@ -163,7 +163,7 @@ class SessionLoop(ABC):
     def _receive(
         self, channel: str, data: bytes, sender: Address | None, failures: list[Exception]
     ) -> Sequence[Any]:
-        """Hand a datagram to the session; return its events, or add to what went wrong."""
+        """Pass a datagram to the session; return its events, or record what went wrong."""
         try:
             return self._session.receive(channel, data, sender, self._now())
         except Exception as error:
@@ -172,14 +172,14 @@ class SessionLoop(ABC):
 
     @abstractmethod
     def _transmit(self, now: float) -> Sequence[Exception]:
-        """Send what the session wants sent; return what went wrong."""
+        """Send what the session has to send; return what went wrong."""
 
     @abstractmethod
     def _disconnect(self) -> None:
         """Close everything; the thread has ended, unless it is stuck."""
 
     def _has_work(self) -> bool:
-        """Tell whether the thread has something to do that is no deadline of the session's."""
+        """Return whether the thread has work other than the session's deadlines."""
         return bool(self._waiting)
 
     def _take_events(self) -> list[Any]:
@@ -187,7 +187,7 @@ class SessionLoop(ABC):
         self._waiting.clear()
         return events
 
-    # The lock is free in this one.
+    # Called without the lock.
 
     def _hand_out(
         self, events: Sequence[Any], stamp_ns: int, failures: Sequence[Exception] = ()
@@ -205,16 +205,15 @@ class SessionLoop(ABC):
 
 class UdpLoop(SessionLoop):
     """
-    Run a session over UDP sockets: one thread that receives, polls and hands out events.
+    Run a session over UDP sockets: one thread that receives, polls and delivers events.
 
-    ``open_channel(name)`` makes the socket of a channel at its first use. ``channels`` are open
-    from the start (beacons). ``port`` learns the port of the peer; who makes the sockets gives it
-    to those that shall listen to that alone. ``on_event(event, stamp_ns)`` runs in the loop's
-    thread, outside the lock, with the kernel's receive time of the datagram that completed the
-    event, or the present time for an event that time has caused; what is left at the end, close()
-    hands out itself.
-    ``on_failure(error)`` hears what went wrong in there, in the session's receive() or in opening
-    a socket: that ends nothing.
+    ``open_channel(name)`` creates the socket of a channel on first use. ``channels`` are open from
+    the start (beacons). ``port`` learns the port of the peer, for the sockets that should accept
+    only that port. ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the lock, with
+    the kernel's receive time of the datagram that completed the event, or the current time for
+    an event caused by time; close() delivers the remaining ones itself.
+    ``on_failure(error)`` is called for errors in the callbacks, in the session's receive() or in
+    opening a socket; they do not end the loop.
     """
 
     def __init__(
@@ -235,7 +234,7 @@ class UdpLoop(SessionLoop):
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
         self._past = Counters()
-        # Unlike select(), epoll takes descriptors above 1023, and notices at once the sockets
+        # Unlike select(), epoll supports descriptors above 1023, and immediately notices sockets
         # that other threads open and close.
         self._epoll = select.epoll()
         self._epoll.register(self._wake, select.EPOLLIN)
@@ -243,7 +242,7 @@ class UdpLoop(SessionLoop):
             self._add(channel, link)
 
     def counters(self) -> Counters:
-        """Return the sums over all sockets, closed ones included."""
+        """Return the sums over all sockets, including closed ones."""
         with self.lock:
             total = Counters()
             for part in (self._past, *(link.counters for link in self._links.values())):
@@ -251,14 +250,14 @@ class UdpLoop(SessionLoop):
             return total
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait until the session is as ``condition`` asks; it is looked at after each poll()."""
+        """Wait until the session fulfils ``condition``, checked after each poll()."""
         with self._transmitted:
             return self._transmitted.wait_for(condition, timeout)
 
-    # The lock is held in these.
+    # Called with the lock held.
 
     def _transmit(self, now: float) -> list[Exception]:
-        """Send what the session wants sent; return what went wrong in opening sockets."""
+        """Send what the session has to send; return what went wrong in opening sockets."""
         failures: list[Exception] = []
         for channel, data in self._session.poll(now):
             if data is None:
@@ -295,7 +294,7 @@ class UdpLoop(SessionLoop):
         self._past.add(link.counters)
 
     def _reopen(self) -> float:
-        """Let strangers in again where it is time; return when the next is to be looked at."""
+        """Accept strangers again where it is time; return when to check next."""
         until = math.inf
         for link in self._links.values():
             if link.shut_until is not None:
@@ -303,7 +302,7 @@ class UdpLoop(SessionLoop):
                 until = min(until, link.shut_until or math.inf)
         return until
 
-    # These run in the loop's thread.
+    # In the loop's thread.
 
     def _run(self) -> None:
         while True:
@@ -324,11 +323,11 @@ class UdpLoop(SessionLoop):
                     self._drain(descriptor)
 
     def _drain(self, descriptor: int) -> None:
-        """Hand waiting datagrams of one socket to the session, and its events onwards."""
+        """Pass pending datagrams of one socket to the session, and deliver its events."""
         dropped: int | None = None
         for _ in range(_BURST):
             with self.lock:
-                # Another thread may have closed it, and opened another one, meanwhile.
+                # Meanwhile another thread may have closed it and opened another.
                 channel = self._channel_of.get(descriptor)
                 if channel is None or not self._running:
                     return

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The packets of a capture file, as tcpdump, Wireshark and dumpcap write them: pcap, pcapng, gzip.
+The packets of a capture file from tcpdump, Wireshark or dumpcap: pcap, pcapng, gzip.
 
-Whatever a file claims, no more is held in memory than one packet (256 KiB), one block (16 MiB) and
+Whatever a file claims, memory never holds more than one packet (256 KiB), one block (16 MiB) and
 the interfaces of a section (4096).
 """
 
@@ -28,7 +28,7 @@ import struct
 from typing import Any, BinaryIO, NamedTuple
 import zlib
 
-# The first four bytes tell the byte order and how many nanoseconds a fraction counts
+# The first four bytes give the byte order and the nanoseconds per unit of the time's fraction
 # (draft-ietf-opsawg-pcap, section 4).
 _PCAP = {
     b'\xd4\xc3\xb2\xa1': ('<', 1000),
@@ -39,7 +39,7 @@ _PCAP = {
 _GZIP = b'\x1f\x8b'
 
 # Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4). A section header reads the same in both
-# byte orders, and says which one the section has.
+# byte orders, and states the byte order of the section.
 _SECTION_HEADER = b'\x0a\x0d\x0d\x0a'
 _INTERFACE = 1
 _OBSOLETE_PACKET = 2
@@ -59,15 +59,15 @@ _PIECE = 65536
 
 
 class CaptureError(ValueError):
-    """A file is not a capture that can be read, or not to its end; the text says where and why."""
+    """A file cannot be read as a capture, or not to its end; the text says where and why."""
 
 
 class Packet(NamedTuple):
     """
-    One packet of a capture: ``data`` is what was captured of the ``size`` bytes it had.
+    One packet of a capture: ``data`` is what was captured of its ``size`` bytes.
 
-    ``number`` counts from 1, ``offset`` is where the packet begins in the file (after gzip, in
-    what it holds), ``stamp_ns`` is nanoseconds since 1970-01-01 UTC, ``link_type`` one of
+    ``number`` counts from 1, ``offset`` is where the packet starts in the file (for gzip, in the
+    uncompressed data), ``stamp_ns`` is nanoseconds since 1970-01-01 UTC, ``link_type`` one of
     https://www.tcpdump.org/linktypes.html.
     """
 
@@ -80,7 +80,7 @@ class Packet(NamedTuple):
 
 
 def is_capture(beginning: bytes) -> bool:
-    """Tell whether what begins like this, four bytes at least, may be a capture file."""
+    """Return whether data starting like this, at least four bytes, may be a capture file."""
     return (beginning[:4] in _PCAP or beginning[:4] == _SECTION_HEADER
             or beginning[:2] == _GZIP)
 
@@ -90,9 +90,9 @@ def read_packets(stream: BinaryIO) -> Iterator[Packet]:
     Yield the packets of a capture file, in order, as they are read.
 
     Classic pcap in both byte orders, with micro- and nanoseconds; pcapng with any number of
-    sections, interfaces and time resolutions; either of them in gzip. A packet without a time
-    (pcapng's Simple Packet Block) has that of the one before. Raises CaptureError with the offset
-    for what is damaged, or cut short, after all that comes before it.
+    sections, interfaces and time resolutions; either of them gzipped. A packet without a time
+    (pcapng's Simple Packet Block) gets that of the previous one. Raises CaptureError with the
+    offset of damaged or truncated data, after yielding everything before it.
     """
     source = _Source(stream)
     beginning = source.read(4)
@@ -109,7 +109,7 @@ def read_packets(stream: BinaryIO) -> Iterator[Packet]:
 
 
 class _Source:
-    """A stream that knows how far it has been read, and says so where it ends too early."""
+    """A stream that tracks its offset, and reports it when it ends too early."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -117,25 +117,25 @@ class _Source:
 
     @property
     def fault(self) -> str:
-        """Return why there is no more than has been read, empty at a file's end."""
+        """Return why nothing more could be read, empty at the end of the file."""
         raw = getattr(self._stream, 'raw', None)
         return raw.fault if isinstance(raw, _Inflated) else ''
 
     def read(self, size: int) -> bytes:
-        """Return so many bytes, or what is left."""
+        """Return this number of bytes, or what is left."""
         data = self._stream.read(size)
         self.offset += len(data)
         return data
 
     def take(self, size: int, what: str, begin: int) -> bytes:
-        """Return so many bytes of ``what``, which begins at an offset; CaptureError if less."""
+        """Return this many bytes of ``what``, starting at an offset; CaptureError if fewer."""
         data = self.read(size)
         if len(data) < size:
             raise self._cut_short(what, begin, size - len(data))
         return data
 
     def skip(self, size: int, what: str, begin: int) -> None:
-        """Read so many bytes of ``what`` and forget them."""
+        """Read this many bytes of ``what`` and discard them."""
         while size:
             size -= len(self.take(min(size, _PIECE), what, begin))
 
@@ -149,12 +149,12 @@ class _Source:
 
     def _cut_short(self, what: str, begin: int, missing: int) -> CaptureError:
         return CaptureError(
-            f'{what} at offset {begin}: the file is cut short at offset {self.offset}, '
+            f'{what} at offset {begin}: the file is truncated at offset {self.offset}, '
             f'expected {missing} more bytes' + (f' ({self.fault})' if self.fault else ''))
 
 
 class _Rest(io.RawIOBase):
-    """A stream of which the first bytes have been read already."""
+    """A stream of which the first bytes have already been read."""
 
     def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
         self._beginning = beginning
@@ -164,7 +164,7 @@ class _Rest(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes at most."""
+        """Return at most this many bytes."""
         if self._beginning:
             data, self._beginning = self._beginning[:size], self._beginning[size:]
             return data
@@ -172,7 +172,7 @@ class _Rest(io.RawIOBase):
 
 
 class _Inflated(io.RawIOBase):
-    """What gzip holds; where that is damaged or ends too early, it ends, and ``fault`` says it."""
+    """Uncompressed gzip data; if damaged or truncated, it ends early and ``fault`` says why."""
 
     def __init__(self, stream: io.RawIOBase) -> None:
         self._file = gzip.GzipFile(fileobj=stream, mode='rb')
@@ -182,13 +182,13 @@ class _Inflated(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as one step of the decompression goes."""
+        """Fill a buffer with the output of one decompression step."""
         if self.fault:
             return 0
         try:
             data = self._file.read1(len(buffer))
         except EOFError:
-            self.fault = 'gzip: the compressed data are cut short'
+            self.fault = 'gzip: the compressed data are truncated'
             return 0
         except (OSError, zlib.error) as error:
             self.fault = f'gzip: {error}'
@@ -199,7 +199,7 @@ class _Inflated(io.RawIOBase):
 
 def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
     header = source.take(20, 'the file header', 0)
-    # The upper bits of the link type tell of a frame check sequence.
+    # The upper bits of the link type describe a frame check sequence.
     link_type = struct.unpack_from(f'{order}I', header, 16)[0] & 0xffff
     head_struct = struct.Struct(f'{order}IIII')
     number, offset = 1, source.offset
@@ -215,7 +215,7 @@ def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
 
 
 class _Interface(NamedTuple):
-    """What a section of pcapng says of one interface."""
+    """Description of one interface in a pcapng section."""
 
     link_type: int
     snap_length: int
@@ -280,7 +280,7 @@ def _section(source: _Source, head: bytes, offset: int) -> str:
 
 
 def _interface(body: bytes, order: str, what: str, offset: int) -> _Interface:
-    """Return what an Interface Description Block says."""
+    """Return the contents of an Interface Description Block."""
     if len(body) < 8:
         raise CaptureError(f'{what} at offset {offset}: expected 8 bytes, got {len(body)}')
     link_type, _, snap_length = struct.unpack_from(f'{order}HHI', body)
@@ -307,7 +307,7 @@ def _packet(
     kind: int, body: bytes, order: str, interfaces: list[_Interface], number: int, offset: int,
     previous_ns: int,
 ) -> Packet:
-    """Return the packet in a block; ``previous_ns`` is the time of one that has none."""
+    """Return the packet in a block; ``previous_ns`` is used if it has no time."""
     what = f'packet {number}'
     begin = 4 if kind == _SIMPLE_PACKET else 20
     if len(body) < begin:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which port of the peer's computer is the peer: UDP itself does not tell."""
+"""Which port on the peer's computer is the peer's: UDP itself does not say."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class SenderPort(Protocol):
     """Decides whether a datagram from a port of the peer's address is the peer's."""
 
     def admits(self, port: int) -> bool:
-        """Tell whether a datagram that came from this port is to be taken."""
+        """Return whether a datagram from this port should be accepted."""
 
     @property
     def only(self) -> int:
-        """Return the port that alone is the peer's now, ANY_PORT if there is no such."""
+        """Return the only port that is now the peer's, ANY_PORT if there is none."""
 
 
 class FixedPort:
-    """One port, of a peer that answers from where it listens; ANY_PORT admits all."""
+    """A fixed port, of a peer that replies from where it listens; ANY_PORT accepts all."""
 
     def __init__(self, port: int) -> None:
         self._port = port
 
     def admits(self, port: int) -> bool:
-        """Tell whether it is the port."""
+        """Return whether it is the port."""
         return self._port in (ANY_PORT, port)
 
     @property
@@ -49,26 +49,26 @@ class FixedPort:
 
 
 class Conversation(Protocol):
-    """What a session tells of its peer, so that the port of that can be learnt."""
+    """What a session reports about its peer, so that its port can be learnt."""
 
     @property
     def has_peer(self) -> bool:
-        """Tell whether a peer is heard. Only a datagram of a peer makes that true."""
+        """Return whether a peer is heard. Only a datagram from a peer makes that true."""
 
     @property
     def had_peer(self) -> bool:
-        """Tell whether a peer has answered requests before, as it will when it comes back."""
+        """Return whether a peer has answered requests before, as it will when it returns."""
 
 
 class LearntPort:
     """
-    The port of a peer that sends from another one than it listens on, learnt from what it sends.
+    The port of a peer that sends from a different port than it listens on, learnt from replies.
 
-    The datagram by which a session meets its peer locks the port that it came from, for all
-    sockets of the link, until the session takes the peer for silent: another program of the same
-    computer is not heard meanwhile. What comes without being asked for (``unasked``) is no proof
-    of anything: of a peer that answers requests it is taken from the former port alone until the
-    peer has answered again. Who forges the very address and port cannot be told apart.
+    The datagram that establishes contact with the peer locks its source port, for all sockets of
+    the link, until the session considers the peer silent: other programs on the same computer are
+    ignored meanwhile. Unrequested data (``unasked``) prove nothing: from a peer that answers
+    requests they are accepted only from the previous port until the peer has answered again.
+    Forged datagrams with the same address and port cannot be told apart.
     """
 
     def __init__(self, session: Conversation) -> None:
@@ -83,32 +83,32 @@ class LearntPort:
         return ANY_PORT if self._is_open() else self._port
 
     def admits(self, port: int) -> bool:
-        """Tell whether an answer from this port is to be taken."""
+        """Return whether a reply from this port should be accepted."""
         return self._is_open() or port == self._port
 
     def settle(self, port: int) -> None:
-        """Lock the port of the datagram that the session was just given, if it met its peer."""
+        """Lock the port of the datagram just handled, if it established contact with the peer."""
         if self._is_open() and self._session.has_peer:
             self._locked, self._port = True, port
 
     def _is_open(self) -> bool:
-        # Asked before each datagram, so no silence between two of them goes unnoticed.
+        # Checked before each datagram, so no silence between two of them goes unnoticed.
         self._locked = self._locked and self._session.has_peer
         return not self._locked
 
     def admits_unasked(self, port: int) -> bool:
-        """Tell whether what comes from this port without being asked for is to be taken."""
+        """Return whether unrequested data from this port should be accepted."""
         return port == self._port or (self._is_open() and not self._session.had_peer)
 
 
 class _Unasked:
-    """A LearntPort, for sockets on which nothing is asked."""
+    """A LearntPort for sockets that send no requests."""
 
     def __init__(self, learnt: LearntPort) -> None:
         self._learnt = learnt
 
     def admits(self, port: int) -> bool:
-        """Tell whether a datagram from this port is to be taken."""
+        """Return whether a datagram from this port should be accepted."""
         return self._learnt.admits_unasked(port)
 
     @property

@@ -29,47 +29,47 @@ import serial
 
 from xplane_bridge.links.udp import LinkError
 
-# Bytes that are read before the session has its turn.
+# Bytes to read before the session gets its turn.
 _READ_SIZE = 4096
 # A port that has taken nothing for this long is stuck.
 WRITE_TIMEOUT = 1.0
 # What close() waits for the last bytes to leave.
 LAST_WRITE = 0.2
-# Ports without a file descriptor cannot be woken up: they are asked this often.
+# Ports without a file descriptor cannot be woken up: they are polled this often.
 _POLL_PERIOD = 0.02
 _PART = 1024
-# Nothing tells when the last byte has left: the kernel is asked this often.
+# Nothing signals that the last byte has been sent: the kernel is polled this often.
 _DRAIN_STEP = 0.005
 
 _PTY = 'pty:'
 
 
 class Port(ABC):
-    """An open port. What goes wrong with it is an OSError."""
+    """An open port. Its failures are OSErrors."""
 
-    # Where the other end finds it, or what it was opened as.
+    # Where the other end finds it, or the name it was opened with.
     path: str
 
     @property
     @abstractmethod
     def descriptor(self) -> int | None:
-        """Return what tells poll() that bytes wait; None if there is nothing of the kind."""
+        """Return a descriptor for poll() to wait for bytes; None if there is none."""
 
     @abstractmethod
     def read(self) -> bytes:
-        """Return bytes that wait; without a descriptor, wait for them a short while."""
+        """Return pending bytes; without a descriptor, wait for them briefly."""
 
     @abstractmethod
     def write(self, data: bytes) -> int:
-        """Return how many bytes were taken; with a descriptor, never wait."""
+        """Return how many bytes were accepted; with a descriptor, never wait."""
 
     @abstractmethod
     def close(self, *, discard: bool) -> None:
-        """Close the port; ``discard`` what it has not sent yet instead of waiting for it."""
+        """Close the port; ``discard`` unsent bytes instead of waiting for them."""
 
 
 class _DescriptorPort(Port):
-    """A port of pyserial with a file descriptor: a real one, or socket://."""
+    """A pyserial port with a file descriptor: a real one, or socket://."""
 
     def __init__(self, device: Any) -> None:
         self.path = str(device.port)
@@ -81,7 +81,7 @@ class _DescriptorPort(Port):
         """Return the file descriptor."""
         return self._descriptor
 
-    # pyserial's own write() spins while a full port is in non-blocking mode.
+    # pyserial's own write() busy-waits while a non-blocking port is full.
 
     def read(self) -> bytes:
         """Return bytes that wait."""
@@ -101,8 +101,8 @@ class _DescriptorPort(Port):
         """
         Close the port.
 
-        The kernel would wait up to 30 s for a device that takes nothing: what has not left
-        after 0.2 s is dropped.
+        The kernel would wait up to 30 s for a device that accepts nothing: bytes not sent
+        after 0.2 s are dropped.
         """
         with contextlib.suppress(OSError, AttributeError, termios.error):
             end = time.monotonic() + (0.0 if discard else LAST_WRITE)
@@ -115,12 +115,12 @@ class _DescriptorPort(Port):
             self._device.close()
 
     def _is_full(self) -> bool:
-        """Tell whether bytes wait in the kernel; where that is not known, none does."""
+        """Return whether bytes are pending in the kernel; False if unknown."""
         return bool(getattr(self._device, 'out_waiting', 0))
 
 
 class _PolledPort(Port):
-    """A port of pyserial without a file descriptor: loop:// or rfc2217://."""
+    """A pyserial port without a file descriptor: loop:// or rfc2217://."""
 
     def __init__(self, device: Any) -> None:
         self.path = str(device.port)
@@ -132,13 +132,13 @@ class _PolledPort(Port):
         return None
 
     def read(self) -> bytes:
-        """Return bytes that come within the poll period."""
+        """Return bytes that arrive within the poll period."""
         data = self._device.read(1)
         more = min(self._device.in_waiting, _READ_SIZE) if data else 0
         return bytes(data + self._device.read(more) if more else data)
 
     def write(self, data: bytes) -> int:
-        """Write a part that fits into the 4096 bytes of loop://, which we empty ourselves."""
+        """Write at most what fits into the 4096 bytes of loop://, which we drain ourselves."""
         part = data[:_PART]
         self._device.write(part)
         return len(part)
@@ -153,12 +153,12 @@ class _PtyPort(Port):
     """
     Our end of a new pseudo-terminal; another program opens ``path``.
 
-    Bytes that nobody reads are dropped, oldest first, as on a cable without a peer.
+    Unread bytes are dropped, oldest first, as on a cable without a peer.
     """
 
     def __init__(self, link: str) -> None:
         self._master, self._slave = os.openpty()
-        # We keep the other end open too, so that it may be closed and opened again.
+        # We keep the other end open too, so that it may be closed and reopened.
         self.path = self._name = os.ttyname(self._slave)
         self._link = link
         try:
@@ -194,7 +194,7 @@ class _PtyPort(Port):
     def close(self, *, discard: bool) -> None:
         """Close both ends."""
         with contextlib.suppress(OSError):
-            # Another program may have put its own link there since.
+            # Another program may have put its own link there meanwhile.
             if self._link and os.readlink(self._link) == self._name:
                 os.unlink(self._link)
         self._close()
@@ -206,13 +206,12 @@ class _PtyPort(Port):
 
 def open_port(name: str, baud: int) -> Port:
     """
-    Open a port for ourselves alone: 8 data bits, no parity, 1 stop bit, no flow control.
+    Open a port exclusively: 8 data bits, no parity, 1 stop bit, no flow control.
 
-    ``name`` is a device (/dev/serial/by-id/... keeps its name when others come and go), a URL of
-    pyserial (loop://, socket://host:port, rfc2217://host:port), or ``pty:`` for a new
+    ``name`` is a device (/dev/serial/by-id/... keeps its name when others come and go), a pyserial
+    URL (loop://, socket://host:port, rfc2217://host:port), or ``pty:`` for a new
     pseudo-terminal, ``pty:/some/link`` with a symbolic link to it.
-    Raise LinkError with a sentence if it cannot be opened, ValueError for a name or a baud rate
-    that can never be right.
+    Raises LinkError if it cannot be opened, ValueError if the name or the baud rate is invalid.
     """
     try:
         if name.startswith(_PTY):
@@ -224,24 +223,24 @@ def open_port(name: str, baud: int) -> Port:
     try:
         device.fileno()
     except OSError:
-        # io.UnsupportedOperation, which such a port raises, is one.
+        # io.UnsupportedOperation, which such a port raises, is an OSError.
         return _PolledPort(device)
     return _DescriptorPort(device)
 
 
 def check_port(name: str, baud: int) -> None:
-    """Raise ValueError with a sentence for a name or a baud rate that can never be right."""
+    """Raise ValueError if the name or the baud rate is invalid."""
     if not name:
-        raise ValueError('the serial port has no name: give a device such as /dev/ttyUSB0')
+        raise ValueError('no serial port given: expected a device such as /dev/ttyUSB0')
     if not name.startswith(_PTY):
         _device(name, baud)
 
 
 def _device(name: str, baud: int) -> Any:
-    """Return a port of pyserial that is not open yet."""
+    """Return a pyserial port that is not open yet."""
     if baud <= 0:
-        raise ValueError(f'baud rate {baud}: must be above 0, KerbalSimpit has 115200')
-    # rfc2217:// knows no write timeout; descriptors are written to without one.
+        raise ValueError(f'baud rate {baud}: must be above 0, Kerbal Simpit uses 115200')
+    # rfc2217:// has no write timeout; descriptors are written to without one.
     write_timeout = None if name.startswith('rfc2217:') else WRITE_TIMEOUT
     return serial.serial_for_url(
         name, do_not_open=True, baudrate=baud, timeout=_POLL_PERIOD,
@@ -249,12 +248,12 @@ def _device(name: str, baud: int) -> Any:
 
 
 def _complaint(name: str, error: Exception) -> str:
-    """Say why a port cannot be opened, and what to do about it."""
+    """Return why a port cannot be opened, and what to do about it."""
     number = getattr(error, 'errno', None) or (error.args[0] if error.args else None)
     if number == errno.ENOENT:
         return f'{name}: no such port; is the adapter plugged in, is the name right?'
     if number in (errno.EBUSY, errno.EAGAIN):
-        return f'{name}: busy, another program has it'
+        return f'{name}: busy, another program has it open'
     if number in (errno.EACCES, errno.EPERM):
         return f"{name}: no permission; add the user to the group 'dialout' and log in again"
     if 'Could not configure port' in str(error) or number in (errno.ENOTTY, errno.EISDIR):

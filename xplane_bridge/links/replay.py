@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A capture file in the place of sockets: what was recorded goes through a session again."""
+"""A capture file in place of sockets: replay recorded datagrams through a session."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from xplane_bridge.links.udp import Counters, LinkError
 
 _LONGEST_SLEEP = 60.0
 
-# In a map of channels: every destination port; of a sender: every port.
+# In a map of channels: any destination port; for a sender: any port.
 ANY_PORT = 0
 
-# Requests of the session, the newest ones, that recorded ones are compared with; and ports that
-# these came from.
+# Number of the session's latest requests to compare recorded ones with; and of ports that these
+# came from.
 _REMEMBERED = 256
 
-# How often a replay that is held looks whether it is still to wait.
+# How often a held replay checks whether it still has to wait.
 _HOLD_STEP = 0.001
 
-# At full speed nothing but the session's deadlines and the recorded times move its clock; a
-# deadline that is already past moves it by this much.
+# At full speed only the session's deadlines and the recorded times advance its clock; a deadline
+# in the past advances it by this much.
 _SHORTEST_STEP = 1e-4
 
-# A clock that was set while it was recorded, or a damaged time: beyond these a datagram is played
-# as if it had come at once after the one before (seconds).
+# The recorder's clock was changed, or a time is damaged: beyond these limits (seconds) a datagram
+# is played as if it had arrived right after the previous one.
 _LONGEST_GAP = 86_400.0
 _LONGEST_STEP_BACK = 1.0
 # The seconds of a time in ROS (builtin_interfaces/Time) end on 2038-01-19.
@@ -62,13 +62,13 @@ _END_OF_TIME_NS = 2**31 * 1_000_000_000
 @dataclass(slots=True)
 class Progress:
     """
-    How a replay fares: what the file holds, and what of it could not be played.
+    Progress of a replay: what the file contains, and what could not be played.
 
-    ``incomplete`` counts datagrams for the session that were not captured as a whole, and
-    ``untimely`` all that were recorded before 1970 or after 2038-01-18, which ROS time cannot say:
+    ``incomplete`` counts datagrams for the session that were truncated by the capture, and
+    ``untimely`` those recorded before 1970 or after 2038-01-18, which ROS time cannot represent:
     neither are played. ``jumps`` counts steps of the recorded time that were not waited for: more
-    than a day, or back. ``fault`` is a sentence about the latest of the former two, ``error`` one
-    about why the replay ended before the file's end.
+    than a day, or backwards. ``fault`` is a sentence about the latest of the former two, ``error``
+    one about why the replay ended before the file's end.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -84,23 +84,23 @@ class ReplayLoop(SessionLoop):
     Run a session over a capture file, as UdpLoop does over sockets.
 
     It plays from the first ``call`` on (a node's activation), so that nothing is lost on a
-    session that nobody has started. ``speed`` is a multiple of the recorded speed; 0 is as fast
-    as it goes. The session's time is that of the capture, and stamps are the recorded ones. At
-    the capture's end real time goes on, ``finished`` is true and ``on_end()`` is called, once.
+    session that has not been started. ``speed`` is a multiple of the recorded speed; 0 is as fast
+    as possible. The session's time is that of the capture, and stamps are the recorded ones. At
+    the capture's end real time continues, ``finished`` is true and ``on_end()`` is called once.
 
-    ``channels`` maps the ports at which a session listens to the names of the channels, ANY_PORT
-    standing for all ports.
-    ``peer_port`` is where requests went. They are not sent; but a recorded one that is the same
-    as one of the session's, byte for byte, binds the port that it was recorded from to the
-    session's channel, and the datagrams that were recorded to that port are handed to it. So a
-    conversation is followed if the session asks what was asked, as often. ``source_port`` is for
-    a session that only listens: all datagrams from this port are handed to it, by channels named
-    by where they went. ``sender`` is the only address whose datagrams are taken, and
-    ``sender_port`` the only port of that; others are counted.
+    ``channels`` maps the ports at which a session listens to the names of the channels; ANY_PORT
+    stands for all ports.
+    ``peer_port`` is where requests went. They are not sent; but a recorded one that equals one of
+    the session's, byte for byte, binds the port it was recorded from to the session's channel,
+    and datagrams recorded to that port are passed to the session. So a conversation is followed
+    if the session sends the same requests, equally often. ``source_port`` is for a session that
+    only listens: all datagrams from this port are passed to it, on channels named after their
+    destinations. ``sender`` is the only address whose datagrams are accepted, and
+    ``sender_port`` its only port; others are counted.
 
-    While ``holds()`` is true the replay waits, and its time stands still: it is asked, in the
-    loop's thread, before the first datagram and after each event. Raises LinkError if the file
-    is none that can be read.
+    While ``holds()`` is true the replay waits, and its time stops: it is called, in the loop's
+    thread, before the first datagram and after each event. Raises LinkError if the file cannot be
+    read.
     """
 
     def __init__(
@@ -144,11 +144,11 @@ class ReplayLoop(SessionLoop):
         self._ports: dict[Address, str] = {}
         self._playing = False
         self._held = False
-        # When the session's time began, in recorded time; and when the last datagram came, in
+        # The start of the session's time, in recorded time; and the time of the last datagram, in
         # the session's.
         self._begin_ns = 0
         self._latest: float | None = None
-        # The session's time at a moment of ours, both in seconds.
+        # The session's time at a moment of real time, both in seconds.
         self._time = 0.0
         self._moment = 0.0
 
@@ -156,7 +156,7 @@ class ReplayLoop(SessionLoop):
         """
         Call the session from another thread.
 
-        ``function`` gets ``arguments`` and then the time. What it raises reaches the caller.
+        ``function`` gets ``arguments`` and then the time. Its exceptions reach the caller.
         """
         with self.lock:
             now = self._now()
@@ -171,7 +171,7 @@ class ReplayLoop(SessionLoop):
         return result
 
     def counters(self) -> Counters:
-        """Return the datagrams so far; those that were not sent count as sent."""
+        """Return the datagrams so far; suppressed requests count as sent."""
         with self.lock:
             return replace(self._counters)
 
@@ -180,16 +180,16 @@ class ReplayLoop(SessionLoop):
         with self.lock:
             return replace(self._progress, tally=replace(self._progress.tally))
 
-    # The lock is held in these.
+    # Called with the lock held.
 
     def _now(self) -> float:
-        """Return the session's time, in seconds since the capture's beginning."""
+        """Return the session's time, in seconds since the start of the capture."""
         if self._playing and not self._held and self._speed:
             return self._time + (time.monotonic() - self._moment) * self._speed
         return self._time
 
     def _transmit(self, _: float) -> Sequence[Exception]:
-        """Note what the session wants to send."""
+        """Record what the session wants to send."""
         for channel, data in self._session.poll(self._now()):
             if data is not None:
                 self._asked.pop(data, None)
@@ -202,7 +202,7 @@ class ReplayLoop(SessionLoop):
     def _disconnect(self) -> None:
         """Do nothing: the thread closes the file."""
 
-    # These run in the loop's thread.
+    # In the loop's thread.
 
     def _run(self) -> None:
         self._sleep(math.inf)
@@ -218,7 +218,7 @@ class ReplayLoop(SessionLoop):
         self._pass_time(math.inf)
 
     def _play(self) -> str:
-        """Play the file until its end; return a sentence if that is not reached."""
+        """Play the file to its end; return a sentence if that is not reached."""
         try:
             with open(self.path, 'rb') as stream:
                 for datagram in read_datagrams(
@@ -226,8 +226,8 @@ class ReplayLoop(SessionLoop):
                     if not 0 <= datagram.stamp_ns < _END_OF_TIME_NS:
                         self._progress.untimely += 1
                         self._progress.fault = (
-                            f'{datagram.where}: recorded outside of 1970 to 2038-01-18, which '
-                            'ROS time cannot say; shift the times (editcap -t)')
+                            f'{datagram.where}: recorded outside 1970 to 2038-01-18, which '
+                            'ROS time cannot represent; shift the times (editcap -t)')
                     elif self._pass_time(self._due(datagram.stamp_ns)):
                         self._deliver(datagram)
         except CaptureError as error:
@@ -237,7 +237,7 @@ class ReplayLoop(SessionLoop):
         return ''
 
     def _due(self, stamp_ns: int) -> float:
-        """Return when in the session's time a datagram comes, which is bounded."""
+        """Return the arrival of a datagram in the session's time, with bounded steps."""
         if self._latest is None:
             self._begin_ns, self._latest = stamp_ns, 0.0
         due = (stamp_ns - self._begin_ns) / 1e9
@@ -257,7 +257,7 @@ class ReplayLoop(SessionLoop):
             self._hold()
 
     def _hold(self) -> None:
-        """Let the session's time stand still for as long as the replay is to wait."""
+        """Stop the session's time for as long as the replay has to wait."""
         while self._running and self._is_held():
             if not self._held:
                 with self.lock:
@@ -277,13 +277,13 @@ class ReplayLoop(SessionLoop):
             return False
 
     def _sleep(self, seconds: float) -> None:
-        """Let real time pass, until another thread calls at the latest."""
+        """Let real time pass, or until another thread calls."""
         timeout = None if seconds == math.inf else min(seconds, _LONGEST_SLEEP)
         if select.select([self._wake], [], [], timeout)[0]:
             os.eventfd_read(self._wake)
 
     def _pass_time(self, until: float) -> bool:
-        """Poll the session until its time has come to ``until``; return False when closed."""
+        """Poll the session until its time reaches ``until``; return False when closed."""
         while True:
             with self.lock:
                 if not self._running:
@@ -303,7 +303,7 @@ class ReplayLoop(SessionLoop):
                 self._sleep((wake - now) / self._speed)
 
     def _deliver(self, datagram: Datagram) -> None:
-        """Hand a recorded datagram to the session, if it is one of its channels'."""
+        """Pass a recorded datagram to the session if it belongs to one of its channels."""
         with self.lock:
             if self._peer_port is not None and datagram.destination[1] == self._peer_port:
                 if datagram.data in self._asked:

@@ -31,7 +31,7 @@ from xplane_bridge.links.loop import Session, SessionLoop
 from xplane_bridge.links.ports import check_port, LAST_WRITE, open_port, Port, WRITE_TIMEOUT
 
 _CHANNEL = 'serial'
-# Seconds between attempts to open a port that is not there.
+# Seconds between attempts to open a missing port.
 _FIRST_RETRY = 0.5
 _LONGEST_RETRY = 5.0
 # A port for which this many bytes wait is stuck, as one that takes nothing is, and is opened anew:
@@ -43,18 +43,18 @@ _LONGEST_SLEEP = 60.0
 
 
 class SerialSession(Session, Protocol):
-    """A conversation over one serial port, channel 'serial', that comes and goes."""
+    """A session over one serial port, channel 'serial', that may appear and disappear."""
 
     def opened(self, now: float) -> None:
-        """Take note that the port has been opened, or opened again: all before is lost."""
+        """Handle the port being opened or reopened: everything before is lost."""
 
     def lost(self, now: float) -> None:
-        """Take note that the port is gone."""
+        """Handle the loss of the port."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortChanged:
-    """The port has been opened or lost, or the reason why it cannot be opened is another."""
+    """The port has been opened or lost, or cannot be opened for a new reason."""
 
     is_open: bool
     text: str
@@ -63,9 +63,9 @@ class PortChanged:
 @dataclass(slots=True)
 class SerialCounters:
     """
-    What a link has seen: bytes received and sent, and how often its port was opened and lost.
+    Counters of a link: bytes received and sent, and how often its port was opened and lost.
 
-    stuck counts the times that it was given up because it took no bytes, or too few.
+    stuck counts how often it was closed because it accepted no bytes, or too few.
     """
 
     received: int = 0
@@ -77,18 +77,18 @@ class SerialCounters:
 
 class SerialLoop(SessionLoop):
     """
-    Run a session over one serial port: a thread that reads, polls and hands out events.
+    Run a session over one serial port: a thread that reads, polls and delivers events.
 
     ``port`` and ``baud`` are those of open_port(). A port that is missing, busy or unplugged is
-    tried again after 0.5 s, then more and more seldom up to 5 s; the session is told by opened()
+    retried after 0.5 s, then with increasing delays up to 5 s; the session is notified by opened()
     and lost(). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the lock, with the
-    time at which the bytes that completed the event were read, or the present time for an event
-    that time has caused; PortChanged comes the same way. What is left at the end, close() hands
-    out itself. ``on_failure(error)`` hears what went wrong in there or in the session's receive():
-    that ends nothing.
+    time at which the bytes that completed the event were read, or the current time for an event
+    caused by time; PortChanged is delivered the same way. close() delivers the remaining ones
+    itself. ``on_failure(error)`` is called for errors in the callbacks or in the session's
+    receive(); they do not end the loop.
 
-    Others who call the session hold ``lock`` meanwhile, or use ``call``: neither waits for the
-    port. Raise ValueError for a port or a baud rate that can never be right.
+    Other threads must hold ``lock`` to call the session, or use ``call``: neither waits for the
+    port. Raises ValueError if the port or the baud rate is invalid.
     """
 
     def __init__(
@@ -114,17 +114,17 @@ class SerialLoop(SessionLoop):
         self._moved_at = 0.0
         self._retry = _FIRST_RETRY
         self._retry_at = 0.0
-        # Whether the thread is in a call that lasts as long as a peer makes it last.
+        # Whether the thread is in a call whose duration depends on a peer.
         self._is_at_peer = False
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the port is open."""
+        """Return whether the port is open."""
         return self.status.is_open
 
     @property
     def path(self) -> str:
-        """Return where the other end finds the port: with 'pty:' known once it is open."""
+        """Return where the other end finds the port; for 'pty:' known once it is open."""
         with self.lock:
             return self._name if self._port is None else self._port.path
 
@@ -133,10 +133,10 @@ class SerialLoop(SessionLoop):
         with self.lock:
             return replace(self._counters)
 
-    # The lock is held in these.
+    # Called with the lock held.
 
     def _transmit(self, now: float) -> Sequence[Exception]:
-        """Send what the session wants sent, as far as the port takes it."""
+        """Send what the session has to send, as far as the port accepts it."""
         outgoing = b''.join(data for _, data in self._session.poll(now) if data is not None)
         if self._port is None:
             return ()
@@ -146,10 +146,10 @@ class SerialLoop(SessionLoop):
         if len(self._pending) > _MOST_PENDING and self._failed is None:
             self._counters.stuck += 1
             self._failed = OSError(
-                errno.ENOBUFS, f'stuck: more than {_MOST_PENDING} bytes wait for it')
+                errno.ENOBUFS, f'stuck: more than {_MOST_PENDING} bytes are waiting to be sent')
         if self._port.descriptor is not None:
             self._flush(self._port, now)
-        # What goes wrong with the port ends it, in the loop's thread.
+        # A port failure closes it, in the loop's thread.
         return ()
 
     def _has_work(self) -> bool:
@@ -163,7 +163,7 @@ class SerialLoop(SessionLoop):
         self.status = PortChanged(False, f'{self._name}: closed')
 
     def _flush(self, port: Port, now: float) -> None:
-        """Write what is pending to a port that never waits."""
+        """Write pending bytes to a non-blocking port."""
         if not self._pending or self._failed is not None:
             return
         try:
@@ -180,14 +180,14 @@ class SerialLoop(SessionLoop):
             self._moved_at = now
 
     def _send_last(self) -> None:
-        """Wait a short while until the last bytes have left."""
+        """Wait briefly until the last bytes have been sent."""
         port = self._port
         if port is None or self._thread.is_alive():
             return
         if port.descriptor is not None:
             self._write_last(port)
             return
-        # Such a port may keep a write waiting, until it is closed.
+        # Such a port may block a write until it is closed.
         writer = threading.Thread(target=self._write_last, args=(port,), daemon=True)
         writer.start()
         writer.join(LAST_WRITE)
@@ -208,14 +208,14 @@ class SerialLoop(SessionLoop):
         """
         Wait until the thread has ended, but not for a peer.
 
-        One that is opening a port closes it when that has come to an end; to one that writes,
-        closing the port is the end.
+        A thread that is opening a port closes it when done; a blocked write ends when the port is
+        closed.
         """
         self._thread.join(_LAST_WAIT)
         if not self._is_at_peer:
             super()._join()
 
-    # These run in the loop's thread.
+    # In the loop's thread.
 
     def _run(self) -> None:
         while self._running:
@@ -234,7 +234,7 @@ class SerialLoop(SessionLoop):
                 failed = self._failed
                 if pending and failed is None and now >= self._moved_at + WRITE_TIMEOUT:
                     self._counters.stuck += 1
-                    failed = OSError(errno.ETIMEDOUT, 'stuck: it takes no more bytes')
+                    failed = OSError(errno.ETIMEDOUT, 'stuck: it accepts no more bytes')
             self._hand_out(events, time.time_ns())
             if port is not None and failed is None:
                 failed = self._wait_and_read(port, pending)
@@ -244,12 +244,12 @@ class SerialLoop(SessionLoop):
                 self._lose(failed)
 
     def _open(self) -> None:
-        """Try to open the port, and tell the session if that works."""
+        """Try to open the port, and notify the session if that succeeds."""
         try:
             with self._at_peer():
                 port = open_port(self._name, self._baud)
         except Exception as error:
-            # Beside LinkError, pyserial's URL handlers raise one thing and another.
+            # Besides LinkError, pyserial's URL handlers raise various exceptions.
             if not self._running:
                 return
             self._retry_at = time.monotonic() + self._retry
@@ -270,7 +270,7 @@ class SerialLoop(SessionLoop):
 
     @contextlib.contextmanager
     def _at_peer(self) -> Iterator[None]:
-        """Mark what lasts as long as a peer makes it last."""
+        """Mark a call whose duration depends on a peer."""
         self._is_at_peer = True
         try:
             yield
@@ -278,7 +278,7 @@ class SerialLoop(SessionLoop):
             self._is_at_peer = False
 
     def _lose(self, error: OSError) -> None:
-        """Close a port that has failed, and tell the session."""
+        """Close a port that has failed, and notify the session."""
         with self.lock:
             port, self._port = self._port, None
             self._pending.clear()
@@ -297,7 +297,7 @@ class SerialLoop(SessionLoop):
             self._hand_out([status], time.time_ns())
 
     def _wait_and_read(self, port: Port, pending: bool) -> OSError | None:
-        """Wait for bytes or a deadline, and hand bytes to the session; return what failed."""
+        """Wait for bytes or a deadline, and pass bytes to the session; return what failed."""
         until = self._sleeping_until
         descriptor = port.descriptor
         try:
@@ -335,13 +335,13 @@ class SerialLoop(SessionLoop):
         self._hand_out(events, stamp_ns, failures)
 
     def _sleep(self, until: float, descriptor: int | None = None, wanted: int = 0) -> int:
-        """Wait until a time, a wake-up or the descriptor; return what the latter is ready for."""
+        """Wait until a time, a wake-up or the descriptor; return the latter's ready events."""
         poller = select.poll()
         poller.register(self._wake, select.POLLIN)
         if descriptor is not None:
             poller.register(descriptor, wanted)
         timeout = min(max(until - time.monotonic(), 0.0), _LONGEST_SLEEP)
-        # Rounded up, or the last part of a millisecond is spun away.
+        # Rounded up, or the last fraction of a millisecond would be a busy wait.
         ready = dict(poller.poll(math.ceil(timeout * 1000.0)))
         if self._wake in ready:
             os.eventfd_read(self._wake)

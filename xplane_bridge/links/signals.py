@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Ending a process on SIGINT and SIGTERM while its main thread blocks in C code."""
+"""End a process on SIGINT and SIGTERM while its main thread blocks in C code."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ import threading
 @contextmanager
 def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Iterator[None]:
     """
-    Call ``callback`` once, in a thread of its own, at the first SIGINT or SIGTERM while inside.
+    Call ``callback`` once, in a separate thread, at the first SIGINT or SIGTERM while inside.
 
-    Python's own handlers run only when the main thread is back in Python, which it may never be
-    if the signal came just before it began to wait; and a blocked signal may still reach a thread
-    that a library started before. The wake-up descriptor hears of it at once in any case. A second
-    SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and what follows
-    the first must not be cut short. SIGTERM after the first signal ends the process at once; with
-    ``finish`` it is ignored too, for a process that ends by itself but must not before it is done.
-    Afterwards the handlers are as before, unless a signal came: then the process is about to end,
-    and stays so. Call from the main thread.
+    Python's own handlers run only when the main thread is back in Python, which may never happen
+    if the signal came just before it started to wait; and a blocked signal may still reach a
+    thread that a library started before. The wake-up descriptor is notified immediately in any
+    case. A second SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and
+    the reaction to the first must not be interrupted. SIGTERM after the first signal ends the
+    process at once; with ``finish`` it is ignored too, for a process that ends by itself but only
+    when it is done. Afterwards the previous handlers are restored, unless a signal came: then the
+    process is about to end. Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -45,8 +45,8 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
     def noted(number: int, _: object) -> None:
         nonlocal noticed
         noticed = True
-        # With ``finish`` this stays: Python complains of a signal that it has noted but not yet
-        # handled when it is to be ignored.
+        # With ``finish`` this stays: Python reports an error if a signal that is pending is set to
+        # be ignored.
         if not finish:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -55,7 +55,7 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
         with reader:
             if reader.recv(1):
                 callback()
-                # Further signals are written here as well, and must find a reader.
+                # Further signals are written here as well, and need a reader.
                 while reader.recv(1):
                     pass
 
@@ -74,10 +74,10 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
 
 
 def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
-    """Do as calling_on_signal() does, for the rest of the process."""
+    """Apply calling_on_signal() for the rest of the process."""
     context = calling_on_signal(callback, finish)
     context.__enter__()
-    # Its end would restore what was before.
+    # Ending it would restore the previous handlers.
     _KEPT.append(context)
 
 

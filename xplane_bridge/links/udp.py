@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""UDP sockets as the drivers use them: kernel time stamps, a big buffer, one peer."""
+"""UDP sockets with kernel time stamps, a large buffer, and a single accepted sender."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _TIMESPEC = struct.Struct('@ll')
 _SO_RXQ_OVFL = 40
 _DROPS = struct.Struct('@I')
 _ANCILLARY_SPACE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_DROPS.size)
-# What IP can carry in one datagram is a little less.
+# IP can carry slightly less in one datagram.
 _LARGEST_DATAGRAM = 65536
-# Strangers' datagrams that are read in a row before others get their turn.
+# Consecutive datagrams of strangers to read before others get their turn.
 _BURST = 64
-# What a name's address is waited for, in seconds.
+# How long to wait for the address of a name, in seconds.
 _RESOLVED_WITHIN = 5.0
-# So long the kernel turns strangers away after such a burst, in seconds.
+# How long the kernel rejects strangers after such a burst, in seconds.
 _SHUT = 1.0
-# Addresses of which it is remembered whether they are this machine's own.
+# Number of addresses for which to cache whether they are this machine's own.
 _MOST_KNOWN = 256
 
 _ADVICE = {
     errno.EADDRINUSE: '; is another program using it?',
     errno.EADDRNOTAVAIL: '; this machine has no such address',
-    errno.ENODEV: '; no network interface takes multicast',
-    errno.EACCES: '; ports below 1024 are for the administrator',
+    errno.ENODEV: '; no network interface supports multicast',
+    errno.EACCES: '; ports below 1024 need administrator rights',
     errno.EMFILE: '; this process has too many files open',
 }
 
-# A stock kernel holds three datagrams of 60 kB; a busy moment needs more.
+# A stock kernel buffers three datagrams of 60 kB; a busy moment needs more.
 RECEIVE_BUFFER = 4 * 1024 * 1024
 
 
@@ -75,13 +75,13 @@ class Received(NamedTuple):
 @dataclass(slots=True)
 class Counters:
     """
-    What one socket has seen.
+    Counters of one socket.
 
-    Of datagrams that were dropped for their sender: ``strangers`` came from other addresses than
-    the peer's, ``other_ports`` from other ports of its address. ``dropped_from`` is the last such
-    port's address and port, ``dropped_at`` when that came, by time.monotonic().
-    ``kernel_drops`` are those, of the peer and of strangers alike, that the kernel threw away
-    because nobody fetched what came before them; known with the next datagram that it keeps.
+    Datagrams dropped because of their sender: ``strangers`` came from other addresses than the
+    peer's, ``other_ports`` from other ports of its address. ``dropped_from`` is the last such
+    address and port, ``dropped_at`` when it was seen, by time.monotonic().
+    ``kernel_drops`` are datagrams, from the peer and from strangers, that the kernel dropped
+    because the buffer was full; reported with the next datagram that it keeps.
     """
 
     received: int = 0
@@ -95,11 +95,11 @@ class Counters:
 
     @property
     def dropped(self) -> int:
-        """Return how many datagrams were dropped for their sender."""
+        """Return how many datagrams were dropped because of their sender."""
         return self.strangers + self.other_ports
 
     def add(self, other: Counters) -> None:
-        """Add what another socket has seen."""
+        """Add the counters of another socket."""
         self.received += other.received
         self.sent += other.sent
         self.strangers += other.strangers
@@ -114,24 +114,24 @@ def resolve(host: str) -> str:
     """
     Return the IPv4 address of ``host``.
 
-    A name is looked up for at most 5 s. Raises LinkError with a sentence if it is not known then.
+    A name is looked up for at most 5 s. Raises LinkError if it cannot be resolved.
     """
     answers: SimpleQueue[str | LinkError] = SimpleQueue()
-    # The system's resolver asks each of its name servers for seconds, and cannot be told to end.
+    # The system's resolver queries each name server for seconds, and cannot be interrupted.
     threading.Thread(
         target=lambda: answers.put(_look_up(host)), name='resolver', daemon=True).start()
     try:
         answer = answers.get(timeout=_RESOLVED_WITHIN)
     except Empty:
         answer = LinkError(
-            f"host '{host}': no name server has answered in {_RESOLVED_WITHIN:g} s")
+            f"host '{host}': no name server answered within {_RESOLVED_WITHIN:g} s")
     if isinstance(answer, LinkError):
         raise answer
     return answer
 
 
 def _look_up(host: str) -> str | LinkError:
-    """Return the address, or why there is none."""
+    """Return the address, or the reason why there is none."""
     try:
         return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
     except OSError as error:
@@ -145,7 +145,7 @@ def resolve_sender(sender: str) -> tuple[str, int]:
     """
     Return address and port of ``host:port``, or of ``host``, whose port is ANY_PORT.
 
-    Raises LinkError with a sentence if the name is not known or the port is none.
+    Raises LinkError if the name is unknown or the port is invalid.
     """
     host, colon, port = sender.partition(':')
     if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
@@ -159,7 +159,7 @@ def _sentence(where: str, error: OSError) -> str:
 
 
 def is_own_address(address: str) -> bool:
-    """Tell whether ``address`` is one of this machine's own: the kernel would send from it."""
+    """Return whether ``address`` is this machine's own: the kernel would send from it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((address, 9))
@@ -170,21 +170,21 @@ def is_own_address(address: str) -> bool:
 
 class UdpSocket:
     """
-    One non-blocking UDP/IPv4 socket that listens to one sender only.
+    A non-blocking UDP/IPv4 socket that accepts a single sender.
 
     ``bind`` is the local (address, port), port 0 for any. ``peer`` is where send() goes.
-    ``sender`` is the only address whose datagrams are taken, and of that only those from
-    ``sender_port`` (a number, 0 for any, or what decides); others are dropped and counted;
-    ``sender`` None takes all. With a loopback ``sender`` this machine's other addresses count as
-    the same peer (a multicast beacon of a local program carries one of those). ``group`` joins a
-    multicast group, on the interface that has the address ``interface`` (the default route's if
-    it is empty) and on loopback; that others talk there is usual, and they are all strangers.
+    ``sender`` is the only address whose datagrams are accepted, and only from ``sender_port`` (a
+    number, 0 for any, or a SenderPort); others are dropped and counted; ``sender`` None accepts
+    all. With a loopback ``sender`` this machine's other addresses count as the same peer (a
+    multicast beacon of a local program carries one of those). ``group`` joins a multicast group,
+    on the interface with the address ``interface`` (the default route's if it is empty) and on
+    loopback; other senders are normal there, and all count as strangers.
     Raises LinkError if the socket cannot be opened.
 
-    What waits to be read is bounded by the kernel: ``receive_buffer`` bytes are asked for, one
-    datagram has at most 65,507. One receive() reads at most 64 datagrams. When all of them are
-    strangers', the kernel lets only the peer in for a second: ``shut_until`` says till when, by
-    time.monotonic(), and reopen() is to be called then.
+    The kernel bounds the unread data: ``receive_buffer`` bytes are requested, one datagram has at
+    most 65,507. One receive() reads at most 64 datagrams. If all of them are strangers', the
+    kernel accepts only the peer for a second: until ``shut_until``, by time.monotonic(), when
+    reopen() must be called.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class UdpSocket:
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             if group is not None:
-                # Several programs of one machine may hear the same group.
+                # Several programs on one machine may join the same group.
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             self._socket.bind(bind)
@@ -249,7 +249,7 @@ class UdpSocket:
             raise reason
 
     def fileno(self) -> int:
-        """Return the file descriptor, to wait on; -1 once closed."""
+        """Return the file descriptor to wait on; -1 once closed."""
         return self._socket.fileno()
 
     @property
@@ -260,14 +260,14 @@ class UdpSocket:
 
     @property
     def receive_buffer(self) -> int:
-        """Return the buffer that the kernel granted, in bytes (it counts its overhead too)."""
+        """Return the buffer granted by the kernel, in bytes (including its overhead)."""
         return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
     def send(self, data: bytes, to: tuple[str, int] | None = None) -> bool:
         """
-        Send one datagram to ``to``, by default to the peer; tell whether the kernel took it.
+        Send one datagram to ``to``, by default to the peer; return whether the kernel accepted it.
 
-        A peer or a network that is away is not an error of the caller: it is counted.
+        An unreachable peer or network is not an error of the caller: it is counted.
         """
         address = to or self.peer
         if address is None:
@@ -282,9 +282,9 @@ class UdpSocket:
 
     def receive(self) -> Received | None:
         """
-        Return the next datagram of the peer, or None when none is waiting.
+        Return the next datagram of the peer, or None if none is pending.
 
-        None also comes after a burst of strangers' datagrams, so that a flood blocks nobody.
+        Also None after a burst of strangers' datagrams, so that a flood does not block others.
         """
         for _ in range(_BURST):
             try:
@@ -294,7 +294,7 @@ class UdpSocket:
             except BlockingIOError:
                 return None
             except OSError:
-                # An ICMP error of an earlier send is reported here; it carries no datagram.
+                # The ICMP error of an earlier send is reported here; it carries no datagram.
                 continue
             stamp_ns = self._read(ancillary)
             if self._sender is not None and not self._admits(sender):
@@ -305,7 +305,7 @@ class UdpSocket:
         return None
 
     def reopen(self, now: float) -> None:
-        """Let strangers in again, to be counted, when it is time or the peer may be another."""
+        """Accept strangers again, to be counted, when it is time or the peer may have changed."""
         if self.shut_until is None:
             return
         if now >= self.shut_until or self._gate.lets_in != self._peer_alone():
@@ -314,7 +314,7 @@ class UdpSocket:
             self._gate.open()
 
     def _shut(self) -> None:
-        """Let only the peer in for a while, if it is known who that is."""
+        """Accept only the peer for a while, if it is known."""
         address, port = self._peer_alone()
         if self.shut_until is None and (address or port):
             self._count_drops()
@@ -323,20 +323,20 @@ class UdpSocket:
                 self.shut_until = time.monotonic() + _SHUT
 
     def _peer_alone(self) -> tuple[str, int]:
-        """Return the address and port that alone are the peer's, '' and 0 for any."""
+        """Return the only accepted address and port, '' and 0 for any."""
         if self._sender is None:
             return '', ANY_PORT
         # A peer on this machine may send from any of its addresses.
         return '' if self._local else self._sender, self._sender_port.only
 
     def _count_drops(self) -> None:
-        """Count what the kernel has dropped until now."""
+        """Update the count of datagrams dropped by the kernel."""
         drops = self._gate.drops()
         if drops is not None:
             self._count(drops)
 
     def _count(self, drops: int) -> None:
-        # Datagrams carry the count of when they came, so one may be older than what is known.
+        # Datagrams carry the count at their arrival, so it may be older than the known one.
         news = (drops - self._drops + 2**31) % 2**32 - 2**31
         if news <= 0:
             return
@@ -350,7 +350,7 @@ class UdpSocket:
             self.counters.dropped_at = time.monotonic()
 
     def _admits(self, sender: tuple[str, int]) -> bool:
-        """Tell whether a datagram is the peer's; count it if not."""
+        """Return whether a datagram is the peer's; count it if not."""
         if not self._is_peer(sender[0]):
             self.counters.strangers += 1
             return False
@@ -365,7 +365,7 @@ class UdpSocket:
         return False
 
     def _read(self, ancillary: list[tuple[int, int, bytes]]) -> int:
-        """Count what the kernel has dropped; return its receive time in ns, 0 if there is none."""
+        """Update the kernel's drop count; return the receive time in ns, 0 if there is none."""
         stamp_ns = 0
         for level, kind, value in ancillary:
             if level != socket.SOL_SOCKET:
@@ -374,13 +374,13 @@ class UdpSocket:
                 seconds, nanoseconds = _TIMESPEC.unpack_from(value)
                 stamp_ns = seconds * 1_000_000_000 + nanoseconds
             elif kind == _SO_RXQ_OVFL:
-                # Sent along once there is something to tell.
+                # Included only once something has been dropped.
                 drops, = _DROPS.unpack_from(value)
                 self._count(drops)
         return stamp_ns
 
     def _is_peer(self, address: str) -> bool:
-        """Tell whether ``address`` is the peer's."""
+        """Return whether ``address`` is the peer's."""
         if address == self._sender:
             return True
         if not self._local:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""XML-RPC calls that end in time, whatever answers, and at once when nobody waits any more."""
+"""XML-RPC calls with an overall deadline, whatever the server does, and which can be cancelled."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ import xmlrpc.client
 
 from xplane_bridge.links.udp import LinkError
 
-# An answer is a boolean, or a fault with a sentence: some hundred bytes.
+# A response is a boolean, or a fault with a sentence: a few hundred bytes.
 _LARGEST = 65536
 _CHUNK = 4096
 _OK = 200
-# Calls of one server that may be under way at once.
+# Maximum number of concurrent calls of one server.
 _MOST = 4
-# How long end() waits for threads that have been told to end.
+# How long end() waits for cancelled threads.
 _JOIN_TIMEOUT = 1.0
 
 
 class UnansweredError(LinkError):
-    """The request has left, and its answer has not come: nobody knows whether it was done."""
+    """The request was sent, but no response came: it is unknown whether it was executed."""
 
 
 class _NoXmlRpcError(Exception):
-    """What answers is something else; the text says why."""
+    """The response is not XML-RPC; the text says why."""
 
 
 class _EndedError(Exception):
-    """Nobody waits for this call any more."""
+    """This call has been cancelled."""
 
 
 class _Received:
-    """What HTTPResponse reads in the place of a socket."""
+    """Bytes that HTTPResponse reads in place of a socket."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -66,10 +66,10 @@ class _Received:
 
 class XmlRpc:
     """
-    Calls of methods without arguments of one server, ``host`` being its IPv4 address.
+    Calls of one server's methods without arguments; ``host`` is its IPv4 address.
 
-    A call takes at most its ``timeout`` in all, reads at most 64 KiB of an answer that is plain
-    text/xml, and ends at once when end() is called. At most four are under way at once.
+    A call takes at most its ``timeout`` in all, reads at most 64 KiB of a plain text/xml response,
+    and ends immediately when end() is called. At most four run concurrently.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -82,9 +82,9 @@ class XmlRpc:
         """
         Call a method and return its result.
 
-        Raises LinkError with a sentence if it cannot be called or the server says that it failed,
-        and UnansweredError if it was called and nothing that makes sense was answered. The
-        sentence may hold what the server wrote, as it wrote it.
+        Raises LinkError if it cannot be called or the server reports a failure, and
+        UnansweredError if it was called without a valid response. The message may contain
+        text of the server, unescaped.
         """
         call = self._begin(method)
         try:
@@ -96,9 +96,9 @@ class XmlRpc:
         self, method: str, timeout: float, done: Callable[[Any, LinkError | None], None]
     ) -> None:
         """
-        Call a method in a thread of its own, which calls ``done(result, error)`` at the end.
+        Call a method in a separate thread, which calls ``done(result, error)`` at the end.
 
-        Raises LinkError if too many calls are under way.
+        Raises LinkError if too many calls are running.
         """
         call = self._begin(method)
 
@@ -118,7 +118,7 @@ class XmlRpc:
             thread.start()
 
     def end(self) -> None:
-        """End the calls that are under way: they are unanswered. New ones may follow."""
+        """Cancel the running calls: they count as unanswered. New ones may follow."""
         with self._lock:
             for call in self._calls:
                 call.end()
@@ -132,7 +132,7 @@ class XmlRpc:
             if len(self._calls) >= _MOST:
                 raise LinkError(
                     f'XML-RPC {method}: {_MOST} calls of {self._address[0]}:{self._address[1]} '
-                    'are under way already and not answered; try again when they have ended')
+                    'are already waiting for a response; try again later')
             try:
                 call = _Call(self._address, method)
             except OSError as error:
@@ -147,7 +147,7 @@ class XmlRpc:
 
 
 class _Call:
-    """One call, which another thread may end."""
+    """One call, which another thread may cancel."""
 
     def __init__(self, address: tuple[str, int], method: str) -> None:
         self._address = address
@@ -156,43 +156,43 @@ class _Call:
         self._sent = False
 
     def end(self) -> None:
-        """End it, from another thread."""
+        """Cancel it, from another thread."""
         os.eventfd_write(self._wake, 1)
 
     def close(self) -> None:
-        """Free what it holds; it has ended."""
+        """Release its resources after it has ended."""
         os.close(self._wake)
 
     def run(self, timeout: float) -> Any:
-        """Return the result; raise LinkError or UnansweredError with a sentence."""
+        """Return the result; raise LinkError or UnansweredError."""
         where = f'XML-RPC {self._method} at {self._address[0]}:{self._address[1]}'
         try:
             return _result(self._exchange(time.monotonic() + timeout))
         except xmlrpc.client.Fault as error:
             raise LinkError(f'{where}: {error.faultString}') from error
         except _EndedError as error:
-            reason = 'ended here before it was answered'
+            reason = 'cancelled before it was answered'
             cause: Exception = error
         except TimeoutError as error:
-            reason, cause = f'timed out, no complete answer in {timeout:g} s', error
+            reason, cause = f'timed out, no complete response within {timeout:g} s', error
         except OSError as error:
             reason, cause = error.strerror or str(error), error
         except _NoXmlRpcError as error:
             reason, cause = str(error), error
         except Exception as error:
-            # Python's reader lets out whatever it stumbles over: ValueError, TypeError, EOFError.
-            reason, cause = f'what answers there is no XML-RPC ({error!r})', error
+            # Python's parser raises various exceptions: ValueError, TypeError, EOFError.
+            reason, cause = f'the response is not XML-RPC ({error!r})', error
         kind = UnansweredError if self._sent else LinkError
         raise kind(f'{where}: {reason}') from cause
 
     def _exchange(self, deadline: float) -> bytes:
-        """Send one request and return all that is answered until the server closes."""
+        """Send one request and return the whole response until the server closes."""
         host, port = self._address
         body = xmlrpc.client.dumps((), self._method).encode()
         head = (f'POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: text/xml\r\n'
                 f'Content-Length: {len(body)}\r\nConnection: close\r\n\r\n')
         received = b''
-        # A server that drips resets the limit of each wait: what counts is their sum.
+        # A slowly dripping server would reset a limit per wait: the sum counts.
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
             connection.setblocking(False)
             refused = connection.connect_ex(self._address)
@@ -201,7 +201,7 @@ class _Call:
                 refused = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if refused:
                 raise OSError(refused, os.strerror(refused))
-            # Some hundred bytes: the buffer of a new connection takes them whole.
+            # A few hundred bytes fit into the buffer of a new connection.
             connection.send(head.encode('ascii') + body)
             self._sent = True
             while True:
@@ -211,15 +211,15 @@ class _Call:
                     return received
                 received += chunk
                 if len(received) > _LARGEST:
-                    raise _NoXmlRpcError(f'the answer is longer than {_LARGEST} bytes')
+                    raise _NoXmlRpcError(f'the response is longer than {_LARGEST} bytes')
 
     def _wait(self, connection: socket.socket, wanted: int, deadline: float) -> None:
-        """Wait until the connection is ready; raise TimeoutError, or _EndedError if ended."""
+        """Wait until the connection is ready; raise TimeoutError, or _EndedError if cancelled."""
         poller = select.poll()
         poller.register(connection, wanted)
         poller.register(self._wake, select.POLLIN)
         left = deadline - time.monotonic()
-        # Rounded up, or the last part of a millisecond is spun away.
+        # Rounded up, or the last fraction of a millisecond would be a busy wait.
         ready = dict(poller.poll(math.ceil(left * 1000.0))) if left > 0.0 else {}
         if self._wake in ready:
             raise _EndedError
@@ -228,26 +228,26 @@ class _Call:
 
 
 def _result(data: bytes) -> Any:
-    """Return the result in an HTTP answer. Raises Fault, or anything at all for what is none."""
+    """Return the result in an HTTP response. Raises Fault, or any exception if it is invalid."""
     if not data:
-        raise _NoXmlRpcError('the server closed the connection without an answer')
+        raise _NoXmlRpcError('the server closed the connection without a response')
     response = HTTPResponse(cast(socket.socket, _Received(data)))
     try:
         response.begin()
         body = response.read()
     except HTTPException as error:
-        raise _NoXmlRpcError(f'what answers there is no XML-RPC ({error!r})') from error
+        raise _NoXmlRpcError(f'the response is not XML-RPC ({error!r})') from error
     if response.status != _OK:
         raise _NoXmlRpcError(f'HTTP status {response.status} {response.reason}')
     kind = response.headers.get_content_type()
     if kind != 'text/xml' or response.headers.get('Content-Encoding', 'identity') != 'identity':
         raise _NoXmlRpcError(
-            f'what answers there is no XML-RPC: the content is {kind}, encoding '
+            f'the response is not XML-RPC: the content is {kind}, encoding '
             f'{response.headers.get("Content-Encoding", "none")}; expected plain text/xml')
-    # As text it is read as this, whatever encoding it declares.
+    # Decoded here, so the encoding it declares does not matter.
     text = body.decode('utf-8')
     if '<!' in text:
         # Entities can grow without limit, and XML-RPC has none.
-        raise _NoXmlRpcError('what answers there is no XML-RPC: it declares a document type')
+        raise _NoXmlRpcError('the response is not XML-RPC: it declares a document type')
     (result,), _ = xmlrpc.client.loads(text)
     return result

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``ros2 run xplane_bridge <node> --help`` says."""
+"""The output of ``ros2 run xplane_bridge <node> --help``."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _WIDTH = 98
 
 def check_command_line(description: str, table: type[Any], argv: Sequence[str]) -> None:
     """
-    Explain the node and end if ``--help`` is given; end with a sentence for what is no argument.
+    Print the help and exit if ``--help`` is given; exit with a message for other arguments.
 
-    A node takes nothing but ROS arguments.
+    A node accepts only ROS arguments.
     """
     name = os.path.basename(sys.argv[0])
     parameters = describe(table)
@@ -45,7 +45,7 @@ def check_command_line(description: str, table: type[Any], argv: Sequence[str]) 
     _, others = parser.parse_known_args(without_ros_arguments(argv))
     if others:
         parser.error(
-            f'{" ".join(others)}: a node takes ROS arguments only; a parameter is given as '
+            f'{" ".join(others)}: a node accepts only ROS arguments; set a parameter with '
             '--ros-args -p name:=value')
 
 

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What the launch files share: arguments that are declared once, checked, and kept apart.
+Common to the launch files: arguments that are declared once, checked, and kept separate.
 
-The arguments of a launch file are one or more tables of parameters, as those of a node are: the
-same declaration, and the same sentences for what cannot be.
+The arguments of a launch file are one or more tables of parameters, like those of a node: the
+same declaration, and the same error messages.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class NodeArguments:
 
     namespace: str = parameter('', 'Namespace of the vehicle, such as uav1.')
     params_file: str = parameter(
-        '', 'Parameter file; arguments that are given come before what it says. Empty: none.')
+        '', 'Parameter file; arguments given here override it. Empty: none.')
     use_sim_time: bool = parameter(False, 'Take the time from /clock.')
     log_level: str = parameter(
         'info', 'Least severe message to log.',
         choices=('debug', 'info', 'warn', 'error', 'fatal'))
-    respawn: bool = parameter(False, 'Start a node again when it ends.')
+    respawn: bool = parameter(False, 'Restart a node when it ends.')
 
 
 Given = Mapping[str, Any]
-"""The arguments that were given, by name: those that were not are absent."""
+"""The given arguments by name; the others are absent."""
 
 
 def node_description(executable: str) -> LaunchDescription:
@@ -90,10 +90,9 @@ def checked_description(
     """
     Return the description of the launch file ``file``; its arguments are the fields of ``tables``.
 
-    ``make`` is given those arguments that were passed, in the type of their field, and may raise
-    ValueError. An argument that is none, and a value that cannot be, end the launch with a
-    sentence. Nothing comes from or goes to other launch files: an argument counts if it is passed
-    to this one.
+    ``make`` gets the arguments that were passed, converted to the types of their fields, and may
+    raise ValueError. An unknown argument or an invalid value ends the launch with a message.
+    Nothing is shared with other launch files: an argument counts if it is passed to this one.
     """
     arguments = list(chain.from_iterable(map(describe, tables)))
 
@@ -111,7 +110,7 @@ def checked_description(
         return make(given)
 
     return LaunchDescription([GroupAction([
-        # Before the declarations: each of them would seem to be given afterwards.
+        # Before the declarations: afterwards each of them would seem to be given.
         OpaqueFunction(function=checked),
         *(DeclareLaunchArgument(
             argument.name,
@@ -130,8 +129,8 @@ def make_node(
     """
     Return a node of this package.
 
-    ``given`` are the NodeArguments, ``parameters`` come before what params_file says, and
-    ``defaults`` after it.
+    ``given`` are the NodeArguments; ``parameters`` override params_file, which overrides
+    ``defaults``.
     """
     files = []
     if path := given.get('params_file', ''):
@@ -157,7 +156,7 @@ def make_node(
 
 
 def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
-    """Return parameters as launch_ros takes them; it would read texts as YAML otherwise."""
+    """Return parameters for launch_ros, which would otherwise parse strings as YAML."""
     def kind(value: Any) -> Any:
         if isinstance(value, tuple):
             return list[type(value[0])] if value else None  # type: ignore[misc]
@@ -173,9 +172,9 @@ def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
 
 def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str, str]:
     """
-    Return the arguments that were passed to this launch file, and are not empty.
+    Return the non-empty arguments that were passed to this launch file.
 
-    Raises ValueError for one that it does not have.
+    Raises ValueError for an unknown one.
     """
     known = list(known)
     include = _include_of(file)
@@ -187,7 +186,7 @@ def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str
             for name, _ in include.launch_arguments}
         for name in sorted(names.difference(known, _OF_ROS2_LAUNCH)):
             raise ValueError(
-                f'launch argument {name}: {file} has none of that name'
+                f'launch argument {name}: {file} has no argument of that name'
                 f'{did_you_mean(name, known)}')
     return {name: text for name in known
             if name in names and (text := context.launch_configurations.get(name, ''))}
@@ -197,11 +196,11 @@ def _include_of(file: str) -> IncludeLaunchDescription | None:
     """
     Return the action that includes ``file``, whose actions are being executed now.
 
-    `ros2 launch` includes a file as another launch file does. What such an action passes becomes
-    a configuration beside those of the enclosing file and of all files that were included before,
-    and launch keeps no record of which is which; but it visits the actions of a file from within
-    the action that includes it, so that one is on the stack. Without one (a description that
-    somebody made by calling generate_launch_description()) all configurations count, as in launch.
+    `ros2 launch` includes a file just as another launch file does. The arguments of such an action
+    become configurations next to those of the enclosing file and of all files included before,
+    and launch does not record which is which; but it visits the actions of a file from within
+    the action that includes it, so that one is on the stack. Without one (if somebody called
+    generate_launch_description()) all configurations count, as in launch.
     """
     frame = sys._getframe()
     while (frame := frame.f_back) is not None:  # type: ignore[assignment]

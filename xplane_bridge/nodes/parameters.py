@@ -38,11 +38,11 @@ from xplane_bridge.nodes import registry
 from xplane_bridge.plain_yaml import shown
 
 _HIGHEST = 1e300
-# A list, and a text or one of a list, may have so many elements and characters: more than there
-# are datarefs that may be watched, and the longest path of a file.
+# Maximum number of list elements and of characters in a string: more than the datarefs that can be
+# watched, and the longest path of a file.
 _MOST_ELEMENTS = 4096
 _LONGEST_TEXT = 4096
-# rclpy declares these when it makes the publisher or subscription that they are for.
+# rclpy declares these when it creates the publisher or subscription they belong to.
 _QOS_OVERRIDES = 'qos_overrides.'
 _TRUE = ('true', '1', 'yes', 'on')
 _FALSE = ('false', '0', 'no', 'off')
@@ -61,8 +61,8 @@ def parameter(
     """
     Declare one parameter as a field of a frozen dataclass.
 
-    Its type is that of ``default``; lists are given as tuples. ``live`` ones may change while the
-    node runs, the others are read-only. ``name`` is the parameter's, if it is not the field's.
+    Its type is that of ``default``; lists are given as tuples. A ``live`` parameter may change
+    while the node runs, others are read-only. ``name`` is given if it differs from the field's.
     """
     metadata = {
         'description': description,
@@ -76,7 +76,7 @@ def parameter(
 
 
 class BadParameterError(ValueError):
-    """A parameter has a value that it must not have; the text is a sentence for the user."""
+    """A parameter has an invalid value; the text is a sentence for the user."""
 
 
 Table = TypeVar('Table')
@@ -86,8 +86,8 @@ def declare(node: Node, table: type[Any]) -> list[str]:
     """
     Declare all fields of ``table`` as parameters of ``node``.
 
-    Return a sentence for each value that was given but cannot be taken, so that configuring can
-    refuse it; the parameter then has its default.
+    Return a sentence for each given value that is invalid, so that configuring can refuse it; the
+    parameter then has its default.
     """
     complaints = []
     for item in fields(table):
@@ -114,13 +114,13 @@ def _complaint(
 
 def misspelt(node: Node) -> list[str]:
     """
-    Return a sentence for each value that was given to a parameter that ``node`` does not have.
+    Return a sentence for each value given to a parameter that ``node`` does not have.
 
-    A name that another node of this package has is no mistake: one file may have a section for
-    all nodes (``/**``), and nothing tells at run time which section a value came from.
+    A parameter of another node of this package is not a mistake: one file may have a section for
+    all nodes (``/**``), and at run time nothing tells which section a value came from.
     """
     complaints, ignored = [], []
-    # rclpy has no public name for what a file or the command line gave.
+    # rclpy has no public name for the values from files and the command line.
     for name in sorted(node._parameter_overrides):
         if node.has_parameter(name) or name.startswith(_QOS_OVERRIDES):
             continue
@@ -137,25 +137,25 @@ def misspelt(node: Node) -> list[str]:
 
 
 def are_given(node: Node, prefix: str) -> bool:
-    """Tell whether a file or the command line gave a parameter whose name begins like this."""
+    """Return whether a file or the command line sets a parameter with this prefix."""
     return any(name.startswith(prefix) for name in node._parameter_overrides)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence about a name that is not known: the nearest one, if any."""
+    """Return the end of a sentence about an unknown name: the nearest one, if any."""
     found = get_close_matches(name, known, n=1)
     return f'; did you mean {found[0]}?' if found else ''
 
 
 def read(node: Node, table: type[Table]) -> Table:
-    """Return the parameters' values. Raises BadParameterError with a sentence."""
+    """Return the parameters' values. Raises BadParameterError."""
     given = {}
     for item in fields(table):  # type: ignore[arg-type]
         try:
             given[item.name] = node.get_parameter(_name(item)).value
         except ParameterUninitializedException:
             raise BadParameterError(
-                f'parameter {_name(item)}: what was given for it is no value') from None
+                f'parameter {_name(item)}: the value given has no type') from None
     return build(table, given)
 
 
@@ -175,9 +175,9 @@ def build(table: type[Table], given: dict[str, Any]) -> Table:
 
 def change(table: Table, changes: Sequence[Parameter]) -> tuple[Table, SetParametersResult]:
     """
-    Return ``table`` with live parameters changed, and what to answer.
+    Return ``table`` with live parameters changed, and the result to report.
 
-    Parameters of others are accepted and ignored; a bad value is refused with a sentence.
+    Unknown parameters are accepted and ignored; an invalid value is refused with a reason.
     """
     by_name = {_name(item): item for item in fields(table)}  # type: ignore[arg-type]
     values = {item.name: getattr(table, item.name) for item in by_name.values()}
@@ -192,11 +192,11 @@ def change(table: Table, changes: Sequence[Parameter]) -> tuple[Table, SetParame
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A parameter in words: for --help, and for the arguments of launch files."""
+    """Description of a parameter: for --help, and for the arguments of launch files."""
 
     name: str
     default: str
-    """As YAML."""
+    """In YAML."""
     text: str
     allowed: str
     """Choices or range, empty if there is neither."""
@@ -204,7 +204,7 @@ class Described:
 
 
 def describe(table: type[Any]) -> list[Described]:
-    """Return the parameters of ``table`` in words: first what the node does not share."""
+    """Return descriptions of the parameters of ``table``, the node's own ones first."""
     def shared(item: Field[Any]) -> bool:
         return '.' in _name(item) or item.name not in table.__annotations__
 
@@ -217,9 +217,9 @@ def describe(table: type[Any]) -> list[Described]:
 
 def parse(table: type[Any], texts: dict[str, str]) -> dict[str, Any]:
     """
-    Return the values that people have written for parameters of ``table``, by name.
+    Return values written by people for parameters of ``table``, by name.
 
-    Raises BadParameterError with a sentence.
+    Raises BadParameterError.
     """
     hints = get_type_hints(table)
     by_name = {_name(item): item for item in fields(table)}
@@ -244,7 +244,7 @@ def _parsed_boolean(text: str) -> bool | str:
 
 def _parsed_number(text: str) -> int | float | str:
     bare = text.strip().lower().removeprefix('+')
-    # YAML writes them so.
+    # As in YAML.
     if bare in ('.nan', '.inf', '-.inf'):
         bare = bare.replace('.', '')
     for kind in (int, float):
@@ -252,7 +252,7 @@ def _parsed_number(text: str) -> int | float | str:
             number: int | float = kind(bare)
         except ValueError:
             continue
-        # ROS holds 64 bits: of a larger number the text is what was given.
+        # ROS integers have 64 bits: a larger number is kept as text.
         too_large = not -2**63 <= number < 2**63 if kind is int else (
             math.isinf(number) and not bare.endswith(('inf', 'infinity')))
         return text if too_large else number
@@ -312,8 +312,8 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
         name=_name(item),
         description=text,
         read_only=not meta['live'],
-        # A YAML file says 50 where it means 50.0 or the choice '50', and an empty list has no
-        # type; types are checked in _checked() instead.
+        # A YAML file may say 50 for 50.0 or for the choice '50', and an empty list has no type;
+        # types are checked in _checked() instead.
         dynamic_typing=isinstance(item.default, float | tuple)
         or any(map(str.isdecimal, meta['choices'])),
     )
@@ -333,11 +333,11 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
 
 
 def _checked(item: Field[Any], value: Any) -> Any:
-    """Return ``value`` in the type of the field's default. Raises BadParameterError."""
+    """Return ``value`` converted to the type of the field's default. Raises BadParameterError."""
     name, meta, default = _name(item), item.metadata, item.default
     if isinstance(default, tuple):
         if value is None:
-            # Nothing tells the type of an empty list.
+            # An empty list has no type.
             value = ()
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             value = [value]
