@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Serial ports: real ones, pyserial's URLs, pseudo-terminals; what goes wrong is an OSError."""
+"""Serial ports: real ones, pyserial URLs, pseudo-terminals; failures are OSErrors."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from xplane_bridge.links.udp import LinkError
 
 # Bytes to read before the session gets its turn.
 _READ_SIZE = 4096
-# A port that has taken nothing for this long is stuck.
+# A port that has accepted nothing for this long is stuck.
 WRITE_TIMEOUT = 1.0
-# What close() waits for the last bytes to leave.
+# How long close() waits for the last bytes to be sent.
 LAST_WRITE = 0.2
 # Ports without a file descriptor cannot be woken up: they are polled this often.
 _POLL_PERIOD = 0.02

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The thread between a session and a serial port, which comes and goes."""
+"""The thread between a session and a serial port, which may disappear and return."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _CHANNEL = 'serial'
 # Seconds between attempts to open a missing port.
 _FIRST_RETRY = 0.5
 _LONGEST_RETRY = 5.0
-# A port for which this many bytes wait is stuck, as one that takes nothing is, and is opened anew:
-# it takes them more slowly than they come. 6 s of 115,200 baud.
+# A port with this many bytes pending is stuck, like one that accepts nothing, and is reopened: it
+# accepts them more slowly than they arise. 6 s at 115,200 baud.
 _MOST_PENDING = 65536
-# What close() waits for a thread that waits for a peer.
+# How long close() waits for a thread that waits for a peer.
 _LAST_WAIT = 0.5
 _LONGEST_SLEEP = 60.0
 
