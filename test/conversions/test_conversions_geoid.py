@@ -141,7 +141,7 @@ def test_grid_of_nonsense_is_refused(tmp_path):
     pytest.importorskip('pyproj')
     path = tmp_path / 'nonsense.gtx'
     path.write_bytes(b'not a grid at all')
-    with pytest.raises(ValueError, match='which does not fit its 17 bytes'):
+    with pytest.raises(ValueError, match='do not match its 17 bytes'):
         geoid.undulation_source(grid=str(path))
     path = path.rename(tmp_path / 'nonsense.tif')
     with pytest.raises(ValueError, match='cannot find or read'):
@@ -157,7 +157,7 @@ def test_a_grid_is_as_large_as_it_says(grid):
     for damaged in (data[:-1], data + b'x', data[:20], data[:32] + b'\x7f' * 8 + data[40:]):
         path.write_bytes(damaged)
         for use in (geoid.read_gtx, lambda grid: geoid.undulation_source(grid=grid)):
-            with pytest.raises(ValueError, match='geoid grid .* rows and .* columns, do not'):
+            with pytest.raises(ValueError, match='geoid grid .* rows and .* columns do not'):
                 use(grid)
 
 
