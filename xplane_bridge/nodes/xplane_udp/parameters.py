@@ -39,31 +39,31 @@ class XplaneUdpParameters(VehicleParameters):
     port: int = parameter(
         xplane_udp.PORT, 'UDP port that X-Plane listens on.', minimum=1, maximum=65535)
     peer_port: int = parameter(
-        0, 'UDP port that X-Plane sends from; 0 takes the one that answers, until it is silent; '
-        '-1 takes all ports of its computer.', minimum=-1, maximum=65535)
+        0, 'UDP port that X-Plane sends from; 0 learns it from the first reply, until X-Plane is '
+        'silent; -1 accepts any port of its computer.', minimum=-1, maximum=65535)
     bind_address: str = parameter(
-        '', 'Local address to send from and listen on; empty leaves it to the routing.')
+        '', 'Local address to send from and listen on; empty lets the routing decide.')
     discover: bool = parameter(
         False, 'Take host and port from the beacon of X-Plane 10 and later, and follow it.')
     version: str = parameter(
-        'auto', 'Version of X-Plane. auto asks 10 and later, and knows 6 to 9 by the rows that '
-        'they send.', choices=('auto', *map(str, VERSIONS)))
+        'auto', 'Version of X-Plane. auto queries 10 and later, and recognises 6 to 9 by the rows '
+        'that they send.', choices=('auto', *map(str, VERSIONS)))
     telemetry: str = parameter(
         'auto', 'What telemetry is made of: datarefs (10 and later) or rows (before), or rows in '
         'any version.', choices=('auto', 'rows'))
     rate: float = parameter(
-        50.0, 'Updates a second, by datarefs. Rows come as often as X-Plane is set to send them.',
-        minimum=1.0, maximum=1000.0)
+        50.0, 'Updates per second, by datarefs. Rows arrive as often as X-Plane is set to send '
+        'them.', minimum=1.0, maximum=1000.0)
     data_port: int = parameter(
         49003, 'Local UDP port for rows. X-Plane 6 sends to 49000 only.',
         minimum=1, maximum=65535)
     set_data_target: bool = parameter(
         True, 'Tell X-Plane 9 and later to send rows here; false leaves that to its settings.')
     data_rows: tuple[int, ...] = parameter(
-        (), 'Numbers of further rows, 0..200, to select and publish on data_rows.', live=True)
+        (), 'Numbers of additional rows, 0..200, to select and publish on data_rows.', live=True)
     byte_order: str = parameter(
         'auto', "Byte order of rows: that of X-Plane's computer, big for an old Mac. auto learns "
-        'it from what comes, and begins with little.', choices=('auto', 'little', 'big'))
+        'it from the rows received, and begins with little.', choices=('auto', 'little', 'big'))
     trailer: str = parameter(
         'auto', 'Whether what is sent to X-Plane 6 and 7 ends with a trailer byte; auto: with for '
         '6, without for 7.', choices=('auto', 'with', 'without'))
@@ -88,10 +88,10 @@ class XplaneUdpParameters(VehicleParameters):
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
     datarefs: tuple[str, ...] = parameter(
-        (), 'Names of further datarefs to publish on datarefs, at most 1000; name[3] is an '
+        (), 'Names of additional datarefs to publish on datarefs, at most 1000; name[3] is an '
         'element of an array.', live=True)
     datarefs_rate: float = parameter(
-        10.0, 'Updates of datarefs a second.', minimum=1.0, maximum=1000.0, live=True)
+        10.0, 'Updates of datarefs per second.', minimum=1.0, maximum=1000.0, live=True)
 
     def __post_init__(self) -> None:
         """Check what single values cannot say."""

@@ -35,6 +35,7 @@ from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, Reports,
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 from xplane_bridge.sessions.xplane_udp.version import (
+    CHECKING,
     VERSION_CHANNEL,
     version_of,
     VersionFinder,
@@ -46,9 +47,6 @@ FIRST = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, VERSION_CHANNEL)
 # Without anything for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
-
-# After a silence it may be another version: how long the dataref may stay away that 10 has not.
-_CHECKING = 5.0
 
 
 class Conversation:
@@ -66,7 +64,7 @@ class Conversation:
     ) -> None:
         self.peer = discovery.peer
         self.version = version
-        self.fixed_version = version
+        self.finder = VersionFinder(outbox, version)
         self.presence = Presence(lambda state: tell(PeerChanged(state)))
         self._active = False
         self._feeds = feeds
@@ -79,7 +77,6 @@ class Conversation:
         self._statistics = statistics
         self._rate = rate
         self._tell = tell
-        self._finder: VersionFinder | None = None
         self._next_peer: Address | None = None
         # Whether it is known that it is the same run of X-Plane as before a silence.
         self._identified = True
@@ -94,7 +91,7 @@ class Conversation:
         if self.peer is None:
             return
         if self.version is None:
-            self._finder = VersionFinder(now)
+            self.finder.start(now)
         else:
             self._begin(self.version, now)
 
@@ -119,7 +116,7 @@ class Conversation:
         self.peer = peer
         self._next_peer = None
         if self._active:
-            self.version = self.fixed_version
+            self.version = self.finder.given
             self.start(now)
 
     def _leave(self, reason: str, now: float) -> None:
@@ -132,7 +129,7 @@ class Conversation:
         self._outbox.drop_commands(reason)
         self._commander.release(now)
         self._feeds.end()
-        self._end_finding()
+        self.finder.end()
         self._reports.clear()
         self._reports.forget_run()
         self._identified = True
@@ -180,33 +177,16 @@ class Conversation:
             return now
         if not self._active or self.peer is None:
             return None
-        deadlines = [self._find_version(now), self._watch_peer(now)]
+        self._learn_version(self.finder.ask(now), now)
+        deadlines = [self.finder.deadline, self._watch_peer(now)]
         if not self.presence.silent:
             deadlines.append(self._feeds.ask(now, self.presence.answering))
         for done in self._reads.poll(now):
             self._tell(done)
         return min((at for at in deadlines if at is not None), default=None)
 
-    def _find_version(self, now: float) -> float | None:
-        """Ask for the version until it is known; return when to ask again."""
-        if self._finder is None:
-            return None
-        version = self._finder.found(now)
-        if version is not None:
-            self._end_finding()
-            self._learn_version(version, now)
-            return None
-        self._outbox.push(VERSION_CHANNEL, self._finder.due(now))
-        return self._finder.deadline
-
-    def _end_finding(self) -> None:
-        if self._finder is not None:
-            self._outbox.drop(VERSION_CHANNEL)
-            self._outbox.push(VERSION_CHANNEL, [*self._finder.cancel(), None])
-            self._finder = None
-
     def _learn_version(self, version: int | None, now: float) -> None:
-        if version is None or self.fixed_version is not None or version == self.version:
+        if version is None or self.finder.given is not None or version == self.version:
             return
         if self.version is not None:
             # What was taken before a silence was taken from another X-Plane.
@@ -241,16 +221,15 @@ class Conversation:
         if isinstance(message, Data):
             return self._hear_rows(message, now)
         self.presence.hear_reply()
-        if self._finder is not None:
-            self._finder.hear_reply(now)
+        self.finder.hear_reply(now)
         if isinstance(message, RposReply):
             return self._feeds.receive_pose(message, now)
         return self._hear_values(channel, message, now)
 
     def _hear_rows(self, message: Data, now: float) -> list[Any]:
         events = self._feeds.receive_rows(message, now)
-        if self._finder is not None and message.layout is not None:
-            self._finder.hear_rows(message.layout.framing)
+        if message.layout is not None:
+            self.finder.hear_rows(message.layout.framing)
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
             # Before 10 rows are all that X-Plane answers with.
             self.presence.has_peer |= self._feeds.wants_any(message.segments)
@@ -272,8 +251,7 @@ class Conversation:
         if events is not None:
             return events
         if channel == VERSION_CHANNEL:
-            if self._finder is not None:
-                self._finder.hear_values(dict(reply.values), now)
+            self.finder.hear_values(dict(reply.values))
             return []
         done = self._reads.receive(channel, reply)
         if done is None and not self._reads.owns(channel):
@@ -343,6 +321,6 @@ class Conversation:
             if not self._reports.knows_run:
                 self._taken.drop()
                 self._feeds.disown()
-            if self.version is not None and self.fixed_version is None:
-                self._finder = VersionFinder(now, _CHECKING)
+            if self.version is not None:
+                self.finder.start(now, CHECKING)
         self.presence.become(PeerState.ANSWERING)

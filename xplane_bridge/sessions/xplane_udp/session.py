@@ -42,7 +42,6 @@ from xplane_bridge.sessions.xplane_udp.events import Statistics
 from xplane_bridge.sessions.xplane_udp.feeds import Feeds, Sources
 from xplane_bridge.sessions.xplane_udp.formats import Wire
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
-from xplane_bridge.sessions.xplane_udp.presence import Presence
 from xplane_bridge.sessions.xplane_udp.reads import Reads
 from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.taken import Taken
@@ -105,6 +104,7 @@ class XplaneUdpSession(Session):
         self._conversation = Conversation(
             self.feeds, self._commander, self._outbox, self._reads, self.discovery, reports,
             taken, self.statistics, rate=round(rate), version=version, tell=self._tell)
+        self.presence = self._conversation.presence
 
     # What the owner may ask at any time.
 
@@ -117,11 +117,6 @@ class XplaneUdpSession(Session):
     def version(self) -> int | None:
         """Return which X-Plane it is, None if that is not known yet."""
         return self._conversation.version
-
-    @property
-    def presence(self) -> Presence:
-        """Return whether it is there."""
-        return self._conversation.presence
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -219,7 +214,7 @@ class XplaneUdpSession(Session):
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """Subscribe to these datarefs at ``rate`` (1..1000); no names ends it."""
-        if names and self._conversation.fixed_version is not None:
+        if names and self._conversation.finder.given is not None:
             self._conversation.need_datarefs('datarefs')
         self.feeds.watch(names, rate, now)
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xplane_bridge.protocols.xplane_udp import encode, FIRST_WITH_DATAREFS, RrefRequest, VERSIONS
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, TIME
 
 VERSION_CHANNEL = 'version'
@@ -30,6 +31,8 @@ _FIRST_INDEX = 900
 _RATE = 2
 _PERIOD = 1.0
 _PATIENCE = 1.5
+# After a silence it may be another version: how long the first may stay away then.
+CHECKING = 5.0
 # Rows in the frame of 8 and later, and no answer to RREF for this long: 8 or 9.
 _ROWS_PATIENCE = 3.0
 _SAME_FRAME_SINCE = 8
@@ -46,40 +49,66 @@ def version_of(number: float | None) -> int | None:
 
 class VersionFinder:
     """
-    What is known so far of the version of one X-Plane; begins at ``now``.
+    What is known so far of the version of one X-Plane, while it is asked for.
 
-    ``patience`` is how long the dataref that only 11 and 12 have may stay away after another came.
+    It is not asked for if it is ``given``.
     """
 
-    def __init__(self, now: float, patience: float = _PATIENCE) -> None:
+    def __init__(self, outbox: Outbox, given: int | None) -> None:
+        self.given = given
+        self._outbox = outbox
+        self._asking = False
+        self._begin(0.0, _PATIENCE)
+
+    def start(self, now: float, patience: float = _PATIENCE) -> None:
+        """
+        Begin to ask.
+
+        ``patience`` is how long the dataref that only 11 and 12 have may stay away after another
+        came.
+        """
+        if self.given is None:
+            self._asking = True
+            self._begin(now, patience)
+
+    def _begin(self, now: float, patience: float) -> None:
         self._patience = patience
         self._started_at = self._ask_at = now
         self._version: int | None = None
         self._answered_at: float | None = None
         self._framing: int | None = None
 
-    def due(self, now: float) -> list[bytes]:
-        """Return the questions to ask now."""
-        if now < self._ask_at:
-            return []
-        self._ask_at = now + _PERIOD
-        return _requests(_RATE)
+    def end(self) -> None:
+        """Ask no longer, if it was asked at all."""
+        if self._asking:
+            self._asking = False
+            self._outbox.drop(VERSION_CHANNEL)
+            self._outbox.push(VERSION_CHANNEL, [*_requests(0), None])
 
-    def cancel(self) -> list[bytes]:
-        """Return what ends the questions."""
-        return _requests(0)
+    def ask(self, now: float) -> int | None:
+        """Ask again if it is time; return the version once it is known, and ask no longer."""
+        if not self._asking:
+            return None
+        version = self._found(now)
+        if version is not None:
+            self.end()
+        elif now >= self._ask_at:
+            self._ask_at = now + _PERIOD
+            self._outbox.push(VERSION_CHANNEL, _requests(_RATE))
+        return version
 
     @property
-    def deadline(self) -> float:
-        """Return when due() or found() may have something new."""
+    def deadline(self) -> float | None:
+        """Return when ask() may have something new."""
+        if not self._asking:
+            return None
         if self._answered_at is None:
             return self._ask_at
         return min(self._ask_at, self._answered_at + self._patience)
 
-    def hear_values(self, values: Mapping[int, float], now: float) -> None:
+    def hear_values(self, values: Mapping[int, float]) -> None:
         """Take values that came on VERSION_CHANNEL."""
         self._version = version_of(values.get(_FIRST_INDEX)) or self._version
-        self.hear_reply(now)
 
     def hear_reply(self, now: float) -> None:
         """Note that a dataref or the pose came: it is 10 or later."""
@@ -90,8 +119,7 @@ class VersionFinder:
         """Note that rows came, in this framing."""
         self._framing = framing
 
-    def found(self, now: float) -> int | None:
-        """Return the version, None as long as it is not known."""
+    def _found(self, now: float) -> int | None:
         if self._version is not None:
             return self._version
         if self._framing is not None and self._framing < _SAME_FRAME_SINCE:
