@@ -96,11 +96,11 @@ def test_time_that_stands_still_without_a_pause_does_not_widen_the_gap():
     assert gap == pytest.approx(FRAME_GAP)
 
 
-def test_a_hastened_poll_is_due_at_once_and_the_next_a_period_later():
+def test_a_poll_asked_for_is_due_at_once_and_the_next_a_period_later():
     poll = AircraftPoll(0, POLLED, 0.1, Statistics())
     poll.due = 1.0
     answer(poll, 1.0, 10.0)
     assert poll.due == pytest.approx(1.1)
-    poll.hasten(1.02)
+    poll.poll_now(1.02)
     _, wait = answer(poll, 1.02, 10.017, 47.75)
     assert 1.03 + wait == pytest.approx(1.12)

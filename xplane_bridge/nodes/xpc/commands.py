@@ -181,7 +181,7 @@ class XpcCommands:
         columns = (message.latitude, message.longitude, message.altitude)
         if len({len(column) for column in columns}) != 1:
             raise ValueError(
-                'latitude, longitude and altitude must have one value a point, got '
+                'latitude, longitude and altitude must have one value per point, got '
                 + ', '.join(str(len(column)) for column in columns))
         check_count('points', len(message.latitude), xpc.MAX_WAYPOINTS)
         points = tuple(zip(*columns, strict=True))

@@ -70,7 +70,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         """Return the session, which wants to know whether beacons can be heard."""
         given = self.parameters
         self._host = resolve(given.host)
-        # A bad bind address shall stop configuring, not the first datagram.
+        # A bad bind address must stop configuring, not the first datagram.
         self._open_channel('').close()
         self._beacons = {} if given.capture_file else self._open_beacon()
         return XpcSession(

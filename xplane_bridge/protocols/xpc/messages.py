@@ -444,8 +444,8 @@ class Terrain(Reply):
     """
     The ground below a place (TERR): its height alt in metres above mean sea level.
 
-    normal is a unit vector and velocity metres a second, both in X-Plane's local axes (east, up,
-    south). is_wet is 0 or 1; status is a TerrainStatus, and unless that is HIT, lat, lon and alt
+    normal is a unit vector and velocity in metres per second, both in X-Plane's local axes (east,
+    up, south). is_wet is 0 or 1; status is a TerrainStatus, and unless that is HIT, lat, lon and alt
     are -998. Without a velocity it is the 50-byte form, which is documented but which no
     plugin was seen to send.
     """
@@ -519,7 +519,7 @@ class Forwarded(Request):
 @dataclass(frozen=True, slots=True)
 class Beacon(Reply):
     """
-    The plugin's sign of life, multicast once a second (BECN).
+    The plugin's sign of life, multicast once per second (BECN).
 
     port is where it listens, xplane_version is such as 12010. plugin_version tells no two
     releases apart: all that send a beacon say 1.3-rc.1. padding is the number of NUL bytes

@@ -96,7 +96,7 @@ def _pack_text(what: str, value: object) -> bytes:
 
 
 def _pack_texts(what: str, values: Iterable[str]) -> list[bytes]:
-    # A lone string is iterable too, and would be sent as one name a character.
+    # A lone string is iterable too, and would be sent as one name per character.
     if isinstance(values, str):
         raise TypeError(f'{what}: got {values!r}, expected a sequence of str')
     return [_pack_text(f'{what} {number}', value) for number, value in enumerate(values, 1)]

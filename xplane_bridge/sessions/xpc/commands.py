@@ -197,9 +197,9 @@ class Commands:
             self._taken.note(message, now)
             outgoing.append((COMMAND_CHANNEL, data))
             if self._lockstep and isinstance(message, xpc.Controls):
-                self._turns.hasten(now)
+                self._turns.poll_now(now)
             if self._outbox.awaits:
-                self._turns.hasten(now, first=True)
+                self._turns.poll_now(now, first=True)
         return None
 
     def _ask_before(

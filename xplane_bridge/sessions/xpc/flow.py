@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from xplane_bridge.sessions.budget import Budget
 
-# The plugin reads at most 20 datagrams a frame, 0.07 ms each, until none is waiting. A request
+# The plugin reads at most 20 datagrams per frame, 0.07 ms each, until none is waiting. A request
 # sent sooner after a reply could be answered in the same frame, and adds to those 20.
 FRAME_GAP = 0.002
 
@@ -43,7 +43,7 @@ _LARGEST_ROOM = 8
 
 class Flow:
     """
-    Keep to ``rate`` datagrams a second, and to what the plugin can read in one frame.
+    Keep to ``rate`` datagrams per second, and to what the plugin can read in one frame.
 
     Polling has one part of both, commands and reads have the other; of the budget, telemetry comes
     before reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in the

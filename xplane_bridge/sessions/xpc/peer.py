@@ -23,7 +23,7 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.xpc.events import Generation
 
-# The plugin beacons once a second.
+# The plugin beacons once per second.
 BEACON_TIMEOUT = 3.5
 
 # X-Plane's running time may seem to go back by as much when replies are late or out of order.

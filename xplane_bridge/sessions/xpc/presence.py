@@ -106,7 +106,7 @@ class Presence:
         if self._peer.doubts and not self._lockstep:
             # The next reply tells whether this is another one.
             self._contact.doubt(self._peer.doubts)
-            self._turns.hasten(now, first=True)
+            self._turns.poll_now(now, first=True)
 
     def _wake_up(self, now: float, events: list[Any]) -> None:
         """Start anew at the first answer after silence."""

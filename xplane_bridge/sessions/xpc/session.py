@@ -61,8 +61,8 @@ class XpcSession(Session):
     Poll aircraft, read and write datarefs and send commands to one plugin.
 
     ``aircraft`` maps each aircraft number to what to poll for it. ``rate`` is in updates per
-    second, 0 for once a frame. ``budget`` is how many datagrams may leave in any second, at least
-    10; only giving back is never kept waiting. ``lifetime`` is how long a command may wait, in
+    second, 0 for once per frame. ``budget`` is how many datagrams may leave in any second, at
+    least 10; only giving back is never kept waiting. ``lifetime`` is how long a command may wait, in
     seconds. ``generation`` None finds out; ``hears_beacons`` tells whether the beacon's multicast
     group could be joined. ``address`` names the peer in sentences, ``port`` is the plugin's: a
     beacon that names another one is that of another X-Plane on the same computer; None takes any.
@@ -207,7 +207,7 @@ class XpcSession(Session):
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
         if self._lockstep and self._peer.silent:
-            # Controls go on, and shall not be refused because of this.
+            # Controls go on, and must not be refused because of this.
             return
         if self._commands.wants_joystick(now):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
@@ -248,7 +248,7 @@ class XpcSession(Session):
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """
-        Poll these datarefs ``rate`` times per second from now on, 0 for once a frame.
+        Poll these datarefs ``rate`` times per second from now on, 0 for once per frame.
 
         At most MOST_WATCHED; no names ends it.
         """

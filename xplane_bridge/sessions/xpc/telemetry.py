@@ -25,7 +25,7 @@ from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.watch import patient_leases
 
 # Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down. A
-# frame that lasts twice as long as the others is common, and shall not be asked twice.
+# frame that lasts twice as long as the others is common, and must not be asked twice.
 _FIRST_TIMEOUT = 0.2
 _SHORTEST_TIMEOUT = 0.03
 _LONGEST_TIMEOUT = 0.5
@@ -54,7 +54,7 @@ class AircraftPoll:
     The plugin answers both requests in one frame or in two, which the datarefs of the place tell.
     If X-Plane's running time is among the datarefs, a frame that is answered twice is told from
     the next one. ``reported`` are datarefs that are asked for besides, for the session itself.
-    ``period`` is in seconds, 0 for once a frame. One request a channel is outstanding.
+    ``period`` is in seconds, 0 for once per frame. One request per channel is outstanding.
     """
 
     # Datagrams that start() returns.
@@ -146,7 +146,7 @@ class AircraftPoll:
         self._sent_at = None
         self.due = now
 
-    def hasten(self, now: float) -> None:
+    def poll_now(self, now: float) -> None:
         """Let the next poll be due at once."""
         self.due = min(self.due, now)
 

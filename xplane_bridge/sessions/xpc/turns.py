@@ -105,10 +105,10 @@ class Turns:
         if names:
             self._watch = Watch(names, period, self._watch_serial, self._statistics, now)
 
-    def hasten(self, now: float, *, first: bool = False) -> None:
+    def poll_now(self, now: float, *, first: bool = False) -> None:
         """Let telemetry be due at once, of all aircraft or of the first."""
         for poll in self._polls[:1 if first else None]:
-            poll.hasten(now)
+            poll.poll_now(now)
 
     # Replies.
 

@@ -53,7 +53,7 @@ class Watch:
     gets new channels. Sizes are learnt from each reply, as far as they may be relied on: see
     reads.batches(). A group that is not answered for long leaves its rows empty, and the others
     are handed out all the same; its names are asked for one by one from then on. ``period`` is in
-    seconds, 0 for once a frame.
+    seconds, 0 for once per frame.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Watch:
         """
         Count the outstanding replies as lost; they are asked for again at once.
 
-        Return what has come if the rest has not come for long: that shall not stop the others.
+        Return what has come if the rest has not come for long: that must not stop the others.
         """
         lost = [channel for channel in self._groups if channel not in self._rows]
         self._statistics.lost += len(lost)
