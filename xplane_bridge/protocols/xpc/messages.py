@@ -444,10 +444,10 @@ class Terrain(Reply):
     """
     The ground below a place (TERR): its height alt in metres above mean sea level.
 
-    normal is a unit vector and velocity in metres per second, both in X-Plane's local axes (east,
-    up, south). is_wet is 0 or 1; status is a TerrainStatus, and unless that is HIT, lat, lon and alt
-    are -998. Without a velocity it is the 50-byte form, which is documented but which no
-    plugin was seen to send.
+    normal is a unit vector and velocity in metres per second, both in X-Plane's local axes
+    (east, up, south). is_wet is 0 or 1; status is a TerrainStatus, and unless that is HIT,
+    lat, lon and alt are -998. Without a velocity it is the 50-byte form, which is documented
+    but which no plugin was seen to send.
     """
 
     tag: ClassVar[str] = 'TERR'

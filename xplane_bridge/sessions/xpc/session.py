@@ -62,13 +62,13 @@ class XpcSession(Session):
 
     ``aircraft`` maps each aircraft number to what to poll for it. ``rate`` is in updates per
     second, 0 for once per frame. ``budget`` is how many datagrams may leave in any second, at
-    least 10; only giving back is never kept waiting. ``lifetime`` is how long a command may wait, in
-    seconds. ``generation`` None finds out; ``hears_beacons`` tells whether the beacon's multicast
-    group could be joined. ``address`` names the peer in sentences, ``port`` is the plugin's: a
-    beacon that names another one is that of another X-Plane on the same computer; None takes any.
-    In ``lockstep`` it is controls that take the simulator to its next frame: each is followed by
-    a poll, ``rate`` does not count, and controls go on to a simulator that is silent because it
-    waits for them.
+    least 10; only giving back is never kept waiting. ``lifetime`` is how long a command may
+    wait, in seconds. ``generation`` None finds out; ``hears_beacons`` tells whether the
+    beacon's multicast group could be joined. ``address`` names the peer in sentences, ``port``
+    is the plugin's: a beacon that names another one is that of another X-Plane on the same
+    computer; None takes any. In ``lockstep`` it is controls that take the simulator to its
+    next frame: each is followed by a poll, ``rate`` does not count, and controls go on to a
+    simulator that is silent because it waits for them.
 
     Presence knows whether the plugin answers, and whether it is the same; Flow and Turns say what
     may leave when, Commands what was taken and is given back.
