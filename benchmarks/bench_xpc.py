@@ -448,7 +448,8 @@ class BlockingClient:
                 except TimeoutError:
                     self.timeouts += 1
                     continue
-                assert isinstance(first, xpc.Datarefs) and isinstance(last, xpc.Datarefs)
+                assert isinstance(first, xpc.Datarefs)
+                assert isinstance(last, xpc.Datarefs)
                 self.spreads_ms.append(1e3 * (last.rows[0][0] - first.rows[0][0]))
 
     @staticmethod

@@ -49,7 +49,8 @@ class Peer:
         traceback: TracebackType | None,
     ) -> None:
         # The end of its standard input ends it.
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.close()
         _end(self.process)
         self.process.stdout.close()

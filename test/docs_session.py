@@ -56,7 +56,7 @@ _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix
 _PEER = ('peer', 'publisher', 'simulation', 'autopilot')
 
 
-class Failure(Exception):
+class DocsError(Exception):
     """A sentence about what did not go as the docs say."""
 
 
@@ -112,7 +112,7 @@ class Child:
             code = self.process.wait(DEADLINE)
         except subprocess.TimeoutExpired as error:
             os.killpg(self.process.pid, signal.SIGKILL)
-            raise Failure(f'does not end after Ctrl-C: {self.line}') from error
+            raise DocsError(f'does not end after Ctrl-C: {self.line}') from error
         self.reader.join(DEADLINE)
         return code
 
@@ -142,7 +142,7 @@ class Diagnostics:
 
     def settled(self, nodes, with_peers, since, seconds, given_up=lambda: False):
         """
-        Wait until every node says that all is well; raise Failure with what is not.
+        Wait until every node says that all is well; raise DocsError with what is not.
 
         ``given_up()`` tells that it will not be any more.
         """
@@ -153,7 +153,7 @@ class Diagnostics:
             if not wrong:
                 return
             if time.monotonic() > deadline or given_up():
-                raise Failure('; '.join(wrong))
+                raise DocsError('; '.join(wrong))
             self.executor.spin_once(timeout_sec=0.1)
 
     def _complaints(self, node, with_peers, since):
@@ -198,7 +198,7 @@ def missing(expected, text):
 def prepare_network():
     """Bring up the loopback of an own network, with the address of the docs."""
     if shutil.which('ip') is None:
-        raise Failure('needs the command ip (iproute2)')
+        raise DocsError('needs the command ip (iproute2)')
     for command in ('ip link set lo up', f'ip address add {ADDRESS}/32 dev lo',
                     'ip link set lo multicast on', 'ip route add 224.0.0.0/4 dev lo'):
         subprocess.run(command.split(), check=True)
@@ -223,7 +223,7 @@ def in_repository(line, root):
 
 
 def run(session):
-    """Run a session; raise Failure if something is not as the docs say."""
+    """Run a session; raise DocsError if something is not as the docs say."""
     folder = Path(session['folder'])
     for name, text in session['files'].items():
         (folder / name).write_text(text)
@@ -240,30 +240,17 @@ def run(session):
     diagnostics = Diagnostics() if nodes else None
     behind = []
     try:
-        for peer in peers:
-            child = Child(peer, folder)
-            behind.append(child)
-            if not child.wait_for(lambda: ' frames/s' in child.text or child.ended(),  # noqa: B023
-                                  time.monotonic() + DEADLINE) or child.ended():
-                raise Failure(f'the peer does not start: {peer}')
+        start(peers, behind, folder)
         for number, line in enumerate(lines):
-            expected = list(session['output'].get(str(number), ()))
             last = number == len(lines) - 1
+            expected = [*session['output'].get(str(number), ())]
             if last and 'expect' in options:
                 expected.append(options['expect'])
-            if line.endswith('&') and not line.endswith('&&'):
-                behind.append(Child(line[:-1].strip(), folder))
-            elif line == 'make shell':
-                # What follows is typed in that shell, which has the executables on its PATH.
-                os.environ['PATH'] = f'{session["executables"]}:{os.environ["PATH"]}'
-                foreground(in_repository(line, session['root']), folder, expected, 0, None)
-            else:
-                foreground(
-                    in_repository(line, session['root']), folder, expected,
-                    int(options.get('exit', 0)) if last else 0,
-                    (diagnostics, nodes, with_peers), partial(gone, behind))
+            run_line(
+                line, session, expected, int(options.get('exit', 0)) if last else 0,
+                (diagnostics, nodes, with_peers), behind)
             if child := gone(behind):
-                raise Failure(f'ended: {child.line}')
+                raise DocsError(f'ended: {child.line}')
         if diagnostics is not None and 'refused' not in options:
             began = time.monotonic()
             running = [node for node in nodes if any(
@@ -277,9 +264,62 @@ def run(session):
         check_end(child, code, _INTERRUPTED)
 
 
+def start(peers, behind, folder):
+    """Start peers, and wait until each says that it flies."""
+    for peer in peers:
+        child = Child(peer, folder)
+        behind.append(child)
+        if not child.wait_for(
+                lambda child=child: ' frames/s' in child.text or child.ended(),
+                time.monotonic() + DEADLINE) or child.ended():
+            raise DocsError(f'the peer does not start: {peer}')
+
+
+def run_line(line, session, expected, code, observer, behind):
+    """Run one command: in the background if it says so, else until it ends."""
+    folder = Path(session['folder'])
+    if line.endswith('&') and not line.endswith('&&'):
+        behind.append(Child(line[:-1].strip(), folder))
+    elif line == 'make shell':
+        # What follows is typed in that shell, which has the executables on its PATH.
+        os.environ['PATH'] = f'{session["executables"]}:{os.environ["PATH"]}'
+        foreground(in_repository(line, session['root']), folder, expected, 0, None)
+    else:
+        foreground(in_repository(line, session['root']), folder, expected, code, observer,
+                   partial(gone, behind))
+
+
 def gone(behind):
     """Return the first of these children that has ended although it should run, None if none."""
     return next((child for child in behind if child.ended()), None)
+
+
+def until_said(child, expected, observer, deadline):
+    """Let a command that never ends run until it has said what it should, and interrupt it."""
+    line = child.line
+    own = nodes_in([line])
+    if own and observer[0] is not None:
+        try:
+            observer[0].settled(own, observer[2], 0.0, DEADLINE, child.ended)
+        except DocsError:
+            child.interrupt()
+            raise
+    # What is launched has a name before its lines.
+    sign = re.compile(
+        r'^\[[\w.]+-\d+\] ' if line.startswith('ros2 launch') and not own else '', re.MULTILINE)
+
+    def said():
+        return child.ended() or (
+            not missing(expected, child.text)
+            and (bool(child.lines) or bool(own)) and bool(sign.search(child.text)))
+
+    came = child.wait_for(said, deadline)
+    ended = child.ended()
+    # Some of ros2's own end an interrupt with 1.
+    check_end(child, child.interrupt(), () if ended else (
+        *_INTERRUPTED, 1) if line.startswith('ros2 topic ') else _INTERRUPTED)
+    if not came:
+        raise DocsError(f'did not say {missing(expected, child.text)!r}: {line}')
 
 
 def foreground(line, folder, expected, code, observer, lost=lambda: None):
@@ -291,37 +331,14 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
     deadline = time.monotonic() + DEADLINE
     while True:
         child = Child(line, folder)
-        endless = _ENDLESS.search(line)
-        if endless:
-            own = nodes_in([line])
-            if own and observer[0] is not None:
-                try:
-                    observer[0].settled(own, observer[2], 0.0, DEADLINE, child.ended)
-                except Failure:
-                    child.interrupt()
-                    raise
-            # What is launched has a name before its lines.
-            sign = re.compile(
-                r'^\[[\w.]+-\d+\] ' if line.startswith('ros2 launch') and not own else '',
-                re.MULTILINE)
-
-            def said(child=child, sign=sign, own=own):
-                return child.ended() or (
-                    not missing(expected, child.text)
-                    and (bool(child.lines) or bool(own)) and bool(sign.search(child.text)))
-
-            came = child.wait_for(said, deadline)
-            ended = child.ended()
-            # Some of ros2's own end an interrupt with 1.
-            check_end(child, child.interrupt(), () if ended else (
-                *_INTERRUPTED, 1) if line.startswith('ros2 topic ') else _INTERRUPTED)
-            if not came:
-                raise Failure(f'did not say {missing(expected, child.text)!r}: {line}')
+        if _ENDLESS.search(line):
+            until_said(child, expected, observer, deadline)
             return
         if not child.wait_for(
                 lambda child=child: child.ended() or lost(), deadline) or not child.ended():
             child.interrupt()
-            raise Failure(f'ended: {other.line}' if (other := lost()) else f'does not end: {line}')
+            other = lost()
+            raise DocsError(f'ended: {other.line}' if other else f'does not end: {line}')
         wrong = missing(expected, child.text)
         refused = line.startswith('ros2 service call') and re.search(
             r'success[=:] ?false', child.text, re.IGNORECASE)
@@ -329,7 +346,7 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
             check_end(child, code, (code,))
             return
         if child.process.returncode == NOT_KNOWN:
-            raise Failure(f'not known to the stand-in: {line}')
+            raise DocsError(f'not known to the stand-in: {line}')
         # The other side may not be up yet; a reader would try again. It may also have refused
         # without being heard: a client that its answer does not find yet gets none.
         if line.startswith('ros2 service call') and observer is not None and (
@@ -337,19 +354,19 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
             observer[0].forgiven.add(line.split()[3].lstrip('/'))
         check_end(child, code, (code,))
         if not line.startswith('ros2 ') or time.monotonic() > deadline or lost():
-            raise Failure(f'exit code {child.process.returncode}: {line}'
+            raise DocsError(f'exit code {child.process.returncode}: {line}'
                           if child.process.returncode != code
                           else f'not successful: {line}' if refused
                           else f'did not say {wrong!r}: {line}')
 
 
 def check_end(child, code, allowed):
-    """Raise Failure for an exit code that is none of a good end, or a traceback."""
+    """Raise DocsError for an exit code that is none of a good end, or a traceback."""
     if code not in allowed:
-        raise Failure(f'exit code {code}: {child.line}')
+        raise DocsError(f'exit code {code}: {child.line}')
     # What Python ignores, such as Ctrl-C in a finalizer of ros2's own, it writes in the same way.
     if _TRACEBACK.search(child.text):
-        raise Failure(f'a traceback: {child.line}')
+        raise DocsError(f'a traceback: {child.line}')
 
 
 def main():
@@ -358,7 +375,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         run(json.load(sys.stdin))
-    except Failure as failure:
+    except DocsError as failure:
         print(f'FAILED: {failure}', flush=True)
         return 1
     return 0

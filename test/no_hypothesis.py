@@ -38,7 +38,7 @@ def given(*_, **__):
     return pytest.mark.skip(reason='hypothesis is not installed')
 
 
-class settings:
+class settings:  # noqa: N801 -- its name in hypothesis
     """A decorator that changes nothing."""
 
     def __init__(self, *_, **__):

@@ -321,6 +321,11 @@ class Soak:
                   f'{slope_per_hour(figure):+10.1f}')
             if elapsed >= SHORTEST_TREND and grew(figure, noise):
                 self.failures.append(f'{name} grew from one quarter of the time to the next')
+        self._judge_words(elapsed)
+        return self.failures
+
+    def _judge_words(self, elapsed):
+        """Print how much was logged and said in diagnostics; note what was too much."""
         print(f'{self.node.lines} log lines, {self.node.lines / max(elapsed, 1.0):.2f} per second;'
               f' at most {self.listener.most_values} values in a status, the longest text '
               f'{self.listener.longest_text} characters')
@@ -332,7 +337,6 @@ class Soak:
             self.failures.append('the diagnostics are too large')
         if self.listener.raw:
             self.failures.append(f'the diagnostics have a raw text: {self.listener.raw!r}')
-        return self.failures
 
 
 def soak(protocol, minutes, seed):

@@ -73,7 +73,7 @@ def test_it_refuses_what_is_no_argument(executable, capsys):
         assert '--rate=20 rate:=20: a node accepts only ROS arguments' in error
 
 
-@pytest.mark.parametrize('arguments, sentence', [
+@pytest.mark.parametrize(('arguments', 'sentence'), [
     (['--params-file', '/no/such.yaml'], "params file: '--params-file /no/such.yaml'"),
     (['-p', 'prot:=3'], 'parameter prot: xpc_node has no parameter of that name; did you mean '
                         'port?'),
@@ -84,7 +84,8 @@ def test_a_node_with_bad_ros_arguments_ends_with_a_sentence(arguments, sentence)
     done = subprocess.run([sys.executable, '-P', '-c', program, '--ros-args', *arguments],
                           capture_output=True, text=True, timeout=60.0)
     assert done.returncode == 1
-    assert sentence in done.stderr and 'Traceback' not in done.stderr
+    assert sentence in done.stderr
+    assert 'Traceback' not in done.stderr
 
 
 def test_every_node_is_registered():
@@ -100,7 +101,7 @@ def test_arguments_for_ros_are_left_out():
         ['a', '--ros-args', '-p', 'x:=1', '--', 'b', '--ros-args', '-r', '__ns:=/c']) == ['a', 'b']
 
 
-@pytest.mark.parametrize('texts, values', [
+@pytest.mark.parametrize(('texts', 'values'), [
     ({'rate': '200'}, {'rate': 200.0}),
     ({'port': '49010', 'publish_tf': 'True'}, {'port': 49010, 'publish_tf': True}),
     ({'undulation': '.nan', 'host': '127'}, {'host': '127'}),
@@ -117,7 +118,7 @@ def test_parameters_may_be_written_as_text(texts, values):
     assert list(map(type, parsed.values())) == list(map(type, values.values()))
 
 
-@pytest.mark.parametrize('name, text, expected', [
+@pytest.mark.parametrize(('name', 'text', 'expected'), [
     ('port', 'abc', "expected a whole number, got 'abc'"),
     ('port', '70000', '70000 is not in 1 .. 65535'),
     ('rate', 'fast', "expected a number, got 'fast'"),

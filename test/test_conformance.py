@@ -78,7 +78,9 @@ def place(file):
 def test_a_demand_is_implemented_and_tested_or_says_why_not(row):
     assert len(row) == 5
     _, where_in_document, demand, implemented, tested = row
-    assert where_in_document and demand and implemented
+    assert where_in_document
+    assert demand
+    assert implemented
     references = REFERENCE.findall(implemented) + REFERENCE.findall(tested)
     for file, name in references:
         path = place(file)

@@ -150,7 +150,7 @@ def test_defaults_may_be_left_out_of_json(run):
         '008079c4' '0000a0c0' '00000000' '0000803f']
 
 
-@pytest.mark.parametrize('line, text', [
+@pytest.mark.parametrize(('line', 'text'), [
     ('{', 'the line is not JSON: Expecting property name enclosed in double quotes: '
           'line 2 column 1 (char 2)'),
     ('[1]', 'expected an object with a "message"'),

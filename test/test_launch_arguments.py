@@ -104,7 +104,7 @@ def test_only_what_is_given_is_set(launch, tmp_path):
         'engage': True, 'altitude': 1600.0, 'gains.bank_limit': 2.0}
 
 
-@pytest.mark.parametrize('argument, sentence', [
+@pytest.mark.parametrize(('argument', 'sentence'), [
     ('rat:=200', 'rat: xpc.launch.py has no argument of that name; did you mean rate?'),
     ('port:=abc', "port: expected a whole number, got 'abc'"),
     ('port:=70000', 'port: 70000 is not in 1 .. 65535'),
@@ -162,7 +162,7 @@ def test_remappings_parameters_and_namespaces_of_a_group_hold(enclosing):
     assert command.parameters == {'use_sim_time': True, 'rate': 30.0}
 
 
-@pytest.mark.parametrize('kind, text', [
+@pytest.mark.parametrize(('kind', 'text'), [
     ('xml', '<launch><include file="{file}"><arg name="rate" value="5"/></include></launch>'),
     ('yaml', 'launch:\n- include:\n    file: {file}\n    arg: [{{name: rate, value: "5"}}]\n'),
 ])
@@ -199,7 +199,7 @@ def test_a_description_that_is_made_by_hand_takes_the_configurations(enclosing):
 
 # The bring-up.
 
-@pytest.mark.parametrize('arguments, shared', [
+@pytest.mark.parametrize(('arguments', 'shared'), [
     # Time is one decision for all nodes.
     ([], {'use_sim_time': False}),
     (['use_sim_time:=true'], {'use_sim_time': True}),
@@ -241,13 +241,14 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     assert bridge.executable == 'xpc_node'
     assert (bridge.parameters['host'], bridge.parameters['port']) == ('192.0.2.1', 49009)
     assert bridge.parameters['rate'] == 20.0
-    assert autopilot.parameters['engage'] and autopilot.parameters['altitude'] == 1500.0
+    assert autopilot.parameters['engage']
+    assert autopilot.parameters['altitude'] == 1500.0
     (bridge,), _, _ = launch(
         ours('bringup'), 'host:=192.0.2.1', 'autopilot:=false', 'use_sim_time:=true')
     assert bridge.parameters['stamp'] == 'simulator'
 
 
-@pytest.mark.parametrize('arguments, sentence', [
+@pytest.mark.parametrize(('arguments', 'sentence'), [
     (['sim:=xplane10'], "sim: 'xplane10' is none of xpc, xplane12"),
     (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep are for a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
@@ -257,7 +258,8 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
 ])
 def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
     commands, output, _ = launch(ours('bringup'), *arguments)
-    assert not commands and sentence in output
+    assert not commands
+    assert sentence in output
 
 
 @pytest.fixture
@@ -278,14 +280,16 @@ def test_a_bring_up_with_tools(launch, tools):
         ours('bringup'), 'namespace:=uav1', 'use_sim_time:=true', 'rviz:=true', 'foxglove:=true',
         'record:=true', 'bag:=mine.mcap')
     rviz, foxglove, record = commands[3:]
-    assert rviz.executable == 'rviz2' and rviz.others[0] == '-d' and os.path.exists(rviz.others[1])
+    assert rviz.executable == 'rviz2'
+    assert rviz.others[0] == '-d'
+    assert os.path.exists(rviz.others[1])
     assert rviz.remappings == ['/experiment/odom:=/uav1/odom']
     assert foxglove.executable == 'foxglove_bridge'
     assert record.others == ['--output', 'mine.mcap', '--namespace', '/uav1']
     assert all(command.parameters['use_sim_time'] for command in commands)
 
 
-@pytest.mark.parametrize('name, package', [('rviz', 'rviz2'), ('foxglove', 'foxglove_bridge')])
+@pytest.mark.parametrize(('name', 'package'), [('rviz', 'rviz2'), ('foxglove', 'foxglove_bridge')])
 def test_a_tool_that_is_not_installed_is_named(launch, name, package):
     if package in get_packages_with_prefixes():
         pytest.skip(f'{package} is installed here')
@@ -310,7 +314,7 @@ def test_arguments_of_the_flights_become_options(launch):
         '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--no-record']
 
 
-@pytest.mark.parametrize('name, argument, sentence', [
+@pytest.mark.parametrize(('name', 'argument', 'sentence'), [
     ('experiment', 'sim:=xplane', "sim: 'xplane' is none of xpc, xplane12"),
     ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
                                      'did you mean scenario?'),
@@ -318,4 +322,5 @@ def test_arguments_of_the_flights_become_options(launch):
 ])
 def test_the_flights_refuse_what_cannot_be(launch, name, argument, sentence):
     commands, output, _ = launch(ours(name), argument)
-    assert not commands and f'launch argument {sentence}' in output
+    assert not commands
+    assert f'launch argument {sentence}' in output

@@ -48,7 +48,8 @@ def test_the_version_is_the_same_everywhere():
     newest = re.search(
         r'^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
         re.MULTILINE)
-    assert newest and newest[1] == version
+    assert newest
+    assert newest[1] == version
 
 
 def test_each_ros_package_that_is_imported_is_declared():

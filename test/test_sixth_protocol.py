@@ -82,7 +82,7 @@ def test_messages_are_read_and_written(protocol):
     assert protocol.decode(protocol.encode(controls), 'bridge') == controls
 
 
-@pytest.mark.parametrize('data, sender', [
+@pytest.mark.parametrize(('data', 'sender'), [
     (b'', 'peer'), (REPORT[:-1], 'peer'), (REPORT, 'bridge'), (b'NONE', 'peer')])
 def test_what_is_no_message_is_refused(protocol, data, sender):
     with pytest.raises(ProtocolError):

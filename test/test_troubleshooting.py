@@ -57,6 +57,16 @@ def texts(tree, constants):
                     yield part.strip(' .,;:')
 
 
+def assigned(node, constants):
+    """Return what an assignment to a status's sentence says, if that is what it is."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        if names(target) & NAMES and names(node.value.elts[0]) & BAD:
+            yield from texts(node.value.elts[1], constants)
+    elif isinstance(target, ast.Name) and target.id in NAMES:
+        yield from texts(node.value, constants)
+
+
 def sentences(path):
     """Return what the statuses of a module say when something is wrong."""
     module = ast.parse(path.read_text())
@@ -71,12 +81,7 @@ def sentences(path):
             if names(node.args[1]) & BAD:
                 yield from texts(node.args[2], constants)
         elif isinstance(node, (ast.Assign, ast.AugAssign)):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                if names(target) & NAMES and names(node.value.elts[0]) & BAD:
-                    yield from texts(node.value.elts[1], constants)
-            elif isinstance(target, ast.Name) and target.id in NAMES:
-                yield from texts(node.value, constants)
+            yield from assigned(node, constants)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) \
                 and len(node.value.elts) == 2 \
                 and names(node.value.elts[0]) & BAD:

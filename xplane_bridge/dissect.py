@@ -136,41 +136,52 @@ def _dataclass_from_json(kind: type[_Kind], values: dict[str, Any], where: str) 
 
 def _from_json(hint: Any, value: Any, where: str) -> Any:
     """Convert a JSON value to a field's annotated type."""
-    if get_origin(hint) in (Union, UnionType):
-        if value is None and NoneType in get_args(hint):
-            return None
-        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-        for kind in kinds[:-1]:
-            try:
-                return _from_json(kind, value, where)
-            except ValueError:
-                continue
-        hint = kinds[-1]
-    if get_origin(hint) is Literal and value in get_args(hint):
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return _union_from_json(get_args(hint), value, where)
+    if origin is Literal and value in get_args(hint):
         return value
-    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
-        return _dataclass_from_json(hint, value, where)
-    if get_origin(hint) is tuple and isinstance(value, list):
+    if origin is tuple and isinstance(value, list):
         return _tuple_from_json(get_args(hint), value, where)
-    if hint is float and isinstance(value, str) and value in _NON_FINITE:
-        return _NON_FINITE[value]
-    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    if hint is int and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(hint, type) and issubclass(hint, Enum) and value in [
-            member.value for member in hint]:
-        return hint(value)
-    if isinstance(hint, type) and issubclass(hint, IntFlag) and isinstance(value, int):
-        return hint(value)
-    if hint is str and isinstance(value, str):
-        return value
-    if hint is bool and isinstance(value, bool):
-        return value
-    if hint is bytes and isinstance(value, str):
-        return bytes.fromhex(value)
+    if isinstance(hint, type):
+        if is_dataclass(hint) and isinstance(value, dict):
+            return _dataclass_from_json(hint, value, where)
+        if issubclass(hint, Enum):
+            if value in [member.value for member in hint] or (
+                    issubclass(hint, IntFlag) and isinstance(value, int)):
+                return hint(value)
+        elif hint in _SCALARS and (found := _SCALARS[hint](value)) is not None:
+            return found
     name = hint.__name__ if isinstance(hint, type) else str(hint)
     raise ValueError(f'{where}: got {json.dumps(value)}, expected {name}')
+
+
+def _number_from_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return _NON_FINITE.get(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# What a JSON value is as a field of these types; None if it is none of it.
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    float: _number_from_json,
+    int: lambda value: value if type(value) is int else None,
+    str: lambda value: value if isinstance(value, str) else None,
+    bool: lambda value: value if isinstance(value, bool) else None,
+    bytes: lambda value: bytes.fromhex(value) if isinstance(value, str) else None,
+}
+
+
+def _union_from_json(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and NoneType in hints:
+        return None
+    *kinds, last = (hint for hint in hints if hint is not NoneType)
+    for kind in kinds:
+        try:
+            return _from_json(kind, value, where)
+        except ValueError:
+            continue
+    return _from_json(last, value, where)
 
 
 def _tuple_from_json(

@@ -61,10 +61,12 @@ def test_an_impossible_position_is_nowhere_and_the_rest_passes(place):
     assert gate.place(*place) is NOWHERE
     ((name, value),) = told
     assert value in place or math.isnan(value)
-    assert gate.withheld[name].count == 1 and gate.withheld[name].at == 5.0
+    assert gate.withheld[name].count == 1
+    assert gate.withheld[name].at == 5.0
     passed = Plausibility().state(replace(
         STATE, latitude_deg=place[0], longitude_deg=place[1], altitude_msl=place[2]))
-    assert math.isnan(passed.latitude_deg) and math.isnan(passed.longitude_deg)
+    assert math.isnan(passed.latitude_deg)
+    assert math.isnan(passed.longitude_deg)
     assert replace(
         passed, latitude_deg=47.0, longitude_deg=8.0, altitude_msl=1500.0) == STATE
 
@@ -135,7 +137,8 @@ def test_x_plane_without_a_place_still_has_its_true_attitude_and_its_air():
     assert state.air.true_airspeed == 55.0
     # Where the pose does not come its attitude is not known, which is no fault.
     state = xplane.own_state((1.0, 2.0, 3.0), None, {})
-    assert state.orientation is None and not state.impossible
+    assert state.orientation is None
+    assert not state.impossible
     state = xplane.own_state((1.0, 2.0, 3.0), (0.0, 1e38, 0.0), {})
     assert state.orientation is None
     assert state.impossible == (('attitude', 1e38),)

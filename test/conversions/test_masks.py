@@ -75,7 +75,8 @@ def test_a_report_says_what_is_known():
     CONTROLS.fill(message, {'elevator': 0.5, 'aileron': math.nan, 'throttle': None})
     assert message.fields == msg.FlightControls.ELEVATOR
     assert CONTROLS.known(message) == {'elevator': 0.5}
-    assert math.isnan(message.aileron) and math.isnan(message.throttle)
+    assert math.isnan(message.aileron)
+    assert math.isnan(message.throttle)
     assert known_or_nan(message, 'elevator') == 0.5
     message.gear = 1.0
     assert math.isnan(known_or_nan(message, 'gear'))

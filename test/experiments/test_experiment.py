@@ -77,7 +77,8 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
     assert 'Traceback' not in log
     assert (tmp_path / 'flight.png').read_bytes().startswith(b'\x89PNG')
     figures = json.loads((tmp_path / 'flight.json').read_text())
-    assert figures['passed'] and figures['complete']
+    assert figures['passed']
+    assert figures['complete']
     assert len(figures['criteria']) == 4
     assert [event['event'] for event in figures['events']][1] == 'engage'
     rates = figures['figures']['rates']['imu/data']
@@ -308,7 +309,9 @@ def test_the_table_of_the_document_is_made_of_the_figures():
     assert ['heading error, rms', '1.00 deg', '1.00 deg'] in rows
     document = 'before\n<!-- table begin -->\nold\n<!-- table end -->\nafter\n'
     text = table.put(document, table.markdown(rows))
-    assert 'old' not in text and '| criteria met | 2 of 2 | 1 of 2 |' in text
-    assert text.startswith('before\n') and text.endswith('after\n')
+    assert 'old' not in text
+    assert '| criteria met | 2 of 2 | 1 of 2 |' in text
+    assert text.startswith('before\n')
+    assert text.endswith('after\n')
     with pytest.raises(ValueError, match='no <!-- table begin'):
         table.put('nothing', '')

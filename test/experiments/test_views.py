@@ -134,4 +134,6 @@ def test_diagnostics_of_others_are_printable_and_bounded():
             name=f'/node {number}\n: peer', message='\x1b[2J' + 'x' * 5000)]))
     assert len(monitor.diagnostics) <= 500
     name, text = monitor.diagnostics.popitem()
-    assert name.isprintable() and text.isprintable() and len(text) < 1100
+    assert name.isprintable()
+    assert text.isprintable()
+    assert len(text) < 1100

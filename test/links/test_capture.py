@@ -93,7 +93,7 @@ def test_capture_of_each_form_is_read(name):
     assert read(gzip.compress(data[:50]) + gzip.compress(data[50:])) == [GETC]
 
 
-@pytest.mark.parametrize('resolution, ticks', [
+@pytest.mark.parametrize(('resolution', 'ticks'), [
     (3, 1_500), (6, 1_500_000), (9, 1_500_000_000), (0x80 | 10, 1536), (0, 1)])
 @pytest.mark.parametrize('offset', [0, 1_700_000_000])
 def test_times_of_pcapng_are_of_the_interfaces_resolution_and_offset(resolution, ticks, offset):
@@ -161,7 +161,7 @@ def test_sizes_that_cannot_be_are_counted_and_end_nothing(damaged):
 
 # What is damaged.
 
-@pytest.mark.parametrize('data, text', [
+@pytest.mark.parametrize(('data', 'text'), [
     (b'', 'not a capture: it begins with nothing, expected pcap or pcapng, or either in gzip'),
     (b'GETC', 'not a capture: it begins with 47 45 54 43, expected pcap or pcapng, or either in '
               'gzip'),

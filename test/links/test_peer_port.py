@@ -41,7 +41,8 @@ def heard(port, session, sender, meets=True):
 
 
 def test_a_fixed_port_admits_itself_alone_and_0_admits_all():
-    assert FixedPort(TRUE).admits(TRUE) and not FixedPort(TRUE).admits(FORGED)
+    assert FixedPort(TRUE).admits(TRUE)
+    assert not FixedPort(TRUE).admits(FORGED)
     assert FixedPort(0).admits(FORGED)
 
 
@@ -50,13 +51,16 @@ def test_the_port_that_answers_is_locked_until_silence():
     port = LearntPort(session)
     assert port.only == 0
     # Nonsense proves nothing, whoever sends it.
-    assert heard(port, session, FORGED, meets=False) and port.only == 0
-    assert heard(port, session, TRUE) and port.only == TRUE
+    assert heard(port, session, FORGED, meets=False)
+    assert port.only == 0
+    assert heard(port, session, TRUE)
+    assert port.only == TRUE
     assert not heard(port, session, FORGED)
     assert heard(port, session, TRUE)
     session.has_peer = False
     assert port.only == 0
-    assert heard(port, session, AFTER_RESTART) and port.only == AFTER_RESTART
+    assert heard(port, session, AFTER_RESTART)
+    assert port.only == AFTER_RESTART
     assert not heard(port, session, TRUE)
 
 
@@ -67,20 +71,25 @@ def test_silence_between_two_datagrams_of_other_sockets_unlocks():
     session.has_peer = False
     # A beacon's socket asks nobody for leave, and what it brings is settled all the same.
     port.settle(FORGED)
-    assert heard(port, session, AFTER_RESTART) and port.only == AFTER_RESTART
+    assert heard(port, session, AFTER_RESTART)
+    assert port.only == AFTER_RESTART
 
 
 def test_what_is_unasked_is_no_way_in_while_a_peer_that_answers_is_silent():
     session = Session()
     port = LearntPort(session)
     unasked = port.unasked
-    assert unasked.admits(FORGED) and unasked.admits(TRUE)
+    assert unasked.admits(FORGED)
+    assert unasked.admits(TRUE)
     heard(port, session, TRUE)
-    assert unasked.admits(TRUE) and not unasked.admits(FORGED)
+    assert unasked.admits(TRUE)
+    assert not unasked.admits(FORGED)
     session.has_peer = False
-    assert unasked.admits(TRUE) and not unasked.admits(AFTER_RESTART)
+    assert unasked.admits(TRUE)
+    assert not unasked.admits(AFTER_RESTART)
     heard(port, session, AFTER_RESTART)
-    assert unasked.admits(AFTER_RESTART) and not unasked.admits(TRUE)
+    assert unasked.admits(AFTER_RESTART)
+    assert not unasked.admits(TRUE)
 
 
 def test_unasked_from_a_peer_that_answers_nothing_comes_from_any_port_after_silence():
@@ -94,7 +103,8 @@ def test_unasked_from_a_peer_that_answers_nothing_comes_from_any_port_after_sile
 @pytest.mark.parametrize('version', [6, 7, 8, 9, 10, 11, 12])
 def test_x_plane_is_met_by_what_was_asked_and_left_by_silence(version):
     run = Run(version=version).start()
-    assert not run.session.presence.has_peer and not run.session.presence.had_peer
+    assert not run.session.presence.has_peer
+    assert not run.session.presence.had_peer
     run.run(2.0)
     assert run.session.presence.has_peer
     assert run.session.presence.had_peer is (version >= 10)
@@ -110,7 +120,8 @@ def test_rows_that_nobody_asked_for_do_not_meet_x_plane():
     run = Run(version=12).start()
     rows = xp.Data((xp.Segment(20, (1.0,) * 8),), xp.default_layout(12, 'peer'))
     run.session.receive('data', xp.encode(rows), None, run.now)
-    assert run.session.peer_state.name == 'ANSWERING' and not run.session.presence.has_peer
+    assert run.session.peer_state.name == 'ANSWERING'
+    assert not run.session.presence.has_peer
 
 
 def test_a_restart_on_another_port_is_taken_within_the_silence():
@@ -132,7 +143,8 @@ def test_a_restart_on_another_port_is_taken_within_the_silence():
     run.run(1.2)
     assert run.session.presence.has_peer
     port.settle(AFTER_RESTART)
-    assert port.only == AFTER_RESTART and not port.admits(FORGED)
+    assert port.only == AFTER_RESTART
+    assert not port.admits(FORGED)
 
 
 def beacon():

@@ -204,7 +204,8 @@ def test_bytes_pass_both_ways_unchanged(cable, run):
     assert before <= recorder.events[0][1] <= time.time_ns()
     counters = loop.counters()
     assert (counters.received, counters.sent, counters.opened) == (len(every), len(every), 1)
-    assert talk.calls == ['opened'] and loop.is_open
+    assert talk.calls == ['opened']
+    assert loop.is_open
 
 
 def test_port_is_set_to_the_baud_rate_8n1_without_flow_control(cable, run):
@@ -234,7 +235,8 @@ def test_missing_port_is_a_state_and_is_opened_when_it_comes(tmp_path, run):
     talk = Talk()
     loop, recorder = run(talk, path)
     assert 'no such port' in recorder.wait_for_port(False)
-    assert not loop.is_open and 'no such port' in loop.status.text
+    assert not loop.is_open
+    assert 'no such port' in loop.status.text
     # What is sent meanwhile goes nowhere, and nothing breaks.
     loop.call(talk.say, b'lost')
     cable = Cable(path)
@@ -366,7 +368,8 @@ def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeyp
     for _ in range(33):
         loop.call(talk.say, bytes(2048))
     assert 'stuck: more than 65536 bytes are waiting' in recorder.wait_for_port(False, 'lost')
-    assert loop.counters().stuck == 1 and len(loop._pending) == 0
+    assert loop.counters().stuck == 1
+    assert len(loop._pending) == 0
     loop.close()
 
 
@@ -443,7 +446,8 @@ def test_close_sends_what_is_owed(cable):
     talk.outgoing.append(b'goodbye')
     loop.close()
     assert cable.read(7) == b'goodbye'
-    assert not loop.is_open and 'closed' in loop.status.text
+    assert not loop.is_open
+    assert 'closed' in loop.status.text
     # And the port is free.
     serial.Serial(cable.path, exclusive=True).close()
 
@@ -520,10 +524,13 @@ def test_close_does_not_wait_for_a_peer_that_takes_nothing(monkeypatch, early):
         talk.outgoing.append(b'goodbye')
     # Nothing but this ends the write.
     loop.close()
-    assert port.discarded and port.writing.is_set()
+    assert port.discarded
+    assert port.writing.is_set()
     loop._thread.join(DEADLINE)
-    assert not loop._thread.is_alive() and not loop.is_open
-    assert 'closed' in loop.status.text and recorder.failures == []
+    assert not loop._thread.is_alive()
+    assert not loop.is_open
+    assert 'closed' in loop.status.text
+    assert recorder.failures == []
     assert recorder.of_kind(PortChanged) == []
 
 
@@ -546,8 +553,10 @@ def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
     # Only now the other end answers, and finds nobody.
     opened.set()
     loop._thread.join(DEADLINE)
-    assert port.discarded and not loop._thread.is_alive()
-    assert recorder.events == [] and talk.calls == []
+    assert port.discarded
+    assert not loop._thread.is_alive()
+    assert recorder.events == []
+    assert talk.calls == []
     assert len(os.listdir('/proc/self/fd')) == descriptors
 
 

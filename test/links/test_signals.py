@@ -35,7 +35,7 @@ NEEDS = {'simulator': ['jsbsim'], 'record': ['mcap'],
          'experiment': ['jsbsim', 'mcap', 'rosbags', 'matplotlib']}
 
 
-@pytest.mark.parametrize('name, arguments', [
+@pytest.mark.parametrize(('name', 'arguments'), [
     ('xpc_node', ()), ('simulator', ('xpc', '--port', '0', '--no-beacon')), ('dissect', ('xpc',)),
 ])
 def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, arguments):
@@ -58,7 +58,7 @@ def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, a
         assert 'Traceback' not in output
 
 
-@pytest.mark.parametrize('name, arguments, says, codes', [
+@pytest.mark.parametrize(('name', 'arguments', 'says', 'codes'), [
     ('simulator', ('xpc', '--port', '0', '--no-beacon'), 'frames/s', {0}),
     ('record', ('-o', 'flight.mcap'), 'recording to', {0}),
     ('experiment', (), 'port ', {130}),

@@ -133,7 +133,8 @@ def test_calls_under_way_end_when_nobody_waits_any_more():
         rpc.end()
         for _ in range(2):
             result, error = ended.get(timeout=DEADLINE)
-            assert result is None and isinstance(error, UnansweredError)
+            assert result is None
+            assert isinstance(error, UnansweredError)
             assert str(error).endswith('cancelled before it was answered')
             assert happened.get(timeout=DEADLINE) == 'reset given up'
     # New ones may follow.

@@ -135,7 +135,8 @@ def test_the_surfaces_that_were_moved_are_centred_once():
     node.take(command(rudder=-0.5))
     node.timer.call()
     assert done[2:] == [Controls(elevator=0.0, rudder=0.0)]
-    assert made.watchdog.expired and not node.timer.runs
+    assert made.watchdog.expired
+    assert not node.timer.runs
     assert node.warned == [(
         'timeout command/controls', 'command/controls: no command for 1.5 s: neutral')]
     # Who then sets the flaps alone has moved no surface.
@@ -179,7 +180,8 @@ def test_without_a_timeout_nothing_is_watched():
     node = Node(command_timeout=0.0)
     _, done = gate(node)
     node.take(command(elevator=0.5))
-    assert node.timer is None and done == [Controls(elevator=0.5)]
+    assert node.timer is None
+    assert done == [Controls(elevator=0.5)]
 
 
 @pytest.mark.parametrize('commanded', [False, True])

@@ -242,7 +242,8 @@ def test_hand_computed_case(ros, scripted):
         (37.8130, 23.9, 609.6), abs=1e-4)
     assert gps.true_airspeed == pytest.approx(46.3, abs=1e-5)
     assert gps.true_heading == pytest.approx(math.radians(91.0), rel=1e-6)
-    assert math.isnan(gps.roll) and math.isnan(gps.pitch)
+    assert math.isnan(gps.roll)
+    assert math.isnan(gps.pitch)
     assert (ins.latitude, ins.longitude, ins.altitude, ins.true_airspeed) == pytest.approx(
         (37.8131, 23.9001, 609.7, 46.4), abs=1e-4)
     assert (ins.roll, ins.pitch, ins.true_heading) == pytest.approx(
@@ -341,7 +342,8 @@ def test_topics_are_what_jsbsim_says(ros):
     assert turned(imu.orientation, (1.0, 0.0, 0.0)) == pytest.approx(nose, abs=1e-6)
     assert turned(imu.orientation, (0.0, 1.0, 0.0))[2] == pytest.approx(
         math.sin(phi) * math.cos(theta), abs=1e-6)
-    assert phi > 0.2 and abs(theta) > 0.03
+    assert phi > 0.2
+    assert abs(theta) > 0.03
     assert air.static_pressure == pytest.approx(pressure * PSF, rel=1e-6)
     assert air.dynamic_pressure == pytest.approx(qbar * PSF, rel=1e-6)
     assert air.temperature == pytest.approx(rankine * 5.0 / 9.0, rel=1e-6)
@@ -435,7 +437,8 @@ def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
     assert imu.angular_velocity_covariance[0] == 0.0
     level, message, values = ros.diagnosed(
         'peer', lambda level, message, values: values['refused'] == 'ins')
-    assert level == WARN and 'refuses ins' in message
+    assert level == WARN
+    assert 'refuses ins' in message
     _, message, _ = ros.diagnosed('values', lambda level, *_: level == WARN)
     assert 'values do not come: ins (for ' in message
     assert not ros.messages['odom']
@@ -454,7 +457,8 @@ def test_controls_reach_jsbsim_with_the_right_signs(ros):
         q, p = (ros.wait_for(
             lambda n=name: (v := jsbsim(server, n)[0]) > 0.02 and [v], f'{name} to respond')[0]
             for name in ('velocities/q-rad_sec', 'velocities/p-rad_sec'))
-        assert q > 0.02 and p > 0.02
+        assert q > 0.02
+        assert p > 0.02
 
 
 def test_what_is_not_set_repeats_the_last_value_sent(ros, scripted):
@@ -539,7 +543,8 @@ def test_release_is_refused_for_there_is_nobody_to_release_to(ros, scripted):
     node = ros.start(FdmdataNode, namespace='other', **scripted.parameters)
     results = ros.run_in(
         node, node.set_parameters, [Parameter('on_command_timeout', value='release')])
-    assert not results[0].successful and 'neutral' in results[0].reason
+    assert not results[0].successful
+    assert 'neutral' in results[0].reason
 
 
 def test_deactivation_centres_the_surfaces_and_stops_asking(ros, scripted):
@@ -596,10 +601,12 @@ def test_deactivation_resumes_what_was_paused_here(ros):
 def test_services_say_why_they_fail(ros, scripted):
     node = started(ros, scripted.parameters, 'fix')
     response = ros.call(Trigger, 'reset', Trigger.Request())
-    assert not response.success and 'refused' in response.message
+    assert not response.success
+    assert 'refused' in response.message
     ros.run_in(node, node.trigger_deactivate)
     response = ros.call(SetBool, 'pause', SetBool.Request(data=True))
-    assert not response.success and 'not active' in response.message
+    assert not response.success
+    assert 'not active' in response.message
 
 
 def test_reset_that_fails_says_what_it_needs(ros):
@@ -611,7 +618,8 @@ def test_reset_that_fails_says_what_it_needs(ros):
         ros.wait_for(lambda: node.session.peer_state is PeerState.BROKEN, 'the NaN')
         response = ros.call(Trigger, 'reset', Trigger.Request())
         assert not response.success
-        assert 'reset failed' in response.message and 'resume' in response.message
+        assert 'reset failed' in response.message
+        assert 'resume' in response.message
 
 
 def test_a_service_that_waits_delays_no_command(ros, scripted):
@@ -686,7 +694,8 @@ def test_held_is_said_with_what_to_do(ros):
         started(ros, parameters, 'fix')
         level, message, values = ros.diagnosed(
             'peer', lambda level, message, values: values['state'] == 'held')
-        assert level == WARN and 'pause' in message
+        assert level == WARN
+        assert 'pause' in message
         assert ros.call(SetBool, 'pause', SetBool.Request(data=False)).success
         ros.diagnosed('peer', lambda level, message, values: (
             level == OK and values['state'] == 'answering'))
@@ -700,7 +709,9 @@ def test_huginn_that_is_not_there_yet_is_awaited(ros):
         started(ros, parameters, 'fix')
         level, message, _ = ros.diagnosed(
             'peer', lambda level, message, values: values['state'] == 'away')
-        assert level == WARN and 'data_port' in message and 'firewall' in message
+        assert level == WARN
+        assert 'data_port' in message
+        assert 'firewall' in message
         level, message, _ = ros.diagnosed('telemetry')
         assert (level, message) == (STALE, 'nothing arrives')
         server.switch_on()
@@ -746,11 +757,13 @@ def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
         scripted.figures[command] = tuple(NAN for _ in scripted.figures[command])
     level, message, values = ros.diagnosed(
         'peer', lambda level, message, values: values['state'] == 'broken')
-    assert level == WARN and 'restart Huginn' in message
+    assert level == WARN
+    assert 'restart Huginn' in message
     ros.diagnosed('telemetry', lambda level, message, values: level == STALE)
     level, message, _ = ros.diagnosed('plausibility', lambda level, message, values: (
         int(values.get('gps latitude, withheld', 0)) > 0))
-    assert level == WARN and ' nan (' in message
+    assert level == WARN
+    assert ' nan (' in message
     assert all(math.isfinite(message.latitude) for message in ros.messages['fix'])
 
 
@@ -764,7 +777,8 @@ def test_an_impossible_longitude_reaches_no_topic_and_stops_nothing_else(ros, sc
     for topic in ('imu/data', 'odom', 'air_data'):
         ros.next(topic, 5)
     given = ros.next('gps')
-    assert math.isnan(given.longitude) and given.true_airspeed == pytest.approx(gps[3])
+    assert math.isnan(given.longitude)
+    assert given.true_airspeed == pytest.approx(gps[3])
     assert all(abs(fix.longitude) <= 180.0 for fix in ros.messages['fix'])
     scripted.figures[0] = gps
     ros.next('fix', 2)
@@ -775,7 +789,8 @@ def test_datagrams_that_make_no_sense_are_counted(ros, scripted):
     started(ros, scripted.parameters, 'fix', 'temperature')
     level, message, values = ros.diagnosed(
         'link', lambda level, message, values: int(values.get('malformed gps', 0)) > 0)
-    assert level == WARN and '18 bytes, expected 22' in message
+    assert level == WARN
+    assert '18 bytes, expected 22' in message
     assert not ros.messages['fix']
 
 

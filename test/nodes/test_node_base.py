@@ -152,7 +152,7 @@ def test_parameters_say_what_they_are(ros):
     assert mode.description == 'How. One of: slow, fast.'
 
 
-@pytest.mark.parametrize('given, sentence', [
+@pytest.mark.parametrize(('given', 'sentence'), [
     ({'rate': 200.0}, 'rate'),
     ({'rate': 'often'}, "parameter rate: expected a number, got 'often'"),
     ({'rate': float('inf')}, 'rate'),
@@ -176,13 +176,15 @@ def test_a_bad_parameter_stops_configuring_with_a_sentence(ros, given, sentence)
     assert sentence in node.failed
     assert 'open' not in node.calls
     level, message, _ = ros.diagnosed('state', node=node)
-    assert level == DiagnosticStatus.ERROR and sentence in message
+    assert level == DiagnosticStatus.ERROR
+    assert sentence in message
 
 
 def test_all_values_of_a_wrong_type_are_named_at_once(ros):
     node = ros.start(Node, configure=False, port='a', mode=3)
     assert transition(ros, node, 'configure') == FAILURE
-    assert 'parameter port' in node.failed and 'parameter mode' in node.failed
+    assert 'parameter port' in node.failed
+    assert 'parameter mode' in node.failed
 
 
 def test_numbers_may_be_written_as_people_write_them(ros):
@@ -208,13 +210,17 @@ def test_an_empty_list_is_one(ros):
 def test_live_parameters_change_and_others_do_not(ros):
     node = ros.start(Node)
     assert ros.change(node, gain=2).successful
-    assert node.parameters.gain == 2.0 and node.calls[-1] == 'gain 2'
+    assert node.parameters.gain == 2.0
+    assert node.calls[-1] == 'gain 2'
     result = ros.change(node, rate=10.0)
-    assert not result.successful and 'read-only' in result.reason
+    assert not result.successful
+    assert 'read-only' in result.reason
     result = ros.change(node, mode='sideways')
-    assert not result.successful and 'none of slow, fast' in result.reason
+    assert not result.successful
+    assert 'none of slow, fast' in result.reason
     result = ros.change(node, mode='fast', gain=20.0)
-    assert not result.successful and 'do not go together' in result.reason
+    assert not result.successful
+    assert 'do not go together' in result.reason
     assert (node.parameters.mode, node.parameters.gain) == ('slow', 2.0)
     assert node.get_parameter('gain').value == 2
 
@@ -242,15 +248,21 @@ def test_a_manager_takes_it_through_its_states(ros):
 
     assert state() == 'unconfigured'
     for _ in range(2):
-        assert change(Transition.TRANSITION_CONFIGURE) and state() == 'inactive'
-        assert change(Transition.TRANSITION_ACTIVATE) and state() == 'active'
-        assert change(Transition.TRANSITION_DEACTIVATE) and state() == 'inactive'
+        assert change(Transition.TRANSITION_CONFIGURE)
+        assert state() == 'inactive'
+        assert change(Transition.TRANSITION_ACTIVATE)
+        assert state() == 'active'
+        assert change(Transition.TRANSITION_DEACTIVATE)
+        assert state() == 'inactive'
         assert change(Transition.TRANSITION_ACTIVATE)
         assert change(Transition.TRANSITION_DEACTIVATE)
-        assert change(Transition.TRANSITION_CLEANUP) and state() == 'unconfigured'
+        assert change(Transition.TRANSITION_CLEANUP)
+        assert state() == 'unconfigured'
     assert node.calls == 2 * ['open', 'begin', 'end', 'begin', 'end', 'close']
-    assert change(Transition.TRANSITION_CONFIGURE) and change(Transition.TRANSITION_ACTIVATE)
-    assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN) and state() == 'finalized'
+    assert change(Transition.TRANSITION_CONFIGURE)
+    assert change(Transition.TRANSITION_ACTIVATE)
+    assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert state() == 'finalized'
     assert node.calls[-4:] == ['open', 'begin', 'end', 'close']
 
 
@@ -453,7 +465,8 @@ def test_what_a_peer_writes_comes_out_printable(ros):
     _, _, values = ros.diagnosed('refused', node=node)
     assert values == {shown: '50'}
     _, message, values = ros.diagnosed('log', node=node)
-    assert 'too many' in message and int(values['lines not logged']) > 0
+    assert 'too many' in message
+    assert int(values['lines not logged']) > 0
     response = ros.call(Trigger, '/fail', Trigger.Request())
     assert (response.success, response.message) == (False, shown)
 

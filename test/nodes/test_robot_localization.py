@@ -90,20 +90,24 @@ def test_every_input_has_what_is_fused_of_it():
     fused = set()
     for name in inputs:
         rows = EKF[f'{name}_config']
-        assert len(rows) == 15 and all(isinstance(row, bool) for row in rows)
+        assert len(rows) == 15
+        assert all(isinstance(row, bool) for row in rows)
         chosen = {index for index, row in enumerate(rows) if row}
         assert chosen <= set(GIVES[name.rstrip('0123456789')])
         fused |= chosen
     # Position, attitude, velocity and angular velocity: nothing is left to dead reckoning.
     assert fused == set(range(12))
     noise = numpy.array(EKF['process_noise_covariance']).reshape(15, 15)
-    assert (noise.diagonal() > 0.0).all() and numpy.count_nonzero(noise) == 15
+    assert (noise.diagonal() > 0.0).all()
+    assert numpy.count_nonzero(noise) == 15
 
 
 def test_one_publisher_for_each_transform():
-    assert EKF['publish_tf'] and EKF['world_frame'] == EKF['odom_frame']
+    assert EKF['publish_tf']
+    assert EKF['world_frame'] == EKF['odom_frame']
     for node in ('xpc_node', 'xplane_udp_node'):
-        assert CONFIG[node]['publish_enu_tf'] and not CONFIG[node]['publish_tf']
+        assert CONFIG[node]['publish_enu_tf']
+        assert not CONFIG[node]['publish_tf']
 
 
 class Filter:

@@ -217,7 +217,8 @@ def test_the_pose_at_the_stamp_of_imu_is_found(ros, bridge):
     assert len(inside) > 20
     places = [buffer.lookup(stamp) for stamp in inside]
     # Simulated time, and never ahead of it.
-    assert stamps[0] > 0.0 and inside[-1] <= newest < 600.0
+    assert stamps[0] > 0.0
+    assert inside[-1] <= newest < 600.0
     assert all(before <= after for before, after in zip(stamps, stamps[1:], strict=False))
     if own_clock:
         # 100 knots indicated at 1500 m: there is no jitter in such stamps.

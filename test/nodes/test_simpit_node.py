@@ -331,7 +331,8 @@ def test_fields_that_older_plugins_do_not_send_say_so(ros, plugin):
     assert math.isnan(ros.next('airspeed').load)
     target = ros.next('target')
     assert (target.distance, target.speed) == (5.0, 6.0)
-    assert math.isnan(target.true_heading) and math.isnan(target.velocity_pitch)
+    assert math.isnan(target.true_heading)
+    assert math.isnan(target.velocity_pitch)
 
 
 def test_flight_status_of_plugin_2_0_has_no_stage(ros, plugin):
@@ -340,7 +341,8 @@ def test_flight_status_of_plugin_2_0_has_no_stage(ros, plugin):
     ros.subscribe(SimpitFlightStatus, 'flight_status', LATCHED)
     ros.start(SimpitNode, port=plugged.path, profile='v2', channels=['flight_status'])
     message = ros.next('flight_status')
-    assert message.has_target and (message.stage, message.vessel_type) == (-1, -1)
+    assert message.has_target
+    assert (message.stage, message.vessel_type) == (-1, -1)
 
 
 def test_plugin_1_4_that_says_nothing_of_action_groups_means_that_all_are_off(ros, plugin):
@@ -399,9 +401,11 @@ def test_channels_come_and_go_at_run_time(ros, plugin):
     assert ros.next('velocities').vertical == -12.5
     assert plugged.channels == (3, 8, 22, 37, 200)
     (result,) = node.set_parameters([Parameter('channels', value=['altitud'])])
-    assert not result.successful and 'altitud' in result.reason
+    assert not result.successful
+    assert 'altitud' in result.reason
     (result,) = node.set_parameters([Parameter('channels', value=['q*'])])
-    assert not result.successful and "'q*' fits none" in result.reason
+    assert not result.successful
+    assert "'q*' fits none" in result.reason
 
 
 def test_packets_without_a_meaning_come_raw(ros, path, plugin):
@@ -620,14 +624,16 @@ def test_ping(ros, plugin, profile):
     assert list(response.payload) == payload[:28 if profile in ('v0', 'v1') else 32]
     assert 0.0 < response.round_trip < 1.0
     response = ros.call(SimpitPing, 'ping', SimpitPing.Request(payload=[]))
-    assert not response.success and 'payload' in response.message
+    assert not response.success
+    assert 'payload' in response.message
 
 
 def test_ping_outside_flight_says_why_nothing_comes_back(ros, plugin):
     plugged, _ = connect(ros, plugin, 'v2')
     plugged.call(plugged.session.set_flight, False)
     response = ros.call(SimpitPing, 'ping', SimpitPing.Request(payload=[1]))
-    assert not response.success and 'flight scene' in response.message
+    assert not response.success
+    assert 'flight scene' in response.message
 
 
 def test_resend_asks_for_all_that_is_sent_on_a_change(ros, plugin):
@@ -653,7 +659,8 @@ def test_auto_outside_flight_says_what_it_waits_for(ros, plugin):
         ros, 'peer', lambda level, text, told: "set profile 'v2'" in text)
     assert level == DiagnosticStatus.WARN
     response = ros.call(Trigger, 'stage', Trigger.Request())
-    assert not response.success and "profile 'v2'" in response.message
+    assert not response.success
+    assert "profile 'v2'" in response.message
     assert plugged.commands == []
     plugged.call(plugged.session.set_flight, True)
     ros.next('altitude')
@@ -669,7 +676,8 @@ def test_stage_outside_flight_is_refused_with_a_sentence(ros, plugin):
         return None if response.success else response.message
 
     sentence = ros.wait_for(refusal, 'a refusal')
-    assert plugged.path in sentence and 'left the flight scene' in sentence
+    assert plugged.path in sentence
+    assert 'left the flight scene' in sentence
     assert node.refused['stage'] == 1
     ros.publisher(FlightControls, 'command/controls').publish(controls(elevator=0.5))
     ros.wait_for(lambda: node.refused['command/controls'], 'the refusal')
@@ -710,7 +718,8 @@ def test_times_and_air_that_there_are_not_are_nan(ros, plugin):
     ros.subscribe(AirData, 'air_data')
     ros.start(SimpitNode, port=plugged.path, profile='v2.3')
     times = ros.next('apsides_time')
-    assert times.periapsis == -200.0 and math.isnan(times.apoapsis)
+    assert times.periapsis == -200.0
+    assert math.isnan(times.apoapsis)
     ros.wait_for(lambda: ros.messages['atmosphere'], 'the air')
     seen = ros.next('air_data', 3)
     for message, names in (
@@ -742,7 +751,8 @@ def test_missing_port_is_a_state(ros, path, plugin):
     assert status(ros, 'telemetry')[0] == DiagnosticStatus.STALE
     assert status(ros, 'peer')[1] == 'the serial port is not open'
     response = ros.call(Trigger, 'stage', Trigger.Request())
-    assert not response.success and 'not open' in response.message
+    assert not response.success
+    assert 'not open' in response.message
     plugin('v2').say(ALTITUDE)
     assert ros.next('altitude').surface == 67.25
 
@@ -779,7 +789,8 @@ def test_silent_plugin_is_a_state(ros, path, plugin):
     ros.start(SimpitNode, port=plugged.path, profile='v2')
     level, text, _ = status(ros, 'peer', lambda _, text, __: 'no answer' in text)
     assert level == DiagnosticStatus.WARN
-    assert 'baud rate' in text and 'Is the plugin 2.0 and 2.1?' in text
+    assert 'baud rate' in text
+    assert 'Is the plugin 2.0 and 2.1?' in text
 
 
 def test_left_flight_scene_is_a_state(ros, plugin):

@@ -279,7 +279,8 @@ def test_only_the_port_of_the_sender_is_heard_if_one_is_given(ros):
         level, text, _ = ros.diagnosed(
             'link', lambda _, text, values:
             values['from other ports of that address, dropped'] == '1', node=setup.node)
-        assert level == DiagnosticStatus.WARN and text.startswith('datagrams come, but none from')
+        assert level == DiagnosticStatus.WARN
+        assert text.startswith('datagrams come, but none from')
         publisher.sendto(datagram(), ('127.0.0.1', setup.port))
         setup.got()
     assert len(ros.messages['packets']) == 1

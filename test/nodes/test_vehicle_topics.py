@@ -108,9 +108,11 @@ def test_an_impossible_velocity_is_not_known():
     node = Node()
     VehiclePublisher(node, VehicleParameters(undulation=47.0)).publish(
         state(velocity=(0.0, 1e38, 0.0)), 1)
-    assert 'fix_velocity' not in node.said and 'fix' in node.said
+    assert 'fix_velocity' not in node.said
+    assert 'fix' in node.said
     odom = node.said['odom'][0]
-    assert odom.twist.twist.linear.y == 0.0 and odom.twist.covariance[0] == 1e6
+    assert odom.twist.twist.linear.y == 0.0
+    assert odom.twist.covariance[0] == 1e6
 
 
 # Accuracy.
@@ -192,8 +194,10 @@ def test_controls_and_air_are_said_as_they_are_and_the_datum_once():
     assert controls.fields == FlightControls.ELEVATOR | FlightControls.GEAR
     air = node.said['air_data'][-1]
     assert (air.true_airspeed, air.temperature) == (61.0, 281.5)
-    assert math.isnan(air.sideslip) and math.isnan(air.density)
-    assert node.kinds['controls'] is FlightControls and node.kinds['datum'] is NavSatFix
+    assert math.isnan(air.sideslip)
+    assert math.isnan(air.density)
+    assert node.kinds['controls'] is FlightControls
+    assert node.kinds['datum'] is NavSatFix
     assert node.kinds['air_data'] is AirData
 
 
@@ -282,6 +286,8 @@ def test_diagnostics_name_five_impossible_values_and_count_the_others():
     assert (five.level, seven.level) == (WARN, WARN)
     assert five.message.startswith(
         'impossible values come, and are not published: uav/value 0 1e+38 (1 times, ')
-    assert five.message.count('uav/') == 5 and 'more' not in five.message
-    assert seven.message.count('uav/') == 5 and seven.message.endswith(' and 2 more')
+    assert five.message.count('uav/') == 5
+    assert 'more' not in five.message
+    assert seven.message.count('uav/') == 5
+    assert seven.message.endswith(' and 2 more')
     assert len(seven.values) == 7

@@ -87,7 +87,7 @@ def sent_nothing(ros, node, publisher, messages, topic):
 
 # Controls.
 
-@pytest.mark.parametrize('name, value, node, expected', [
+@pytest.mark.parametrize(('name', 'value', 'node', 'expected'), [
     # Nose up, right wing down, nose right; JSBSim's elevator and rudder have the other sign.
     ('elevator', 0.5, 'fcs/elevator-cmd-norm', -0.5),
     ('aileron', 0.25, 'fcs/aileron-cmd-norm', 0.25),
@@ -307,7 +307,8 @@ def test_a_view_is_chosen_and_the_camera_placed(ros, peer):
         direction=[0.0, math.radians(-10.0), 0.0], zoom=2.0))
     ros.wait_for(lambda: peer.screen.view.camera, 'the camera')
     camera = peer.screen.view.camera
-    assert camera.loc == (20.0, -3.0, 5.0) and camera.zoom == 2.0
+    assert camera.loc == (20.0, -3.0, 5.0)
+    assert camera.zoom == 2.0
     assert camera.direction == pytest.approx((0.0, -10.0, 0.0))
     publisher.publish(masked(CameraView, view=CameraView.CHASE, location=[20.0, -3.0, 5.0]))
     ros.wait_for(lambda: peer.screen.view.camera.zoom == 1.0, 'the camera without a direction')
@@ -391,17 +392,19 @@ def test_more_datarefs_than_one_answer_may_hold_are_read(ros, peer):
     bridged(ros, peer)
     names = ['sim/flightmodel/position/elevation', 'sim/flightmodel/weight/m_fuel'] * 30
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
-    assert response.success and list(response.sizes) == [1, 9] * 30
+    assert response.success
+    assert list(response.sizes) == [1, 9] * 30
     assert response.values[-10] == pytest.approx(peer.jsbsim('position/h-sl-meters'), abs=1e-3)
 
 
-@pytest.mark.parametrize('names, sentence', [
+@pytest.mark.parametrize(('names', 'sentence'), [
     ([], 'at least one'), (['x'] * 2001, '2001 datarefs, at most 2000'),
     (['x' * 256], 'at most 255 fit'), (['sim/ä'], 'ASCII')])
 def test_reads_that_cannot_be_are_answered_with_the_reason(ros, peer, names, sentence):
     node = bridged(ros, peer)
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
-    assert not response.success and sentence in response.message
+    assert not response.success
+    assert sentence in response.message
     assert node.refused['get_datarefs'] == 1
 
 
@@ -424,10 +427,12 @@ def test_written_datarefs_are_read_back(ros, peer):
     assert (response.success, response.message) == (
         False, 'sim/cockpit2/controls/flap_ratio holds only 1 of the 2 values')
     response = write('sim/cockpit2/controls/flap_ratio', NAN)
-    assert not response.success and 'finite' in response.message
+    assert not response.success
+    assert 'finite' in response.message
     response = ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(
         names=['sim/a'], sizes=[2], values=[1.0]))
-    assert not response.success and 'do not belong together' in response.message
+    assert not response.success
+    assert 'do not belong together' in response.message
 
 
 def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer):
@@ -443,7 +448,8 @@ def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer)
     ros.wait_for(lambda: peer.jsbsim('fcs/flap-cmd-norm') > before, 'the flaps')
     for action in (RunCommand.Request.BEGIN, RunCommand.Request.END):
         response = run('sim/flight_controls/flaps_down', action)
-        assert not response.success and 'develop' in response.message
+        assert not response.success
+        assert 'develop' in response.message
     assert run('', RunCommand.Request.ONCE).success is False
     assert 'none of ONCE, BEGIN, END' in run('sim/a', 3).message
 
@@ -469,15 +475,18 @@ def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
     # At sea: the nearest is 55 km to the east.
     lon = next(lon for lon in (9.2 + 0.05 * n for n in range(20)) if terrain.is_wet(47.4, lon))
     response = probe(latitude=47.4, longitude=lon, altitude=1000.0)
-    assert response.is_wet and response.altitude == pytest.approx(47.0, abs=1e-3)
+    assert response.is_wet
+    assert response.altitude == pytest.approx(47.0, abs=1e-3)
     response = probe()
     lat, lon = peer.jsbsim('position/lat-geod-deg'), peer.jsbsim('position/long-gc-deg')
     assert (response.latitude, response.longitude) == pytest.approx((lat, lon), abs=1e-6)
     assert response.altitude == pytest.approx(terrain.elevation_m(lat, lon) + 47.0, abs=1e-3)
     response = probe(latitude=91.0, longitude=8.0, altitude=0.0)
-    assert not response.success and '91' in response.message
+    assert not response.success
+    assert '91' in response.message
     response = probe(aircraft=20)
-    assert not response.success and '0 to 19' in response.message
+    assert not response.success
+    assert '0 to 19' in response.message
 
 
 def test_place_and_probe_does_both(ros, peer):

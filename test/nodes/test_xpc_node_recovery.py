@@ -153,7 +153,8 @@ def test_each_aircraft_has_a_watchdog_of_its_own(ros, x_plane):
 
     ros.wait_for(lambda: yoke() == (0.5, 0.25), 'the yoke')
     ros.wait_for(lambda: yoke() == (0.0, 0.0), 'the yoke to be centred')
-    assert node.gates['aircraft_1/'].watchdog.expired and not node.gates[''].watchdog.expired
+    assert node.gates['aircraft_1/'].watchdog.expired
+    assert not node.gates[''].watchdog.expired
 
 
 def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x_plane):
@@ -167,7 +168,8 @@ def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x
             controls(aileron=0.5, gear=1.0))
         ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.5, 'the yoke')
         ros.wait_for(lambda: peer.world('others')[2].yoke_roll == 0.0, 'the yoke to be centred')
-        assert node.gates['aircraft_3/'].watchdog.expired and not node.gates[''].watchdog.expired
+        assert node.gates['aircraft_3/'].watchdog.expired
+        assert not node.gates[''].watchdog.expired
         assert set(node.session.taken) == {'joystick', 'elevator', 'throttle'}
         assert peer.world('throttle_override') == 0.75
         assert peer.world('overrides')['override_joystick'] == 1
@@ -287,7 +289,7 @@ def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
     assert counts[-1] <= counts[1]
 
 
-@pytest.mark.parametrize('given, sentence', [
+@pytest.mark.parametrize(('given', 'sentence'), [
     ({'host': 'no.such.host.invalid'}, "host 'no.such.host.invalid': no IPv4 address found"),
     ({'bind_address': '203.0.113.1'}, 'UDP 203.0.113.1:0'),
     ({'aircraft': [0, 20]}, 'parameter aircraft: 20 is not in 0..19; X-Plane crashes on others'),
@@ -315,7 +317,7 @@ def test_a_node_that_cannot_be_configured_says_why_and_leaves_nothing(ros, given
     assert (len(os.listdir('/proc/self/fd')), threading.active_count()) == before
 
 
-@pytest.mark.parametrize('content, sentences', [
+@pytest.mark.parametrize(('content', 'sentences'), [
     ('port: "often"\n    plugin: 7', ('parameter port', 'parameter plugin')),
     ('rate: fast', ("parameter rate: expected a number, got 'fast'",)),
     ('aircraft: [30]', ('parameter aircraft: 30 is not in 0..19',)),
@@ -326,7 +328,8 @@ def test_a_bad_parameter_file_ends_the_process_with_code_1(tmp_path, content, se
     with process('xpc_node', '--ros-args', '--params-file', str(file)) as child:
         assert child.wait(60.0) == 1
         output = child.stdout.read()
-    assert 'cannot configure' in output and 'Traceback' not in output
+    assert 'cannot configure' in output
+    assert 'Traceback' not in output
     for sentence in sentences:
         assert sentence in output
 
@@ -365,7 +368,8 @@ def test_nothing_there_and_then_a_simulator(ros, x_plane):
     node = ros.start(XpcNode, port=port)
     level, message, values = ros.diagnosed('peer', peer_says('nothing there'), node)
     assert level == DiagnosticStatus.WARN
-    assert 'host and port' in message and values['state'] == 'away'
+    assert 'host and port' in message
+    assert values['state'] == 'away'
     level, message, _ = ros.diagnosed('telemetry', node=node)
     assert (level, message) == (DiagnosticStatus.STALE, 'nothing arrives')
     peer = x_plane(port=port)
@@ -381,7 +385,8 @@ def test_loading_is_told_from_being_away(ros, x_plane):
     ros.subscribe(NavSatFix, '/fix')
     ros.wait_for(lambda: node.session.beacon, 'a beacon')
     _, _, values = ros.diagnosed('peer', node=node)
-    assert values['X-Plane version'] == '12100' and values['plugin generation'] == 'rc6'
+    assert values['X-Plane version'] == '12100'
+    assert values['plugin generation'] == 'rc6'
     ros.diagnosed(
         'telemetry', lambda level, message, values: level == DiagnosticStatus.OK, node)
     peer.server.freeze()
@@ -389,7 +394,8 @@ def test_loading_is_told_from_being_away(ros, x_plane):
         'telemetry', lambda level, message, values: level == DiagnosticStatus.STALE, node)
     assert float(values['age of the last, s']) >= 1.0
     level, message, values = ros.diagnosed('peer', peer_says('not answering'), node)
-    assert level == DiagnosticStatus.WARN and 'scenery' in message
+    assert level == DiagnosticStatus.WARN
+    assert 'scenery' in message
     assert values['state'] == 'loading'
     peer.server.resume()
     ros.next('/fix')
@@ -496,8 +502,10 @@ def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
                     'the strangers to be counted')
     ros.wait_for(lambda: node.link.counters().strangers == 1000, 'all strangers')
     level, message, values = ros.diagnosed('link', node=node)
-    assert level == DiagnosticStatus.WARN and 'malformed datagrams' in message
+    assert level == DiagnosticStatus.WARN
+    assert 'malformed datagrams' in message
     assert values['from other addresses, dropped'] == '1000'
-    assert int(values['malformed POSI']) > 50 and int(values['malformed unknown tag']) > 50
+    assert int(values['malformed POSI']) > 50
+    assert int(values['malformed unknown tag']) > 50
     ros.next('/fix', 5, where=lambda fix: abs(fix.latitude - 47.4) < 0.1)
     assert node.link._thread.is_alive()

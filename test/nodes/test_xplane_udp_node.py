@@ -557,7 +557,8 @@ def test_commands_run_once_and_cannot_be_held(ros):
         wait_for_value(ros, server, 'fcs/flap-cmd-norm', 1 / 3)
         response = ros.call(RunCommand, 'run_command', RunCommand.Request(
             name=name, action=RunCommand.Request.BEGIN))
-        assert not response.success and 'cannot hold' in response.message
+        assert not response.success
+        assert 'cannot hold' in response.message
 
 
 def test_pause_is_given_back(ros):
@@ -602,7 +603,8 @@ def test_chosen_rows_are_published(ros, version):
         assert response.message == '30000 rows, at most 201 in one message'
         assert list(node.get_parameter('data_rows').value) == [1]
         response = ros.call(SelectRows, 'select_rows', SelectRows.Request())
-        assert not response.success and 'none: true' in response.message
+        assert not response.success
+        assert 'none: true' in response.message
         assert ros.call(SelectRows, 'select_rows', SelectRows.Request(none=True)).success
         xplane = server.simulation.faces[0].xplane
         ros.wait_for(lambda: 1 not in xplane.selected or version == 6, 'the row to be let go')
@@ -692,7 +694,8 @@ def test_port_in_use_stops_configuring(ros):
         port = other.getsockname()[1]
         node = ros.start(XplaneUdpNode, configure=False, version='6', data_port=port)
         assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
-        assert f':{port}' in node.failed and 'data_port' in node.failed
+        assert f':{port}' in node.failed
+        assert 'data_port' in node.failed
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
@@ -721,7 +724,8 @@ def test_diagnostics_say_what_to_check_when_nothing_comes(ros):
     ros.wait_for(lambda: (found := ros.diagnostics('peer')) and
                  found[2]['state'] == 'away', 'the silence')
     message = ros.diagnostics('peer')[1]
-    assert f'port {data_port}' in message and 'firewall' in message
+    assert f'port {data_port}' in message
+    assert 'firewall' in message
     assert ros.diagnostics('telemetry')[1] == 'nothing arrives'
 
 
@@ -749,7 +753,8 @@ def test_rows_sent_elsewhere_are_named(ros):
 def test_inactive_node_refuses(ros):
     ros.start(XplaneUdpNode, activate=False, version='12', port=free_port())
     response = ros.call(SetBool, 'pause', SetBool.Request(data=True))
-    assert not response.success and 'not active' in response.message
+    assert not response.success
+    assert 'not active' in response.message
 
 
 # Seen with genuine programs
@@ -779,7 +784,8 @@ def test_missing_values_are_named_and_stop_no_topic(ros):
                      'sim/no/such' in found[1], 'the missing dataref')
         level, sentence, _ = ros.diagnostics('values')
         assert level == DiagnosticStatus.WARN
-        assert sentence.startswith('1 of ') and 'values do not come: sim/no/such (for ' in sentence
+        assert sentence.startswith('1 of ')
+        assert 'values do not come: sim/no/such (for ' in sentence
         ros.next('fix', 3)
 
 

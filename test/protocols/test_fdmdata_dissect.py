@@ -62,7 +62,8 @@ def test_vector(run, vector):
         # Whoever sent it, it is what the peer says of a request that it does not know.
         assert record == {'message': 'error'}
     else:
-        assert 'error' in record and 'message' not in record
+        assert 'error' in record
+        assert 'message' not in record
     if record.get('message') in (*TAGS, 'request', 'error'):
         assert run(line + '\n', '--encode') == [vector['hex']]
 

@@ -63,17 +63,20 @@ def test_any_text_becomes_short_and_printable(text, limit):
 
 def test_the_text_of_an_error_of_the_peer_is_printable_and_short():
     error = ProtocolError(f'label {"x" * 10_000}\n\x1b[2J')
-    assert str(error).isprintable() and len(str(error)) < 450
+    assert str(error).isprintable()
+    assert len(str(error)) < 450
 
 
 def test_kinds_count_as_a_counter_does():
     kinds = Kinds(['RREF'])
-    assert not kinds and kinds == {}
+    assert not kinds
+    assert kinds == {}
     for kind in ('a', 'RREF', 'a'):
         kinds.add(kind)
     assert kinds == {'RREF': 1, 'a': 2}
     assert (kinds['a'], kinds['b'], kinds.total) == (2, 0, 3)
-    assert 'a' in kinds and 'b' not in kinds
+    assert 'a' in kinds
+    assert 'b' not in kinds
 
 
 def test_200_000_kinds_are_a_few_and_other():
@@ -107,4 +110,5 @@ def test_a_kind_named_other_is_no_second_one():
     kinds = Kinds(few=1)
     for kind in ('a', OTHER, 'b', OTHER):
         kinds.add(kind)
-    assert kinds.total == 4 and list(kinds).count(OTHER) == 1
+    assert kinds.total == 4
+    assert list(kinds).count(OTHER) == 1

@@ -17,6 +17,7 @@
 from dataclasses import asdict
 from functools import partial
 import math
+import re
 import struct
 
 from hypothesis import given, settings
@@ -120,9 +121,9 @@ def test_every_invalid_vector_has_its_expectation():
 
 @pytest.mark.parametrize('name', list(REFUSED | INVALID_BUT_WELL_FORMED))
 def test_what_real_clients_should_not_send_is_refused(name):
-    with pytest.raises(ValueError) as caught:
+    text = (REFUSED | INVALID_BUT_WELL_FORMED)[name]
+    with pytest.raises(ValueError, match=f'^{re.escape(text)}$'):
         xpc.encode(decode_request(data_of(name)))
-    assert str(caught.value) == (REFUSED | INVALID_BUT_WELL_FORMED)[name]
 
 
 # Forms of which no recording exists, written out from the layout tables.
@@ -153,7 +154,7 @@ def test_terr_of_50_bytes_as_documented_has_no_velocity():
     assert xpc.encode(message) == data
 
 
-@pytest.mark.parametrize('tag, kind', [
+@pytest.mark.parametrize(('tag', 'kind'), [
     ('DSEL', xpc.SelectRows), ('USEL', xpc.UnselectRows),
     ('DCOC', xpc.SelectCockpitRows), ('UCOC', xpc.UnselectCockpitRows)])
 def test_row_selections_are_lists_of_u32(tag, kind):
@@ -192,7 +193,7 @@ def test_any_kind_of_buffer_decodes(kind):
     assert decode_reply(kind(b'RESP\0\x01\0')) == xpc.Datarefs(((),))
 
 
-@pytest.mark.parametrize('wire, ours', [
+@pytest.mark.parametrize(('wire', 'ours'), [
     (-998.0, None), (-997.95, None), (-999.05, None),
     (-997.85, np.float32(-997.85)), (-999.2, np.float32(-999.2))])
 def test_leave_window_is_that_of_the_plugin(wire, ours):
@@ -250,7 +251,7 @@ def test_text_cut_inside_a_character_shows_what_is_left():
     assert xpc.encode(xpc.Text(0, 0, '5\u00b0'))[13:] == b'\x035\xc2\xb0'
 
 
-@pytest.mark.parametrize('decode, data, text', [
+@pytest.mark.parametrize(('decode', 'data', 'text'), [
     (decode_request, b'GET', 'header: 3 bytes left at offset 0, need 5'),
     (decode_request, b'RREF\0',
      "tag at offset 0: got b'RREF', expected that of an XPC request"),
@@ -300,7 +301,7 @@ NAME_256 = 'n' * 256
 ROW = (0, *[0.0] * 8)
 
 
-@pytest.mark.parametrize('message, text', [
+@pytest.mark.parametrize(('message', 'text'), [
     (xpc.GetPosition(20), 'GETP aircraft: got 20, expected 0 to 19'),
     (xpc.GetControls(-1), 'GETC aircraft: got -1, expected 0 to 19'),
     (xpc.Controls(aircraft=255), 'CTRL aircraft: got 255, expected 0 to 19'),
@@ -410,9 +411,8 @@ ROW = (0, *[0.0] * 8)
      "BECN plugin_version: '\\x00' cannot be sent, only printable ASCII"),
 ])
 def test_refusal_says_what_would_be_good(message, text):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f'^{re.escape(text)}$'):
         xpc.encode(message)
-    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize('message', [
@@ -425,7 +425,7 @@ def test_what_the_format_of_a_reply_cannot_hold_is_refused(message):
         xpc.encode(message)
 
 
-@pytest.mark.parametrize('message, text', [
+@pytest.mark.parametrize(('message', 'text'), [
     (xpc.GetDatarefs('sim/x'), "GETD name: got 'sim/x', expected a sequence of str"),
     (xpc.Command('sim/x'), "COMM command: got 'sim/x', expected a sequence of str"),
     (xpc.GetDatarefs((b'sim/x',)), "GETD name 1: got b'sim/x', expected a str"),
@@ -463,7 +463,7 @@ def test_replies_are_not_judged():
     assert math.isnan(decode_reply(xpc.encode(xpc.Datarefs(((math.nan,),)))).rows[0][0])
 
 
-@pytest.mark.parametrize('counts, name', [
+@pytest.mark.parametrize(('counts', 'name'), [
     ([], 'plugin-master_RESP_repeat_bug'), ([1], 'plugin-master_RESP_float'),
     ([1, 0, 4, 1], 'plugin-master_RESP_mixed4'), ([255] * 4, 'plugin-master_RESP_4x255')])
 def test_resp_size_is_that_of_recorded_answers(counts, name):

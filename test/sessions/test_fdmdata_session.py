@@ -289,7 +289,8 @@ def test_a_sensor_that_answers_again_is_back_within_the_longest_pause():
     assert huginn.session.refused == {INS}
     huginn.refuses = set()
     huginn.run(5.1)
-    assert huginn.session.refused == frozenset() and not huginn.session.missing(huginn.now)
+    assert huginn.session.refused == frozenset()
+    assert not huginn.session.missing(huginn.now)
     imu = samples(huginn.run(1.0), 'imu')
     assert len(imu) == pytest.approx(50, abs=1)
     assert all(set(sample.values) == {ACC, GYRO, INS} for sample in imu)
@@ -320,8 +321,10 @@ def test_forged_error_bytes_cost_no_sensor_its_rate(delay, forged):
     events = huginn.run(5.0)
     for name, wanted in DEFAULT.items():
         assert len(samples(events, name)) == pytest.approx(5.0 * wanted.rate, abs=1)
-    assert huginn.session.refused == frozenset() and not huginn.session.missing(huginn.now)
-    assert huginn.session.statistics.errors > 100 and huginn.session.statistics.lost == 0
+    assert huginn.session.refused == frozenset()
+    assert not huginn.session.missing(huginn.now)
+    assert huginn.session.statistics.errors > 100
+    assert huginn.session.statistics.lost == 0
 
 
 def test_error_to_nothing_is_counted():
@@ -392,7 +395,8 @@ def test_thaw_after_a_freeze_recovers_and_is_recognized():
     huginn.controlled(elevator=0.5, throttle=0.75)
     assert states(frozen(huginn, 3.0)) == [PeerState.AWAY]
     events = huginn.run(0.5)
-    assert states(events) == [PeerState.ANSWERING] and recognized(events) == [True]
+    assert states(events) == [PeerState.ANSWERING]
+    assert recognized(events) == [True]
     assert not huginn.session.in_doubt
     assert len(samples(huginn.run(5.0), 'imu')) == pytest.approx(250, abs=3)
     # It holds what it was sent.
@@ -409,7 +413,8 @@ def test_a_restarted_huginn_is_another_one_and_gets_nothing_of_the_former():
     huginn.run(12.0)
     huginn.up = True
     events = huginn.run(1.0)
-    assert states(events) == [PeerState.ANSWERING] and recognized(events) == [False]
+    assert states(events) == [PeerState.ANSWERING]
+    assert recognized(events) == [False]
     with pytest.raises(ValueError, match='throttle'):
         huginn.controlled(elevator=0.25)
     huginn.call(huginn.session.centre)
@@ -429,7 +434,8 @@ def test_data_that_stand_still_are_held(plan):
     huginn = started(plan)
     assert states(huginn.run(10.0)) == [PeerState.ANSWERING]
     huginn.held = True
-    assert huginn.run(1.9) is not None and huginn.session.peer_state is PeerState.ANSWERING
+    assert huginn.run(1.9) is not None
+    assert huginn.session.peer_state is PeerState.ANSWERING
     assert states(huginn.run(1.2)) == [PeerState.HELD]
     assert states(huginn.run(5.0)) == []
     huginn.held = False

@@ -88,10 +88,12 @@ def test_the_newest_value_of_each_control_leaves_and_each_expires_by_itself():
     held = LatestValues(lifetime=0.5)
     assert not held.set({'elevator': 0.1, 'throttle': 0.2}, 0.0)
     assert held.set({'elevator': 0.3}, 0.4)
-    assert held and held.deadline == 0.5
+    assert held
+    assert held.deadline == 0.5
     assert held.expire(0.5) == {'throttle': 0.2}
     assert held.take() == {'elevator': 0.3}
-    assert not held and held.deadline is None
+    assert not held
+    assert held.deadline is None
 
 
 def test_what_comes_is_asked_for_once_and_what_stops_again_with_back_off():
@@ -150,7 +152,8 @@ def test_a_value_of_endless_patience_stays_fresh_once_it_has_come_until_it_is_re
     leases.heard(['name', 'speed'], 1.5)
     for now in (2.0, 2.5, 3.5, 5.5):
         assert 'name' not in leases.due(now)
-    assert leases.is_fresh('name', 1000.0) and not leases.is_fresh('speed', 1000.0)
+    assert leases.is_fresh('name', 1000.0)
+    assert not leases.is_fresh('speed', 1000.0)
     assert list(leases.missing(1000.0)) == ['speed']
     leases.renew(1000.0, ['name'])
     assert 'name' in leases.due(1000.0)
@@ -159,7 +162,8 @@ def test_a_value_of_endless_patience_stays_fresh_once_it_has_come_until_it_is_re
 
 def test_by_default_the_back_off_goes_from_1_to_30_seconds():
     leases = Leases(2.0)
-    assert leases.due(0.0) == [] and leases.deadline is None
+    assert leases.due(0.0) == []
+    assert leases.deadline is None
     leases.want(('a',), 0.0)
     asked = [at for at in range(100) if leases.due(at)]
     assert asked == [0, 1, 3, 7, 15, 31, 61, 91]
@@ -177,7 +181,8 @@ def test_what_is_wanted_still_keeps_its_back_off_and_new_ones_are_due_at_once():
     leases.want(('a',), 0.0)
     assert (leases.due(0.0), leases.due(1.0)) == (['a'], ['a'])
     leases.want(('a', 'b'), 1.5)
-    assert 'a' in leases and 'c' not in leases
+    assert 'a' in leases
+    assert 'c' not in leases
     assert leases.due(1.5) == ['b']
     assert leases.due(3.0) == ['a', 'b']
 
@@ -209,19 +214,23 @@ def test_what_is_wanted_still_is_as_fresh_as_before_and_the_rest_is_forgotten():
     leases.want(('a', 'b'), 0.0)
     leases.heard(('a', 'b'), 1.0)
     leases.want(('a', 'c'), 1.5)
-    assert leases.is_fresh('a', 1.6) and not leases.has_come('b')
+    assert leases.is_fresh('a', 1.6)
+    assert not leases.has_come('b')
     leases.want(('a', 'b'), 1.7)
-    assert leases.is_fresh('a', 1.8) and not leases.is_fresh('b', 1.8)
+    assert leases.is_fresh('a', 1.8)
+    assert not leases.is_fresh('b', 1.8)
 
 
 def test_when_a_value_came_last_is_known_until_the_peer_does_not_know_it():
     leases = Leases(2.0)
     leases.want(('a', 'b'), 0.0)
     leases.heard(('a',), 1.0)
-    assert leases.has_come_since('a', 1.0) and not leases.has_come_since('a', 1.1)
+    assert leases.has_come_since('a', 1.0)
+    assert not leases.has_come_since('a', 1.1)
     assert not leases.has_come_since('b', 0.0)
     leases.unknown('a', 1.2)
-    assert not leases.has_come('a') and not leases.has_come_since('a', 0.0)
+    assert not leases.has_come('a')
+    assert not leases.has_come_since('a', 0.0)
     assert not leases.is_fresh('a', 1.3)
 
 
@@ -255,7 +264,8 @@ def test_a_value_may_have_its_own_patience():
     leases.heard(('fast', 'slow'), 0.1)
     assert leases.due(2.0) == ['fast']
     assert leases.missing(2.0) == {'fast': 0.1}
-    assert leases.is_fresh('slow', 5.0) and not leases.is_fresh('slow', 5.1)
+    assert leases.is_fresh('slow', 5.0)
+    assert not leases.is_fresh('slow', 5.1)
     assert 'slow' in leases.due(5.2)
     # A change of plan keeps what was heard.
     leases.heard(('slow',), 6.0)
@@ -291,7 +301,8 @@ def test_a_ledger_with_entries_is_true_and_forgets_what_it_does_not_have():
     assert not ledger
     ledger.take(0, 'elevator')
     ledger.forget(1, 'elevator')
-    assert ledger and (0, 'elevator') in ledger
+    assert ledger
+    assert (0, 'elevator') in ledger
     ledger.forget(0, 'elevator')
     assert not ledger
 
@@ -303,7 +314,8 @@ def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_t
     ledger.take(3, 'elevator')
     assert ledger.names == ('throttle', 'elevator of aircraft 3')
     assert [(entry.value, entry.before) for entry in ledger.give_back(0)] == [('throttle', -2.0)]
-    assert (3, 'elevator') in ledger and (0, 'throttle') not in ledger
+    assert (3, 'elevator') in ledger
+    assert (0, 'throttle') not in ledger
     ledger.forget(3, 'elevator')
     assert not ledger
 

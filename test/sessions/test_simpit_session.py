@@ -146,7 +146,8 @@ def test_syn_is_repeated_about_once_a_second():
     assert times == pytest.approx([0.05, 1.05, 2.05, 3.05, 4.05])
     assert session.peer_state is PeerState.AWAY
     assert events == [PeerChanged(PeerState.AWAY)]
-    assert 'no answer' in session.contact.hint and "'cobs'" in session.contact.hint
+    assert 'no answer' in session.contact.hint
+    assert "'cobs'" in session.contact.hint
 
 
 def test_auto_tries_both_framings_and_never_confuses_the_other():
@@ -160,9 +161,11 @@ def test_auto_tries_both_framings_and_never_confuses_the_other():
         now = session.next_deadline()
     cobs, aa50 = bytes.fromhex('0101044142'), bytes.fromhex('aa500300004142')
     assert [at for at, _ in sent] == [0.05, 0.55, 1.05, 1.55]
-    assert sent[0][1][:5] == cobs and sent[2][1][:5] == cobs
+    assert sent[0][1][:5] == cobs
+    assert sent[2][1][:5] == cobs
     # Its 0 ends the frame for a plugin of the other framing too.
-    assert sent[1][1] == aa50 + b'\0' and sent[3][1] == aa50 + b'\0'
+    assert sent[1][1] == aa50 + b'\0'
+    assert sent[3][1] == aa50 + b'\0'
 
 
 @pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])
@@ -195,7 +198,8 @@ def test_auto_does_not_take_noise_of_once_for_the_padding_of_v1():
     cable.call(cable.device.start)
     cable.run(1.5)
     assert cable.device.contact.search.counters.noise_bytes >= 30
-    assert cable.device.contact.profile is PROFILES['v0'] and cable.plugin.subscriptions == ()
+    assert cable.device.contact.profile is PROFILES['v0']
+    assert cable.plugin.subscriptions == ()
 
 
 def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
@@ -236,7 +240,9 @@ def test_auto_does_not_take_v0_for_another_while_registrations_get_lost():
 def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flight():
     cable = connect('v2', device='auto', flight=False, run=4.0)
     (hint,) = cable.hints()
-    assert hint.profile == '' and "'v1'" in hint.text and 'flight scene' in hint.text
+    assert hint.profile == ''
+    assert "'v1'" in hint.text
+    assert 'flight scene' in hint.text
     cable.call(cable.plugin.set_flight, True)
     cable.run(2.0)
     assert cable.device.contact.profile is PROFILES['v2']
@@ -353,7 +359,8 @@ def test_stop_deregisters(profile):
     assert cable.plugin.subscriptions == ()
     cable.events['device'].clear()
     cable.run(5.0)
-    assert cable.events['device'] == [] and cable.frames['device'][-1][0] < cable.now - 5.0
+    assert cable.events['device'] == []
+    assert cable.frames['device'][-1][0] < cable.now - 5.0
 
 
 @pytest.mark.parametrize('profile', ALL)
@@ -392,7 +399,8 @@ def test_ping_outside_flight_ends_with_the_reason():
     cable.call(cable.device.ping, b'x')
     cable.run(3.0)
     (done,) = of_kind(cable.events['device'], EchoDone)
-    assert done.round_trip is None and 'flight scene' in done.error
+    assert done.round_trip is None
+    assert 'flight scene' in done.error
 
 
 def test_ping_survives_a_new_handshake_of_the_same_plugin():
@@ -406,7 +414,8 @@ def test_ping_survives_a_new_handshake_of_the_same_plugin():
     cable.run(0.5)
     assert cable.device.statistics.handshakes == 2
     (done,) = of_kind(cable.events['device'], EchoDone)
-    assert done.ticket == ticket and done.round_trip == pytest.approx(0.1, abs=0.002)
+    assert done.ticket == ticket
+    assert done.round_trip == pytest.approx(0.1, abs=0.002)
 
 
 def test_echo_of_something_else_is_not_taken_for_the_answer():
@@ -416,7 +425,8 @@ def test_echo_of_something_else_is_not_taken_for_the_answer():
     cable.call(cable.device.ping, b'mine')
     cable.run(1.5)
     (done,) = of_kind(cable.events['device'], EchoDone)
-    assert done.round_trip is None and cable.device.statistics.unexpected == 1
+    assert done.round_trip is None
+    assert cable.device.statistics.unexpected == 1
 
 
 def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
@@ -427,7 +437,8 @@ def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.events['device'].clear()
     cable.run(5.0)
-    assert cable.device.statistics.handshakes == 1 and cable.device.statistics.syns > 4
+    assert cable.device.statistics.handshakes == 1
+    assert cable.device.statistics.syns > 4
     assert of_kind(cable.events['device'], PeerChanged) == [PeerChanged(PeerState.STREAMING)]
 
 
@@ -538,7 +549,8 @@ def test_other_channels_get_the_same_time_to_come():
     cable.call(cable.device.set_channels, ['velocities'])
     syn = bytes.fromhex('aa500f0000')
     cable.run(1.9)
-    assert registered == 1 and syn not in bytes(cable.sent['device'])
+    assert registered == 1
+    assert syn not in bytes(cable.sent['device'])
     cable.run(0.2)
     assert syn in bytes(cable.sent['device'])
 
@@ -737,7 +749,8 @@ def test_newest_axis_values_win_and_leave_no_faster_than_the_game_looks():
     rotations = [message for message in cable.commands() if isinstance(message, simpit.Rotation)]
     assert 9 <= len(rotations) <= 12
     assert rotations[0] == simpit.Rotation(0, 7, 0, 3)
-    assert rotations[-1].pitch == 99 and rotations[-1].mask == 1
+    assert rotations[-1].pitch == 99
+    assert rotations[-1].mask == 1
     assert cable.device.statistics.held_back == 100 - len(rotations)
 
 
@@ -956,7 +969,8 @@ def test_v1_action_status_comes_each_frame_while_a_group_is_on():
     plugin = PluginSession('v1')
     plugin.set_flight(True, 0.0)
     plugin.receive('serial', bytes.fromhex('aa50010817'), None, 0.0)
-    assert plugin.poll(0.0) == [] and plugin.next_deadline() is None
+    assert plugin.poll(0.0) == []
+    assert plugin.next_deadline() is None
     plugin.provide(simpit.ActionStatus(ActionGroup.GEAR), 0.0)
     sent, now = [], 0.0
     while now is not None and now < 0.395:
@@ -965,7 +979,8 @@ def test_v1_action_status_comes_each_frame_while_a_group_is_on():
     assert len(sent) == 19
     assert sent[-1][1].hex() == VECTORS['session_b1_action_status_1']['hex']
     plugin.provide(simpit.ActionStatus(ActionGroup(0)), 0.4)
-    assert plugin.poll(0.5) == [] and plugin.next_deadline() is None
+    assert plugin.poll(0.5) == []
+    assert plugin.next_deadline() is None
 
 
 def test_scene_change_is_told_from_2_0_on():

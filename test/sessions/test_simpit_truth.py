@@ -156,7 +156,8 @@ def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
     cable.spoil['device'] = spoil
     cable.call(cable.device.start)
     cable.run(10.0)
-    assert not lost[0] and cable.device.contact.profile is PROFILES['cobs']
+    assert not lost[0]
+    assert cable.device.contact.profile is PROFILES['cobs']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -209,12 +210,14 @@ def test_gear_is_sent_again_when_the_player_has_moved_it(profile):
         cable.call(cable.device.set_controls, {'gear': 1.0})
         fly(cable, 0.1)
     # It is an action: not sent with every command.
-    assert cable.groups == GEAR and len(cable.done) == 1
+    assert cable.groups == GEAR
+    assert len(cable.done) == 1
     set_groups(cable, ActionGroup(0))
     fly(cable, 1.0)
     cable.call(cable.device.set_controls, {'gear': 1.0})
     fly(cable, 0.2)
-    assert cable.groups == GEAR and len(cable.done) == 2
+    assert cable.groups == GEAR
+    assert len(cable.done) == 2
 
 
 @pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
@@ -482,7 +485,8 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     cable.call(cable.plugin.provide, STEADY['velocities'])
     cable.run(5.0)
     missing = cable.device.missing(cable.now)
-    assert list(missing) == ['apsides'] and 'apsides' not in cable.device.registration.came
+    assert list(missing) == ['apsides']
+    assert 'apsides' not in cable.device.registration.came
     cable.frames['device'].clear()
     cable.run(300.0)
     asked = [at for at, data in cable.frames['device'] for packet in packets('cobs', data)
@@ -494,7 +498,8 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     cable.call(cable.plugin.withdraw, 'velocities')
     cable.run(3.0)
     ((name, since),) = cable.device.missing(cable.now).items()
-    assert name == 'velocities' and 2.0 < cable.now - since < 3.2
+    assert name == 'velocities'
+    assert 2.0 < cable.now - since < 3.2
     assert name in cable.device.registration.came
 
 

@@ -500,8 +500,11 @@ def test_topic_names_of_any_text_are_legal(names):
     topics = topic_names(names)
     assert len(set(topics)) == len(names)
     for topic in topics:
-        assert topic.isascii() and topic.replace('_', 'a').isalnum()
-        assert topic[0].isalpha() and '__' not in topic and topic[-1] != '_'
+        assert topic.isascii()
+        assert topic.replace('_', 'a').isalnum()
+        assert topic[0].isalpha()
+        assert '__' not in topic
+        assert topic[-1] != '_'
 
 
 # Times: what the document leaves open
@@ -766,7 +769,8 @@ def test_20_000_packet_types_are_counted_within_bounds():
     for kind in range(1, 20_001):
         made.receive(CHANNEL, datagram(kind=kind), SENDER, 0.0)
     skipped = made.statistics.skipped
-    assert len(skipped) <= 20 and skipped.total == sum(skipped.values()) == 20_000
+    assert len(skipped) <= 20
+    assert skipped.total == sum(skipped.values()) == 20_000
 
 
 def test_names_are_printable_in_events_and_short():

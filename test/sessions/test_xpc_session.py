@@ -385,10 +385,14 @@ def test_a_read_ends_after_a_minute_whatever_has_come():
     assert not events_of(ReadDone, world.run(2.0))
 
 
-@pytest.mark.parametrize('names', [[], [''], ['x' * 256], ['sim/ä']])
-def test_read_of_no_dataref_is_refused(names):
-    with pytest.raises(ValueError):
-        make().read_datarefs(names, 0.0)
+@pytest.mark.parametrize(('names', 'text'), [
+    ([], 'at least one dataref name'), ([''], 'name 1 is empty'),
+    (['x' * 256], 'name 1: 256 characters'), (['sim/ä'], 'printable ASCII')])
+def test_read_of_no_dataref_is_refused(names, text):
+    session = make()
+    world = started(session)
+    with pytest.raises(ValueError, match=text):
+        session.read_datarefs(names, world.now)
 
 
 def test_read_ends_when_the_session_stops():
@@ -549,7 +553,7 @@ def test_bad_name_leaves_the_old_watch_alone():
     session = make()
     world = started(session)
     world.call(session.watch, ['n/1/1'], 10.0)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match='name 1 is empty'):
         session.watch(['n/1/1', ''], 10.0, world.now)
     assert events_of(WatchedDatarefs, world.run(1.0))[0].names == ('n/1/1',)
 

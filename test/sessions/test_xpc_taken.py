@@ -48,7 +48,8 @@ def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, 
         xpc.Controls(throttle=0.5), reported={} if before is None else {THROTTLE: before})
     assert book.names == ('throttle',)
     assert book.give_back() == [xpc.SetDatarefs(((THROTTLE, (given,)),))]
-    assert not book and book.give_back() == []
+    assert not book
+    assert book.give_back() == []
 
 
 @pytest.mark.parametrize(('before', 'names'), [((-2.0,), ('throttle',)), ((0.5,), ())])
@@ -158,4 +159,5 @@ def test_answers_that_are_lost_leave_no_more_than_8_channels_open():
         world.call(session.send, xpc.SetDatarefs(((name, (1.0,)),)))
         world.run(0.1)
     waiting = [channel for channel in world.open if channel.startswith('before')]
-    assert len(waiting) == 8 and len(session.taken) == 12
+    assert len(waiting) == 8
+    assert len(session.taken) == 12

@@ -122,7 +122,8 @@ def test_rref_that_x_plane_forgets_is_asked_for_again_and_the_pose_goes_on():
     run.run(0.8)
     alone = since(run, before)
     assert len(alone) > 20
-    assert alone[-1].pose is not None and not alone[-1].values
+    assert alone[-1].pose is not None
+    assert not alone[-1].values
     run.run(2.0)
     assert run.of(Telemetry)[-1].values.keys() == {*NAMES}
     assert 48 <= rate(run, 1.0) <= 52
@@ -135,7 +136,8 @@ def test_rpos_that_x_plane_forgets_is_asked_for_again_and_the_datarefs_go_on():
     run.run(0.8)
     alone = since(run, before)
     assert len(alone) > 20
-    assert alone[-1].pose is None and alone[-1].values.keys() == {*NAMES}
+    assert alone[-1].pose is None
+    assert alone[-1].values.keys() == {*NAMES}
     run.run(2.0)
     assert run.of(Telemetry)[-1].pose is not None
 
@@ -159,7 +161,8 @@ def test_streams_that_drift_are_joined_at_the_rate_asked_for(drift):
     before = len(run.events)
     assert rate(run, 20.0) >= 48.0
     for event in since(run, before):
-        assert event.pose.lat == event.values[LAT] and event.values.keys() == {*NAMES}
+        assert event.pose.lat == event.values[LAT]
+        assert event.values.keys() == {*NAMES}
 
 
 @pytest.mark.parametrize('rate_asked', [1.0, 10.0])
@@ -261,7 +264,8 @@ def test_output_target_is_never_ended(version):
     run.run(1.0)
     targets = [data for data in (data for _, _, data in run.sent if data)
                if data[:4] in (b'ISE4', b'ISET')]
-    assert targets and {data[-4:] for data in targets} == {b'\1\0\0\0'}
+    assert targets
+    assert {data[-4:] for data in targets} == {b'\1\0\0\0'}
     assert run.peer.rows == set()
 
 
@@ -283,7 +287,9 @@ def test_beacon_that_cannot_be_is_refused_and_counted(peer, of, sentence):
     session = XplaneUdpSession(SOURCES, rate=50.0, peer=peer)
     session.start(START)
     hear_beacon(session, beacon(**of), ('10.0.0.2', 49001), START)
-    assert session.peer == peer and session.discovery.beacon is None and session.version is None
+    assert session.peer == peer
+    assert session.discovery.beacon is None
+    assert session.version is None
     assert session.statistics.malformed == {'BECN': 1}
     assert session.statistics.last_error.startswith(sentence)
 
@@ -305,7 +311,7 @@ def test_forged_beacons_change_nothing(discovers):
             run.run(0.25)
         hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
         count += len(since(run, before))
-        assert run.session.peer == PEER and run.session.version == 12, second
+        assert (run.session.peer, run.session.version) == (PEER, 12), second
         assert run.session.discovery.beacon.version == 121001
     assert count / 10.0 >= 48.0
     assert [event.version for event in run.of(VersionFound)] == [12]
@@ -399,7 +405,8 @@ def test_what_waits_when_x_plane_falls_silent_is_dropped_with_the_reason():
                                 awaited=True) for _ in range(4)]
     run.run(3.0)
     done = {event.ticket: event.error for event in run.of(CommandDone)}
-    assert set(done) <= set(tickets) and done[tickets[-1]] == (
+    assert set(done) <= set(tickets)
+    assert done[tickets[-1]] == (
         'not sent: nothing answers at 10.0.0.2:49000')
     run.peer.on = True
     run.peer.received.clear()
@@ -418,7 +425,8 @@ def test_commands_that_wait_too_long_are_never_sent_and_say_so(version):
     at = run.now
     run.run(5.0)
     sent = [when for when, _, data in run.sent if data and data[:4] == b'DATA' and when > at]
-    assert len(sent) <= 1 and all(when - at <= 0.5 for when in sent)
+    assert len(sent) <= 1
+    assert all(when - at <= 0.5 for when in sent)
     done = {event.ticket: event.error for event in run.of(CommandDone)}
     assert set(done) == set(tickets)
     assert done[tickets[-1]].startswith('not sent: it waited 0.5 s (command_lifetime): ')

@@ -69,11 +69,14 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     taken.take('elevator_trim', 0.125)
     taken.take_row(17)
     taken.hold()
-    assert taken.on_hold and taken.names == () and taken.held_rows == (17,)
+    assert taken.on_hold
+    assert taken.names == ()
+    assert taken.held_rows == (17,)
     # Taken again meanwhile: what it was before our first command counts.
     taken.take('elevator_trim', 0.5)
     taken.restore()
-    assert not taken.on_hold and taken.rows == (17,)
+    assert not taken.on_hold
+    assert taken.rows == (17,)
     assert taken.give_back() == [Entry(0, 'elevator_trim', 0.125)]
     assert taken.give_back() == []
     assert (taken.give_back_rows((17, 18)), taken.give_back_rows((17,))) == ((17,), ())

@@ -95,7 +95,9 @@ def test_unknown_dataref_is_missing_and_asked_for_for_ever():
     assert run.of(Telemetry)[-1].values.keys() == {*NAMES} - {'g'}
     asked = [at for at, _, data in run.sent if data and data[13:15] == b'g\0']
     pauses = [b - a for a, b in itertools.pairwise(asked)]
-    assert 6 <= len(asked) <= 12 and pauses == sorted(pauses) and pauses[-1] > 9.0
+    assert 6 <= len(asked) <= 12
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > 9.0
     assert 58.0 < run.now - run.session.missing(run.now)['g'] < 61.0
     # The plugin that has it is loaded.
     run.peer.values['g'] = known
@@ -381,7 +383,9 @@ def test_the_name_in_a_beacon_is_printable():
         '<H', 49000) + b'a\n\x1b[2J' + b'x' * 400 + b'\0'
     run.session.receive('beacon', data, (PEER[0], 49001), run.now)
     name = run.session.discovery.beacon.name
-    assert name.startswith(r'a\n\x1b[2Jx') and name.isprintable() and len(name) < 230
+    assert name.startswith(r'a\n\x1b[2Jx')
+    assert name.isprintable()
+    assert len(name) < 230
 
 
 class Discovering(Run):
@@ -624,10 +628,12 @@ def test_controls_are_datarefs_after_the_override():
 def test_no_override_when_not_wanted_or_not_needed():
     run = Run(version=11, override_joystick=False).up()
     run.session.set_controls({'elevator': 0.25}, run.now)
-    assert run.run(0.1) and [name for name, _ in drefs(run)] == ['sim/joystick/yoke_pitch_ratio']
+    assert run.run(0.1)
+    assert [name for name, _ in drefs(run)] == ['sim/joystick/yoke_pitch_ratio']
     run = Run(version=11).up()
     run.session.set_controls({'throttle': 0.25}, run.now)
-    assert run.run(0.1) and len(drefs(run)) == 1
+    assert run.run(0.1)
+    assert len(drefs(run)) == 1
 
 
 def test_override_is_set_once_where_x_plane_reports_it():
@@ -858,7 +864,8 @@ def test_20_000_labels_are_counted_within_bounds():
         run.session.receive('telemetry', b'%04X\0' % number, None, run.now)
         run.session.receive('telemetry', b'RREF,1', None, run.now)
     malformed = run.session.statistics.malformed
-    assert len(malformed) <= 20 and malformed.total == 40_000
+    assert len(malformed) <= 20
+    assert malformed.total == 40_000
     assert malformed['RREF'] == 20_000
 
 

@@ -58,7 +58,8 @@ def test_ten_seconds_hands_off_stay_level_and_at_altitude() -> None:
     assert s.cas == pytest.approx(51.44, abs=0.5)               # 100 kt
     assert math.degrees(s.psi) == pytest.approx(90.0, abs=0.5)
     assert s.engines[0].running
-    assert s.engines[0].rpm is not None and 2000.0 < s.engines[0].rpm < 2700.0
+    assert s.engines[0].rpm is not None
+    assert 2000.0 < s.engines[0].rpm < 2700.0
     assert s.wheels_on_ground == (False, False, False)
 
 
@@ -80,8 +81,10 @@ def test_parked_aircraft_stands_still_on_its_wheels_with_the_engine_idling() -> 
     assert s.terrain_msl == pytest.approx(430.0, abs=0.01)
     assert s.altitude_msl == pytest.approx(430.0 + 1.33, abs=0.1)
     assert s.altitude_agl == pytest.approx(1.33, abs=0.1)
-    assert s.engines[0].running and s.engines[0].throttle == 0.0
-    assert s.engines[0].rpm is not None and 500.0 < s.engines[0].rpm < 1000.0
+    assert s.engines[0].running
+    assert s.engines[0].throttle == 0.0
+    assert s.engines[0].rpm is not None
+    assert 500.0 < s.engines[0].rpm < 1000.0
     assert s.parking_brake == 1.0
 
 
@@ -408,7 +411,8 @@ def test_gear_of_a_jet_retracts_and_that_of_the_c172p_does_not() -> None:
     jet.set_controls(gear=0.0)
     jet.advance(15.0)
     assert jet.state.gear_position == 0.0
-    assert jet.state.engines[1].n1 is not None and jet.state.engines[1].n1 > 50.0
+    assert jet.state.engines[1].n1 is not None
+    assert jet.state.engines[1].n1 > 50.0
     assert jet.state.engines[1].rpm is None
     cessna = Aircraft()
     cessna.set_controls(gear=0.0)
@@ -486,7 +490,8 @@ def test_failed_engine_stops_and_the_aircraft_descends_until_it_is_restored() ->
     aircraft.restore_engine()
     aircraft.advance(2.0)
     s = aircraft.state
-    assert s.engines[0].running and s.engines[0].thrust > 500.0
+    assert s.engines[0].running
+    assert s.engines[0].thrust > 500.0
     assert aircraft.failed_engines == frozenset()
 
 
@@ -495,7 +500,8 @@ def test_one_engine_of_two_fails() -> None:
     jet.fail_engine(1)
     jet.advance(5.0)
     left, right = jet.state.engines
-    assert left.running and not right.running
+    assert left.running
+    assert not right.running
     assert left.thrust > 10_000.0 > right.thrust
     assert jet.state.r > 0.0                            # the live left engine yaws it right
 

@@ -240,7 +240,8 @@ def test_origin_jumps_in_flight() -> None:
 def test_local_frame_round_trip() -> None:
     frame = LocalFrame(47.5, 8.5)
     x, y, z = frame.to_local(47.2, 8.9, 2000.0)
-    assert x > 30_000.0 and z > 33_000.0
+    assert x > 30_000.0
+    assert z > 33_000.0
     assert frame.to_geodetic(x, y, z) == pytest.approx((47.2, 8.9, 2000.0), abs=1e-6)
 
 
@@ -397,7 +398,8 @@ def test_weather_names_of_12_do_not_exist_in_11_and_the_old_ones_remain_in_12() 
         assert store.read(old) is not None
         assert store.read(new) is None
     twelve = DatarefStore(world, 12)
-    assert twelve.read(old) is not None and not twelve.write(old, [1.0])
+    assert twelve.read(old) is not None
+    assert not twelve.write(old, [1.0])
     assert twelve.read(new) is not None
 
 
@@ -418,7 +420,8 @@ def test_internal_version_has_six_digits() -> None:
     world = World(Aircraft())
     for version in (11, 12):
         value = DatarefStore(world, version).read('sim/version/xplane_internal_version')
-        assert value is not None and value.values[0] // 10_000 == version
+        assert value is not None
+        assert value.values[0] // 10_000 == version
 
 
 def test_engine_arrays_have_16_elements_in_12() -> None:
@@ -446,7 +449,9 @@ def test_turbine_figures_exist_for_a_jet_only() -> None:
     jet = DatarefStore(World(Aircraft('737', Initial(altitude_msl=3000.0, airspeed_kt=250.0))))
     n1 = jet.read('sim/flightmodel/engine/ENGN_N1_')
     assert n1 is not None
-    assert n1.values[0] > 50.0 and n1.values[1] > 50.0 and n1.values[2] == 0.0
+    assert n1.values[0] > 50.0
+    assert n1.values[1] > 50.0
+    assert n1.values[2] == 0.0
     assert jet.read('sim/cockpit2/engine/indicators/MPR_in_hg') is None
 
 
@@ -697,7 +702,8 @@ def test_paused_world_stands_still_but_network_time_goes_on(sim: Sim, how: str) 
 
 def test_frozen_aircraft_stands_while_time_goes_on(sim: Sim) -> None:
     sim.put('sim/operation/override/override_planepath', 1.0)
-    assert sim.world.frozen(0) and not sim.world.frozen(1)
+    assert sim.world.frozen(0)
+    assert not sim.world.frozen(1)
     place = sim.one(P + 'longitude')
     other = sim.one('sim/multiplayer/position/plane1_lon')
     sim.run(1.0)

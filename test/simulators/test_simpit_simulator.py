@@ -323,7 +323,8 @@ def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
             frame = read(12)
             assert frame[:4].hex() == 'aa500804'
             sea_level, surface = struct.unpack('<2f', frame[4:])
-            assert 1400.0 < sea_level < 1600.0 and 0.0 < surface < sea_level
+            assert 1400.0 < sea_level < 1600.0
+            assert 0.0 < surface < sea_level
             termios.tcflush(port, termios.TCIFLUSH)
         finally:
             os.close(port)
@@ -400,7 +401,8 @@ def test_delayed_line_hands_on_later():
 def test_lossy_line_loses():
     made = line(loss=1.0)
     made.receive('serial', SYN, None, 1.0)
-    assert made.poll(1.0) == [] and made.expired() == []
+    assert made.poll(1.0) == []
+    assert made.expired() == []
 
 
 def test_doubling_line_doubles():
@@ -413,7 +415,8 @@ def test_lost_port_loses_what_is_under_way():
     made = line(delay=0.5)
     made.receive('serial', SYN, None, 1.0)
     made.lost(1.2)
-    assert made.poll(3.0) == [] and made.expired() == []
+    assert made.poll(3.0) == []
+    assert made.expired() == []
 
 
 def test_plugin_is_found_and_heard_over_a_bad_line(path):

@@ -73,7 +73,8 @@ def test_it_says_where_it_listens_answers_and_ends_on_a_signal(number):
         assert re.fullmatch(
             r'X-Plane Connect \(rc6\) of a c172p on 127\.0\.0\.1:\d+, 100 frames/s\n', line)
         reply = ask(line, b'GETP\0\0')
-        assert reply[:5] == b'POSI\0' and len(reply) == 46
+        assert reply[:5] == b'POSI\0'
+        assert len(reply) == 46
         process.send_signal(number)
         rest, errors = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0
@@ -189,11 +190,11 @@ def test_a_crash_is_said_and_its_status_is_not_0():
 
 def test_faults_by_options():
     with simulator('--loss', '1') as (process, line):
-        with pytest.raises(TimeoutError):
-            host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-                client.settimeout(0.2)
-                client.sendto(b'GETP\0\0', (host, int(port)))
+        host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(0.2)
+            client.sendto(b'GETP\0\0', (host, int(port)))
+            with pytest.raises(TimeoutError):
                 client.recv(4096)
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=DEADLINE)

@@ -30,7 +30,7 @@ from memory_endpoint import MemoryEndpoint
 from xplane_bridge.links.udp import LinkError, UdpSocket
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.faults import Faults, SimulatorCrash
+from xplane_bridge.simulators.faults import Faults, SimulatorCrashError
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFace
@@ -109,12 +109,14 @@ def test_a_restart_loses_what_waits_and_forgets_all():
     request = conn(50001)
     run.frame(FREEZE_ALL, b'WYPT\0\1\1' + bytes(12), request, request)
     world = run.simulation.world
-    assert world.frozen(0) and run.face.plugin.screen.waypoints
+    assert world.frozen(0)
+    assert run.face.plugin.screen.waypoints
     run.simulation.switched_off = True
     assert run.frame(GETP) == run.frame(GETP) == []
     run.simulation.switched_off = False
     assert run.frame() == []
-    assert run.simulation.world is not world and not run.simulation.world.frozen(0)
+    assert run.simulation.world is not world
+    assert not run.simulation.world.frozen(0)
     assert run.face.plugin.screen.waypoints == []
     run.endpoint.deliver(request, CLIENT, run.now)
     run.now += 0.02
@@ -153,7 +155,7 @@ def test_freezes_and_restarts_by_schedule():
 def test_a_crash_gets_its_last_reply_out():
     run = Run()
     run.endpoint.deliver(getd(*['sim/aircraft/view/acf_descrip'] * 5), CLIENT, 0.0)
-    with pytest.raises(SimulatorCrash):
+    with pytest.raises(SimulatorCrashError):
         run.simulation.frame(0.02)
     (reply, to), = run.endpoint.collect()
     assert (len(reply), to) == (5111, CLIENT)
@@ -279,7 +281,7 @@ def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
 
 def test_a_request_that_crashes_ends_the_server(client):
     face = udp_face()
-    with pytest.raises(SimulatorCrash, match='5111 bytes'), running(face) as server:
+    with pytest.raises(SimulatorCrashError, match='5111 bytes'), running(face) as server:
         client.connect(face.endpoint.address)
         client.send(getd(*['sim/aircraft/view/acf_descrip'] * 5))
         assert len(client.recv(65536)) == 5111
@@ -305,7 +307,8 @@ def test_the_beacon_is_heard_on_this_machine():
                     # Others on this machine may have a simulator too.
                     if received.data == expected:
                         heard = received
-            assert heard is not None and heard.sender == ('127.0.0.1', port)
+            assert heard is not None
+            assert heard.sender == ('127.0.0.1', port)
             assert time.monotonic() - begin > 0.5
     finally:
         listener.close()

@@ -36,7 +36,7 @@ from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
-from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace, XpcPlugin
@@ -383,7 +383,8 @@ def test_getp_says_where_jsbsim_is(generation, form, length):
     bench = Bench(generation)
     bench.world.advance(0.5)
     reply = bench.ask(GETP)
-    assert reply[:5] == b'POSI\0' and len(reply) == length
+    assert reply[:5] == b'POSI\0'
+    assert len(reply) == length
     handle, lat, lon, alt, pitch, roll, heading, gear = struct.unpack(form, reply[5:])
     tolerance = 1e-9 if length == 46 else 1e-4
     assert (lat, lon, alt) == near(*expected_place(bench), abs=tolerance)
@@ -474,7 +475,7 @@ def test_aircraft_20_reaches_the_users_aircraft(bench):
     lambda n: b'GETP\0' + bytes((n,)), lambda n: b'GETC\0' + bytes((n,)),
     lambda n: posi(47.0, 8.0, 1000.0, aircraft=n), lambda n: ctrl(elevator=0.0, aircraft=n)])
 def test_an_aircraft_beyond_20_crashes_the_simulator(make, number):
-    with pytest.raises(SimulatorCrash, match=f'X-Plane has crashed: aircraft {number}'):
+    with pytest.raises(SimulatorCrashError, match=f'X-Plane has crashed: aircraft {number}'):
         Bench().ask(make(number))
 
 
@@ -529,7 +530,8 @@ def test_datarefs_come_in_the_order_of_the_request(bench):
     airspeed, unknown, q, gear = rows_of(reply)
     assert airspeed[0] == pytest.approx(bench.property('velocities/vt-fps') * 0.3048, rel=1e-6)
     assert unknown == ()
-    assert len(q) == 4 and math.hypot(*q) == pytest.approx(1.0)
+    assert len(q) == 4
+    assert math.hypot(*q) == pytest.approx(1.0)
     assert gear == (1.0,)
 
 
@@ -569,7 +571,7 @@ def test_arrays_are_cut_and_bytes_are_signed():
 
 def test_an_answer_beyond_4096_bytes_crashes_the_simulator_once_sent(bench):
     assert len(bench.ask(names(b'GETD', *[LONG_TEXT] * 4))) == 4090
-    with pytest.raises(SimulatorCrash, match='answer of 5111 bytes') as crash:
+    with pytest.raises(SimulatorCrashError, match='answer of 5111 bytes') as crash:
         bench.ask(names(b'GETD', *[LONG_TEXT] * 5))
     (reply, to), = crash.value.replies
     assert (len(reply), to) == (5111, CLIENT)
@@ -805,7 +807,7 @@ def test_a_waypoint_removed_twice_in_one_datagram_takes_the_last_one_along(bench
 
 def test_the_only_waypoint_removed_twice_in_one_datagram_crashes_the_simulator(bench):
     bench.ask(wypt(1, (1.0, 2.0, 3.0)))
-    with pytest.raises(SimulatorCrash, match='waypoints'):
+    with pytest.raises(SimulatorCrashError, match='waypoints'):
         bench.ask(wypt(2, (1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))
 
 
@@ -830,7 +832,7 @@ def test_more_than_128_removals_crash_the_simulator(bench):
     bench.ask(wypt(2, *points, *[(0.0, 1.0, 0.0)] * 100))
     assert bench.screen.waypoints == []
     bench.ask(wypt(1, *points))
-    with pytest.raises(SimulatorCrash, match='waypoints'):
+    with pytest.raises(SimulatorCrashError, match='waypoints'):
         bench.ask(wypt(2, *points, *points[:29]))
 
 
@@ -890,7 +892,8 @@ def test_tags_that_a_generation_does_not_know_are_silent(generation, known):
 
 def terr(reply):
     """Return the fields of a TERR."""
-    assert reply[:5] == b'TERR\0' and len(reply) == 62
+    assert reply[:5] == b'TERR\0'
+    assert len(reply) == 62
     number, lat, lon, alt, *rest = struct.unpack('<B3d3f3f2i', reply[5:])
     return number, (lat, lon, alt), tuple(rest[:3]), tuple(rest[3:6]), rest[6], rest[7]
 
@@ -951,7 +954,7 @@ def test_post_of_a_bad_length_still_probes(bench):
 
 def test_gett_crashes_only_where_it_looks_for_the_aircraft(bench):
     assert terr(bench.ask(gett(47.4, 8.5, 0.0, aircraft=21)))[0] == 21
-    with pytest.raises(SimulatorCrash):
+    with pytest.raises(SimulatorCrashError):
         bench.ask(gett(-998.0, 8.5, 0.0, aircraft=21))
 
 
@@ -1042,13 +1045,13 @@ def test_several_rows_and_a_rest(bench):
 def test_31_rows_are_borne_and_32_crash_the_simulator(bench):
     bench.ask(data(*[(25, 0.25, *[0.0] * 7)] * 31))
     assert bench.property('fcs/throttle-cmd-norm') == 0.25
-    with pytest.raises(SimulatorCrash, match='32 rows'):
+    with pytest.raises(SimulatorCrashError, match='32 rows'):
         bench.ask(data(*[(25, 0.25, *[0.0] * 7)] * 32))
 
 
 def test_data_without_its_fifth_byte_crashes_the_simulator(bench):
     bench.ask(b'DATA\0')
-    with pytest.raises(SimulatorCrash, match='4 bytes'):
+    with pytest.raises(SimulatorCrashError, match='4 bytes'):
         bench.ask(b'DATA')
 
 
@@ -1231,7 +1234,7 @@ def test_mutated_requests_do_no_other_harm_than_the_known_crashes(generation):
         request += chance.randbytes(chance.choice((0, 0, 0, 1, 12)))
         try:
             bench.frame(bytes(request[:chance.choice((len(request), len(request), 6))]))
-        except SimulatorCrash:
+        except SimulatorCrashError:
             bench = Bench(generation)
         bench.world.advance(0.01)
     assert all(map(math.isfinite, expected_place(bench)))

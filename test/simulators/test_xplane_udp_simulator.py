@@ -266,7 +266,8 @@ def test_v6_rows_in_their_frame(world):
     assert len(sent) == pytest.approx(20, abs=1)
     assert {to for _, to in sent} == {TARGET}
     data = sent[0][0]
-    assert data[:6] == b'DATA\0' + b'0' and data[-1:] == b'0'
+    assert data[:6] == b'DATA\0' + b'0'
+    assert data[-1:] == b'0'
     rows = rows_of(data, 6, -1)
     assert list(rows) == [16, 17, 18, 19, 33]
     expected = [property_of(world, f'attitude/{name}-deg') for name in ('theta', 'phi', 'psi')]
@@ -291,7 +292,8 @@ def test_mac_of_6_is_big_endian(world):
     xplane = XPlane(world, 6, byte_order='big', data_target=TARGET)
     xplane.handle(b'DSEL\0' + b'1' + struct.pack('>i', 17) + b'1', CLIENT)
     data = seconds(xplane)[0][0]
-    assert data[:6] == b'DATA\0' + b'1' and data[-1:] == b'1'
+    assert data[:6] == b'DATA\0' + b'1'
+    assert data[-1:] == b'1'
     assert rows_of(data, 6, -1, '>')[17][2] == pytest.approx(90.0, abs=1.0)
     # Rows in the order of a PC are no rows of its own.
     xplane.handle(b'DSEL\0' + b'0' + struct.pack('<i', 18) + b'0', CLIENT)

@@ -71,8 +71,10 @@ AIR_BOUNDS: dict[str, tuple[float, float]] = {
 _RATIO = 10.0
 _CONTROLS = (
     'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-_VECTORS = (('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE))
-_QUATERNION = 1.01
+_VECTORS = (
+    ('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE),
+    # A quaternion.
+    ('orientation', 1.01))
 
 # Every state of every aircraft is checked here: these read all values at once.
 _air_values = attrgetter(*AIR_BOUNDS)
@@ -181,9 +183,6 @@ class Plausibility:
         for vector, (name, limit) in zip(_vectors(state), _VECTORS, strict=True):
             if vector is not None and not self._within(name, vector, limit):
                 changes[name] = None
-        if state.orientation is not None and not self._within(
-                'orientation', state.orientation, _QUATERNION):
-            changes['orientation'] = None
         if state.air is not None:
             # The air data depend on these two through the sideslip.
             astray = 'velocity' in changes or 'orientation' in changes

@@ -56,7 +56,7 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.experiments.vehicle import ExperimentFailure, Vehicle
+from xplane_bridge.experiments.vehicle import ExperimentError, Vehicle
 from xplane_bridge.experiments.view import View
 from xplane_bridge.spinning import spin_until
 
@@ -113,7 +113,7 @@ def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
             print('interrupted; the results so far follow' if flown else
                   'interrupted before the flight began', flush=True)
             return run, INTERRUPTED
-        except (ExperimentFailure, RuntimeError, OSError) as error:
+        except (ExperimentError, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
             return run, NOT_FLOWN
         finally:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import math
 
 from xplane_bridge.experiments.quantities import stamp_of
-from xplane_bridge.experiments.vehicle import ExperimentFailure, LONGEST_SILENCE, Vehicle
+from xplane_bridge.experiments.vehicle import ExperimentError, LONGEST_SILENCE, Vehicle
 from xplane_bridge.msg import FlightControls
 
 # A simulation in lockstep that has not advanced for this long, and has repeated its state this
@@ -52,7 +52,7 @@ class Lockstep:
         Wait until the frame waits for its command; return its stamp.
 
         Also returns the autopilot's command, or None while it is not ``engaged``. Raises
-        ExperimentFailure if nothing advances.
+        ExperimentError if nothing advances.
         """
         monitor = self._vehicle.monitor
         stamps = monitor.stamps
@@ -73,7 +73,7 @@ class Lockstep:
         while not monitor.wait_for(autopilot if engaged else vehicle, _REPEAT_AFTER):
             waited += _REPEAT_AFTER
             if waited >= LONGEST_SILENCE or self._vehicle.has_failed():
-                raise ExperimentFailure(f'lockstep has stalled; {self._vehicle.why()}')
+                raise ExperimentError(f'lockstep has stalled; {self._vehicle.why()}')
             # A second command for one state would be taken for the next one's.
             repeated = monitor.counts['imu/data'] - heard
             if command is not None and stamps['imu/data'] <= done and repeated > _REPEATED:

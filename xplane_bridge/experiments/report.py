@@ -26,6 +26,7 @@ from typing import Any
 from xplane_bridge.experiments import analysis, rosbag2, verdict
 from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.scenario import Event
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
 
@@ -38,11 +39,7 @@ def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
-    steps = []
-    for occurrence in run.occurrences:
-        if occurrence.event.expect is not None:
-            with suppress(ValueError):
-                steps.append((occurrence.event, verdict.flown_step(flight.series, occurrence)))
+    steps = _flown_steps(run, flight)
     flown_steps = [step for _, step in steps]
     figures = _figures(experiment, run, flight, flown_steps)
     try:
@@ -61,8 +58,21 @@ def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
     if files.figures:
         _write(experiment, run, code == PASSED, judgements, figures)
         print(f'  figures: {files.figures}')
-    if code != PASSED:
-        return code
+    return code if code != PASSED else _judged(judgements)
+
+
+def _flown_steps(run: Run, flight: Flight) -> list[tuple[Event, FlownStep]]:
+    """Return the steps that were expected to be flown, and how they were."""
+    steps = []
+    for occurrence in run.occurrences:
+        if occurrence.event.expect is not None:
+            with suppress(ValueError):
+                steps.append((occurrence.event, verdict.flown_step(flight.series, occurrence)))
+    return steps
+
+
+def _judged(judgements: Sequence[Judgement]) -> int:
+    """Print the judgements; return the exit code that follows."""
     for judgement in judgements:
         print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
     if not all(judgement.passed for judgement in judgements):

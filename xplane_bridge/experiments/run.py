@@ -26,7 +26,7 @@ from xplane_bridge.experiments.analysis import Series
 from xplane_bridge.experiments.guidance import Guidance
 from xplane_bridge.experiments.lockstep import Lockstep
 from xplane_bridge.experiments.scenario import Event, Scenario
-from xplane_bridge.experiments.vehicle import ExperimentFailure, LONGEST_SILENCE, Vehicle
+from xplane_bridge.experiments.vehicle import ExperimentError, LONGEST_SILENCE, Vehicle
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 from xplane_bridge.experiments.view import View
 
@@ -68,7 +68,7 @@ class Run:
         self._phase = scenario.name
 
     def fly(self) -> None:
-        """Fly it to its end; raise ExperimentFailure if that is not possible."""
+        """Fly it to its end; raise ExperimentError if that is not possible."""
         arrived = self._vehicle.wait_until_ready(bool(self._scenario.needs_simulator()))
         self._view.say(f'receiving telemetry on {", ".join(arrived)}')
         try:
@@ -91,9 +91,9 @@ class Run:
             if count != heard or self._silence_wanted:
                 heard, heard_at = count, now
             elif now - heard_at > LONGEST_SILENCE:
-                raise ExperimentFailure(f'telemetry stopped; {vehicle.why()}')
+                raise ExperimentError(f'telemetry stopped; {vehicle.why()}')
             if vehicle.has_failed():
-                raise ExperimentFailure(vehicle.why())
+                raise ExperimentError(vehicle.why())
             self._act(now)
             if (held := self._held_controls(now)) is not None:
                 vehicle.command(vehicle.make_command(held))
@@ -197,7 +197,7 @@ class Run:
         assert route is not None
         east, north = self._monitor.last('east'), self._monitor.last('north')
         if math.isnan(east):
-            raise ExperimentFailure('the route needs odom, which this simulator does not provide')
+            raise ExperimentError('the route needs odom, which this simulator does not provide')
         if self.guidance is None:
             self.guidance = Guidance(route, east, north)
         passed = len(self.guidance.passed)

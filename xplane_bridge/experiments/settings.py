@@ -84,7 +84,7 @@ class Experiment:
     title: str
 
 
-def check(settings: Settings, scenario: Scenario) -> None:
+def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one if per refusal
     """Raise ScenarioError for combinations that are not possible."""
     if settings.sim not in SIMULATORS:
         raise ScenarioError(

@@ -51,7 +51,7 @@ _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
 
 
-class ExperimentFailure(Exception):
+class ExperimentError(Exception):
     """The experiment cannot go on; the text says why."""
 
 
@@ -59,7 +59,7 @@ class Vehicle:
     """
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
-    Failures raise ExperimentFailure.
+    Failures raise ExperimentError.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class Vehicle:
             lambda: all(counts[topic] for topic in _NEEDED), _TICK
         ):
             if failed := self._processes.failed():
-                raise ExperimentFailure(failed)
+                raise ExperimentError(failed)
             if time.monotonic() < deadline:
                 continue
             missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
-            raise ExperimentFailure(
+            raise ExperimentError(
                 f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
         if not self._engage.wait_for_service(_START_TIMEOUT):
-            raise ExperimentFailure(
+            raise ExperimentError(
                 self._processes.failed() or 'the autopilot offers no service autopilot/engage')
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
@@ -121,21 +121,21 @@ class Vehicle:
                     for info in self._node.get_subscriptions_info_by_topic(topic)),
                 _START_TIMEOUT,
             ):
-                raise ExperimentFailure(
+                raise ExperimentError(
                     f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
         if self._processes.runs('record') and not self.monitor.wait_for(
             lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
         ):
-            raise ExperimentFailure(f'the recorder does not receive all of {", ".join(arrived)}')
+            raise ExperimentError(f'the recorder does not receive all of {", ".join(arrived)}')
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
         """Wait until subscribers receive the experiment's topics, and services respond."""
         for publisher in (self._controls, self._targets):
             topic, count = publisher.topic_name, publisher.get_subscription_count
             if not self.monitor.wait_for(count, _START_TIMEOUT):
-                raise ExperimentFailure(f'no subscriber on {topic}; {self.why()}')
+                raise ExperimentError(f'no subscriber on {topic}; {self.why()}')
             self.monitor.wait_for(
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 LONGEST_SILENCE)
@@ -150,7 +150,7 @@ class Vehicle:
         """Check that nothing else publishes as this vehicle."""
         others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
         if others > 0:
-            raise ExperimentFailure(
+            raise ExperimentError(
                 f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
                 'perhaps of another experiment; give this one its own --namespace or '
                 'ROS_DOMAIN_ID')
@@ -198,7 +198,7 @@ class Vehicle:
         if on and not self.monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentFailure('the autopilot does not report its target')
+            raise ExperimentError('the autopilot does not report its target')
 
     def _ask_to_engage(self, on: bool) -> None:
         counts = self.monitor.counts
@@ -208,7 +208,7 @@ class Vehicle:
             if response.success:
                 return
             if time.monotonic() > deadline:
-                raise ExperimentFailure(f'the autopilot does not engage: {response.message}')
+                raise ExperimentError(f'the autopilot does not engage: {response.message}')
             # It may not have received yet what was received here: on a busy machine topics are
             # matched one by one.
             heard = counts['imu/data']
@@ -232,7 +232,7 @@ class Vehicle:
         if self.lockstep and not self.monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentFailure('the autopilot does not accept its target')
+            raise ExperimentError('the autopilot does not accept its target')
 
     # Others.
 
@@ -257,13 +257,13 @@ class Vehicle:
             self._parameters[node],
             SetParametersAtomically.Request(parameters=list(parameters)), node).result
         if not result.successful:
-            raise ExperimentFailure(
+            raise ExperimentError(
                 f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
 
     def call(self, client: Any, request: Any, what: str) -> Any:
         """Return the response to a request that may be sent twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
-            raise ExperimentFailure(self._processes.failed() or f'{what} is not offered')
+            raise ExperimentError(self._processes.failed() or f'{what} is not offered')
         answered = threading.Event()
         futures = []
         for _ in range(round(_ANSWER_TIMEOUT / _ASK_AGAIN_AFTER)):
@@ -271,7 +271,7 @@ class Vehicle:
             futures[-1].add_done_callback(lambda _: answered.set())
             if answered.wait(_ASK_AGAIN_AFTER):
                 return next(future.result() for future in futures if future.done())
-        raise ExperimentFailure(self._processes.failed() or f'{what} does not respond')
+        raise ExperimentError(self._processes.failed() or f'{what} does not respond')
 
 
 def _value(value: bool | float | Sequence[float]) -> ParameterValue:

@@ -336,30 +336,14 @@ def _checked(item: Field[Any], value: Any) -> Any:
     """Return ``value`` converted to the type of the field's default. Raises BadParameterError."""
     name, meta, default = _name(item), item.metadata, item.default
     if isinstance(default, tuple):
-        if value is None:
-            # An empty list has no type.
-            value = ()
-        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-            value = [value]
-        if len(value) > _MOST_ELEMENTS:
-            raise BadParameterError(
-                f'parameter {name}: {len(value)} elements, at most {_MOST_ELEMENTS} can be given')
-        return tuple(_element(name, element) for element in value)
+        return _checked_list(name, value)
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise BadParameterError(
                 f'parameter {name}: expected true or false, got {shown(value)}')
         return value
-    if isinstance(default, float):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadParameterError(f'parameter {name}: expected a number, got {shown(value)}')
-        value = float(value)
-        if math.isinf(value) or (math.isnan(value) and not math.isnan(default)):
-            raise BadParameterError(f'parameter {name}: {value} is not a finite number')
-    elif isinstance(default, int):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise BadParameterError(
-                f'parameter {name}: expected a whole number, got {shown(value)}')
+    if isinstance(default, int | float):
+        value = _checked_number(name, default, value)
     elif str(value) in meta['choices']:
         value = str(value)
     elif isinstance(value, str):
@@ -370,13 +354,41 @@ def _checked(item: Field[Any], value: Any) -> Any:
         raise BadParameterError(
             f"parameter {name}: '{value}' is none of {', '.join(meta['choices'])}"
         )
-    low, high = meta['minimum'], meta['maximum']
+    _check_range(name, value, meta['minimum'], meta['maximum'])
+    return value
+
+
+def _checked_list(name: str, value: Any) -> tuple[Any, ...]:
+    if value is None:
+        # An empty list has no type.
+        value = ()
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        value = [value]
+    if len(value) > _MOST_ELEMENTS:
+        raise BadParameterError(
+            f'parameter {name}: {len(value)} elements, at most {_MOST_ELEMENTS} can be given')
+    return tuple(_element(name, element) for element in value)
+
+
+def _checked_number(name: str, default: float, value: object) -> float:
+    if isinstance(default, float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise BadParameterError(f'parameter {name}: expected a number, got {shown(value)}')
+        value = float(value)
+        if math.isinf(value) or (math.isnan(value) and not math.isnan(default)):
+            raise BadParameterError(f'parameter {name}: {value} is not a finite number')
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadParameterError(f'parameter {name}: expected a whole number, got {shown(value)}')
+    return value
+
+
+def _check_range(name: str, value: Any, low: float | None, high: float | None) -> None:
     if (low is not None and value < low) or (high is not None and value > high):
         raise BadParameterError(
             f'parameter {name}: {value} is not in '
             f'{"" if low is None else low} .. {"" if high is None else high}'
         )
-    return value
 
 
 def _check_length(name: str, value: str) -> None:

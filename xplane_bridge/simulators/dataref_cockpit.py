@@ -152,7 +152,7 @@ def _throttles(t: Table, world: World) -> None:
              lambda value: aircraft.set_controls(mixture=value))
 
 
-def _engines(t: Table, world: World) -> None:
+def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add what engines show, as far as this kind of engine has it, and their failures."""
     aircraft, count = world.aircraft, t.engine_slots
 

@@ -56,7 +56,7 @@ def add_flight(t: Table, world: World) -> None:
         add(t, world)
 
 
-def _place(t: Table, world: World) -> None:
+def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add position and attitude (1.1 to 1.25)."""
     def s() -> AircraftState:
         return world.aircraft.state
@@ -101,7 +101,7 @@ def _place(t: Table, world: World) -> None:
     t.float_(P + 'magnetic_variation', lambda: world.magnetic_variation_deg)
 
 
-def _motion(t: Table, world: World) -> None:
+def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add velocity, acceleration, rates and load (1.26 to 1.48)."""
     def s() -> AircraftState:
         return world.aircraft.state

@@ -34,7 +34,7 @@ def add_traffic(t: Table, world: World) -> None:
     _all_controls(t, world)
 
 
-def _other(t: Table, world: World, n: int, base: str) -> None:
+def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- a table of readers
     # A reset of the flight makes new aircraft, so none is held on to.
     def plane() -> OtherAircraft:
         return world.others[n - 1]

@@ -33,7 +33,7 @@ _SHORTEST_WAIT = 0.5
 _LONGEST_WAIT = 1.5
 
 
-class SimulatorCrash(Exception):
+class SimulatorCrashError(Exception):
     """
     The simulator has received what the real one is known to die of.
 

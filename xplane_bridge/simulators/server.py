@@ -111,7 +111,7 @@ class Simulation:
         """
         Let one frame pass; ``elapsed`` is how long it was, by default as the frame rate says.
 
-        Raises what the faces raise, SimulatorCrash above all.
+        Raises what the faces raise, SimulatorCrashError above all.
         """
         if self._look_whether_on(now):
             goes_on = not self.held and (self.lockstep is None or self.ready)

@@ -21,6 +21,7 @@ fields: all but a few bytes are samples, and they are decoded by the column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 import struct
 
@@ -84,14 +85,13 @@ def decode(
         raise ProtocolError(f'header: {len(view)} bytes, need {_HEADER.size}')
     counter, control = _HEADER.unpack_from(view)
     names, payload, odd = _read_names(view) if control & _NAMES else (None, _HEADER.size, ())
-    if len(view) - payload < _PAYLOAD_HEADER.size:
+    try:
+        start_string, size, packet_type, samples_in_payload, total_samples, bcd = (
+            _PAYLOAD_HEADER.unpack_from(view, payload))
+    except struct.error:
         raise ProtocolError(
             f'payload header: {len(view) - payload} bytes left at offset {payload}, '
-            f'need {_PAYLOAD_HEADER.size}'
-        )
-    start_string, size, packet_type, samples_in_payload, total_samples, bcd = (
-        _PAYLOAD_HEADER.unpack_from(view, payload)
-    )
+            f'need {_PAYLOAD_HEADER.size}') from None
     end, flags = _read_frame(view, payload, start_string, size)
     flags += odd
     if control & UNUSED_BITS:
@@ -102,16 +102,11 @@ def decode(
 
     start = payload + _PAYLOAD_HEADER.size
     tagged = control & _TIME_TAGGED != 0
-    if not control & _INTEGER:
-        integer_width = None
-    elif integer_width is None:
-        parameters = None if names is None else len(names)
-        integer_width, ambiguous = _find_width(
-            view, start, end, tagged, samples_in_payload, parameters
-        )
-        if ambiguous:
-            flags += (PacketFlag.INTEGER_WIDTH_AMBIGUOUS,)
-    layout = SAMPLE_LAYOUTS[integer_width][tagged]
+    is_integer = control & _INTEGER != 0
+    if is_integer and integer_width is None:
+        integer_width, odd = _find_width(view, start, end, tagged, samples_in_payload, names)
+        flags += odd
+    layout = SAMPLE_LAYOUTS[integer_width if is_integer else None][tagged]
     counts, values, times = read_columns(view, start, end, layout)
     if len(values) != samples_in_payload:
         flags += (PacketFlag.SAMPLE_COUNT_MISMATCH,)
@@ -119,18 +114,8 @@ def decode(
         names = None
         flags += (PacketFlag.NAME_COUNT_MISMATCH,)
     return DataPacket(
-        counter,
-        control,
-        names,
-        samples_in_payload,
-        total_samples,
-        bcd.hex(),
-        integer_width,
-        counts,
-        values,
-        times,
-        flags,
-    )
+        counter, control, names, samples_in_payload, total_samples, bcd.hex(),
+        integer_width if is_integer else None, counts, values, times, flags)
 
 
 def _read_names(
@@ -221,14 +206,14 @@ def _find_width(
     end: int,
     tagged: bool,
     samples_in_payload: int,
-    parameters: int | None,
-) -> tuple[int, bool]:
+    names: Sequence[str] | None,
+) -> tuple[int, tuple[PacketFlag, ...]]:
     """
     Find out how wide integer values are (docs/wire/ulyssix.md, section 2, row 7).
 
-    parameters: how many there are, if it is known. Returns the width, and whether the other one
-    would have done as well.
+    Returns the width, and a flag if the other one would have done as well.
     """
+    parameters = None if names is None else len(names)
     landed = {}
     reasons = []
     for width in (8, 4):
@@ -246,7 +231,7 @@ def _find_width(
     if not landed:
         raise ProtocolError('; '.join(reasons))
     widths = [width for width in landed if landed[width] == parameters] or list(landed)
-    return widths[0], len(widths) > 1
+    return widths[0], (PacketFlag.INTEGER_WIDTH_AMBIGUOUS,) if len(widths) > 1 else ()
 
 
 def encode(message: Message) -> bytes:

@@ -30,6 +30,18 @@ def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     Raises ValueError, with a sentence for the user, for what this generation cannot do. An
     unknown generation, None, is given the benefit of the doubt.
     """
+    _check(message, generation)
+    if isinstance(message, xpc.SetView) and message.camera is not None:
+        return replace(message, camera=_adapt_camera(message, message.camera, generation))
+    if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
+        # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
+        bits = 32 if generation in (None, Generation.V1_2_1) else 64
+        return replace(message, precision=bits)
+    return message
+
+
+def _check(message: xpc.Request, generation: Generation | None) -> None:
+    """Raise ValueError for a message that this generation does not have."""
     name = generation.value if generation else 'not known yet'
     if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
         if generation is not Generation.DEVELOP:
@@ -41,26 +53,21 @@ def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
         if generation is not None and not generation.has_commands:
             raise ValueError(f'{message.tag} needs plugin 1.3-rc6 or later; this one is {name}')
-    elif isinstance(message, xpc.Simulation):
-        if generation is Generation.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT:
-            raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
-    elif isinstance(message, xpc.SetView) and message.camera is not None:
-        if generation is Generation.V1_2_1:
-            raise ValueError('plugin 1.2.1 takes a view code without a camera')
-        if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
-            raise ValueError(
-                'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
-                f'{xpc.View.RUNWAY} only')
-        return replace(message, camera=_adapt_camera(message.camera, generation))
-    if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
-        # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
-        bits = 32 if generation in (None, Generation.V1_2_1) else 64
-        return replace(message, precision=bits)
-    return message
+    elif isinstance(message, xpc.Simulation) and (
+            generation is Generation.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT):
+        raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
 
 
-def _adapt_camera(camera: xpc.Camera, generation: Generation | None) -> xpc.Camera:
+def _adapt_camera(
+    message: xpc.SetView, camera: xpc.Camera, generation: Generation | None
+) -> xpc.Camera:
     """Bring a camera into the one form that the generation reads."""
+    if generation is Generation.V1_2_1:
+        raise ValueError('plugin 1.2.1 takes a view code without a camera')
+    if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
+        raise ValueError(
+            'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
+            f'{xpc.View.RUNWAY} only')
     if generation is not Generation.RC5:
         return camera if camera.direction else replace(camera, direction=(None, None, None))
     if any(camera.direction or ()):

@@ -160,12 +160,9 @@ class Taken:
             for entry in self._ledger.entries():
                 if entry.value in (_ALL, _ONE):
                     self._ledger.forget(entry.vehicle, entry.value)
-        elif op == SimulationOp.PAUSE:
-            if not held or not all(held):
-                self._ledger.take(0, _ALL, held)
-                self._write((0, _ALL), 1.0)
-        elif op == SimulationOp.TOGGLE:
-            if (0, _ALL) in self._ledger and (not held or all(held)):
+        elif op in (SimulationOp.PAUSE, SimulationOp.TOGGLE):
+            goes_on = op == SimulationOp.TOGGLE and (0, _ALL) in self._ledger
+            if goes_on and (not held or all(held)):
                 self._ledger.forget(0, _ALL)
             elif not held or not all(held):
                 self._ledger.take(0, _ALL, held)

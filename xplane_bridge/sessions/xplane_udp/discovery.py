@@ -102,7 +102,8 @@ class Discovery:
 
     def _is_confirmed(self, identity: _Identity, now: float, answering: bool) -> bool:
         """Count the beacon of another one; tell whether it takes the place of the present one."""
-        assert self._identity is not None and self._heard_at is not None
+        assert self._identity is not None
+        assert self._heard_at is not None
         if len(self._others) > _MOST_OTHERS:
             self._others.clear()
         self._others[identity] += 1

@@ -234,18 +234,20 @@ class PluginSession:
             return []
         if isinstance(message, Handshake):
             return self._shake_hands(message)
-        if isinstance(message, simpit.EchoRequest):
+        if isinstance(message, simpit.EchoRequest | simpit.EchoResponse | Packet):
             # In flight only until 2.3.
-            if self.in_flight or self._since_2_3:
+            if isinstance(message, simpit.EchoRequest) and (self.in_flight or self._since_2_3):
                 self._reply(2, message.payload)
-            return []
-        if isinstance(message, simpit.EchoResponse | Packet):
             return []
         if not (self.in_flight or row.anywhere or isinstance(message, _EVERYWHERE)) or (
                 self._since_2_3 and isinstance(message, simpit.TimeWarp)
                 and message.command in simpit.WARPS_UNTIL_2_3):
             self.statistics.ignored += 1
             return []
+        return self._obey(message)
+
+    def _obey(self, message: simpit.Message) -> list[PluginEvent]:
+        """Return what a message causes that is not about the line."""
         if isinstance(message, simpit.Register):
             for channel_id in self._subscribed.register(message.channels):
                 row = self.profile.find('peer', channel_id)

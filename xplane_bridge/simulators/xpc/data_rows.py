@@ -18,7 +18,7 @@ from struct import Struct
 
 from xplane_bridge.protocols.xpc import MAX_DATA_ROWS
 from xplane_bridge.simulators.datarefs import DatarefStore
-from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.flight import Flight
 
@@ -39,15 +39,15 @@ def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> in
     """
     Handle DATA; return how many times the plugin forwards the datagram.
 
-    More rows than 31 raise SimulatorCrash (docs/wire/xpc.md, section 2), and so does a datagram
-    that ends before the rows begin: the plugin's difference of lengths has no sign.
+    More rows than 31 raise SimulatorCrashError (docs/wire/xpc.md, section 2), and so does a
+    datagram that ends before the rows begin: the plugin's difference of lengths has no sign.
     """
     if buffer.size < 5:
-        raise SimulatorCrash(f'X-Plane has crashed: DATA of {buffer.size} bytes')
+        raise SimulatorCrashError(f'X-Plane has crashed: DATA of {buffer.size} bytes')
     count = (buffer.size - 5) // _ROW.size
     if count > MAX_DATA_ROWS:
-        raise SimulatorCrash(f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect bears '
-                             f'{MAX_DATA_ROWS}')
+        raise SimulatorCrashError(
+            f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect bears {MAX_DATA_ROWS}')
     forwarded = 0
     for n in range(count):
         row, *values = buffer.unpack(_ROW, 5 + n * _ROW.size)

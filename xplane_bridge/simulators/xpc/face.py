@@ -20,7 +20,7 @@ from xplane_bridge.protocols.xpc import BEACON_GROUP, BEACON_PORT
 from xplane_bridge.simulators.base import BeaconFace
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address, Endpoint
-from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 
@@ -70,7 +70,7 @@ class XpcFace(BeaconFace):
         try:
             if self.plugin.frame(receive, send):
                 self.endpoint.reset(now)
-        except SimulatorCrash as crash:
+        except SimulatorCrashError as crash:
             for data, to in crash.replies:
                 send(data, to)
             raise

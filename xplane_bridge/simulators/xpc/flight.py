@@ -29,7 +29,7 @@ from xplane_bridge.protocols.xpc import (
 )
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.datarefs import DatarefStore
-from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.geometry import (
     euler_angles,
     matrix_ned_body,
@@ -272,7 +272,7 @@ class Flight:
 
 def _aircraft(number: int) -> _Datarefs:
     if number >= len(_TABLE):
-        raise SimulatorCrash(
+        raise SimulatorCrashError(
             f'X-Plane has crashed: aircraft {number} is beyond the table of X-Plane Connect, '
             f'which ends at {AIRCRAFT_COUNT - 1}')
     return _TABLE[number]

@@ -29,7 +29,7 @@ from xplane_bridge.simulators.commands import Commands, Phase
 from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
-from xplane_bridge.simulators.faults import SimulatorCrash
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.data_rows import write_rows
@@ -130,7 +130,7 @@ class XpcPlugin:
 
         ``receive`` gives the next datagram and its sender, or None when none waits. At most 20
         are handled; after 20, all that still waits is lost. One of less than four bytes ends the
-        frame. Raises SimulatorCrash where the real one dies.
+        frame. Raises SimulatorCrashError where the real one dies.
         """
         for _ in range(DATAGRAMS_PER_FRAME):
             received = receive()
@@ -201,7 +201,7 @@ class XpcPlugin:
             return None
         encoded = xpc.encode(reply)
         if len(encoded) > xpc.RESP_LIMIT:
-            raise SimulatorCrash(
+            raise SimulatorCrashError(
                 f'X-Plane has crashed: GETD with an answer of {len(encoded)} bytes, '
                 f'X-Plane Connect has room for {xpc.RESP_LIMIT}', [(encoded, sender)])
         return encoded, sender
@@ -341,13 +341,13 @@ class XpcPlugin:
         elif op == xpc.WaypointOp.REMOVE:
             found = [shown.index(point) for point in points if point in shown]
             if len(found) > xpc.MAX_WAYPOINTS:
-                raise SimulatorCrash(
+                raise SimulatorCrashError(
                     'X-Plane has crashed: more than 128 waypoints to remove in one datagram, '
                     f'X-Plane Connect bears {xpc.MAX_WAYPOINTS}')
             # One that is named twice is counted twice, but taken out once.
             left = len(shown) - len(found)
             if left < 0:
-                raise SimulatorCrash(
+                raise SimulatorCrashError(
                     f'X-Plane has crashed: {len(found)} of {len(shown)} waypoints removed, one '
                     'of them twice in one datagram')
             shown[:] = [point for n, point in enumerate(shown) if n not in found][:left]
