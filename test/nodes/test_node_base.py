@@ -36,8 +36,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.links.replay import Progress
 from xplane_bridge.links.udp import Counters, LinkError
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, Status
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.datagrams import capture_status
+from xplane_bridge.nodes.diagnostics import OK, Status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.spinning import spin_until

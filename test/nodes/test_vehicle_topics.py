@@ -31,8 +31,8 @@ from sensor_msgs.msg import NavSatFix
 
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
-from xplane_bridge.nodes.base import OK, WARN
 from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.diagnostics import OK, WARN
 from xplane_bridge.nodes.plausibility import make_gate, plausibility_status
 from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
 

@@ -32,8 +32,9 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, OK, STALE, Status, WARN
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.controls import CONTROLS_MASK, fill_controls
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.vehicle import LATCHED

@@ -24,7 +24,7 @@ import time
 import traceback
 from typing import Any, Generic, TYPE_CHECKING, TypeVar
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -35,20 +35,22 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes import parameters
 from xplane_bridge.nodes.audience import Audience
+from xplane_bridge.nodes.diagnostics import (
+    diagnostic_array,
+    ERROR,
+    LONGEST_LINE,
+    OK,
+    STALE,
+    Status,
+    WARN,
+)
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.services import Action, Service
 from xplane_bridge.nodes.stamps import Stamps
 from xplane_bridge.nodes.throttle import MOST, Throttle
 from xplane_bridge.protocols.foreign import Kinds, printable
 
-OK = DiagnosticStatus.OK
-WARN = DiagnosticStatus.WARN
-ERROR = DiagnosticStatus.ERROR
-STALE = DiagnosticStatus.STALE
-
 _DIAGNOSTICS_PERIOD = 1.0
-# Characters of a line of the log or of diagnostics; a sentence may list what it speaks of.
-_LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,6 @@ class CaptureParameters(BaseParameters):
     capture_speed: float = parameter(
         1.0, 'Speed of playing it, a multiple of the recorded one; 0 is as fast as possible.',
         minimum=0.0, maximum=1000.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """One line of /diagnostics: a name below the node's, a level, a sentence, and values."""
-
-    name: str
-    level: bytes
-    message: str
-    values: tuple[tuple[str, str], ...] = ()
 
 
 Parameters = TypeVar('Parameters', bound=BaseParameters)
@@ -254,7 +246,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def capture_ended(self, error: str) -> None:
         """Log that a capture has been played, or why it was only in part."""
         if error:
-            self.get_logger().error(printable(error, _LONGEST_LINE))
+            self.get_logger().error(printable(error, LONGEST_LINE))
         else:
             self.get_logger().info('the capture is at its end')
 
@@ -265,13 +257,13 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         Every warning that a peer, or a stranger, can cause goes this way.
         """
         if self._throttle.admits(kind, time.monotonic()):
-            self.get_logger().warning(printable(sentence, _LONGEST_LINE))
+            self.get_logger().warning(printable(sentence, LONGEST_LINE))
 
     def inform(self, kind: str, sentence: str) -> None:
         """Log what is no fault, as seldom as a warning: a peer may come and go all the time."""
         # rclpy's loggers keep one severity for each line of the source.
         if self._throttle.admits(kind, time.monotonic()):
-            self.get_logger().info(printable(sentence, _LONGEST_LINE))
+            self.get_logger().info(printable(sentence, LONGEST_LINE))
 
     @property
     def active(self) -> bool:
@@ -291,7 +283,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             self.open()
             self._opened = True
         except (ValueError, LinkError) as error:
-            self.failed = printable(str(error), _LONGEST_LINE)
+            self.failed = printable(str(error), LONGEST_LINE)
             self.get_logger().error(f'cannot configure: {self.failed}')
             self._destroy_entities()
             return TransitionCallbackReturn.FAILURE
@@ -395,21 +387,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
-        message = DiagnosticArray()
         # 0 under use_sim_time before the first /clock, of which the line about ROS time tells.
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(self.stamps.now_ns, 1_000_000_000)
-        for line in lines:
-            message.status.append(DiagnosticStatus(
-                level=line.level,
-                name=f'{name}: {line.name}',
-                message=printable(line.message, _LONGEST_LINE),
-                hardware_id=name,
-                values=[
-                    KeyValue(key=printable(key), value=printable(value, _LONGEST_LINE))
-                    for key, value in line.values],
-            ))
-        self._diagnostics.publish(message)
+        self._diagnostics.publish(diagnostic_array(name, lines, self.stamps.now_ns))
 
     def _diagnose_log(self) -> Status:
         return Status(
@@ -430,4 +409,4 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
 def _say_refused(response: Any, error: Exception) -> None:
     response.success = False
-    response.message = printable(str(error), _LONGEST_LINE)
+    response.message = printable(str(error), LONGEST_LINE)

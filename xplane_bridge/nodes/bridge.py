@@ -24,14 +24,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.links.replay import ReplayLoop
-from xplane_bridge.nodes.base import (
-    BridgeNode,
-    CaptureParameters,
-    OK,
-    STALE,
-    Status,
-    WARN,
-)
+from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.clock import SimulatorClock
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import (
@@ -41,6 +34,7 @@ from xplane_bridge.nodes.datagrams import (
     Rates,
     values_status,
 )
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.stamps import write_stamp
 from xplane_bridge.nodes.watchdog import CommandWatchdog

@@ -21,7 +21,8 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
-from xplane_bridge.nodes.base import BridgeNode, OK, STALE, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 
 _SECOND = 1_000_000_000
 

@@ -24,7 +24,8 @@ from rclpy.task import Future
 
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
-from xplane_bridge.nodes.base import BridgeNode, ERROR, OK, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.lists import named
 from xplane_bridge.sessions.base import CommandDone
 

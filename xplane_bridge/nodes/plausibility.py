@@ -21,7 +21,8 @@ import time
 from typing import Any
 
 from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 
 # How long diagnostics warn of an impossible value, in seconds, and how many they name.
 _ANNOUNCED = 60.0

@@ -28,7 +28,8 @@ from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.links.udp import resolve
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode, ERROR, OK, Status, WARN
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.running import run
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS

@@ -27,9 +27,9 @@ from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import resolve, UdpSocket
 from xplane_bridge.links.xmlrpc import XmlRpc
-from xplane_bridge.nodes.base import OK, Status
 from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
 from xplane_bridge.nodes.controls import CommandGate
+from xplane_bridge.nodes.diagnostics import OK, Status
 from xplane_bridge.nodes.fdmdata.commands import FdmdataCommands
 from xplane_bridge.nodes.fdmdata.messages import ENTRIES, plan, Publisher, TOPICS
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters

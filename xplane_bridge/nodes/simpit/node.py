@@ -25,10 +25,10 @@ from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.ports import check_port
 from xplane_bridge.links.serial import PortChanged, SerialCounters, SerialLoop
-from xplane_bridge.nodes.base import OK, STALE, Status, WARN
 from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.simpit.commands import SimpitCommands
 from xplane_bridge.nodes.simpit.messages import Publisher

@@ -25,9 +25,9 @@ from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.peer import ANY_PORT
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import Counters, resolve_sender, UdpSocket
-from xplane_bridge.nodes.base import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
 from xplane_bridge.nodes.datagrams import overload
+from xplane_bridge.nodes.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.ulyssix.messages import Publisher
 from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixParameters

@@ -28,7 +28,8 @@ import numpy as np
 
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.msg import UlyssixPacket, UlyssixSamples
-from xplane_bridge.nodes.base import BridgeNode, OK, Status, WARN
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 from xplane_bridge.protocols.ulyssix import DataPacket
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 

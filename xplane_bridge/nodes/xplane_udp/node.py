@@ -26,11 +26,11 @@ from xplane_bridge.conversions.xplane_rows import telemetry_rows
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import resolve
-from xplane_bridge.nodes.base import Status
 from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import values_status
+from xplane_bridge.nodes.diagnostics import Status
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.vehicle import make_undulation
