@@ -70,6 +70,7 @@ class Node:
 def gate(node, **options):
     """Return a gate and what it does."""
     done = []
+    options.setdefault('neutral', lambda: done.append('centred'))
     return CommandGate(node, done.append, lambda: done.append('released'), **options), done
 
 
@@ -128,22 +129,21 @@ def test_what_sets_only_controls_that_the_simulator_lacks_is_refused():
 # When commands stop.
 
 
-def test_the_surfaces_that_were_moved_are_centred_once():
+def test_the_simulator_is_centred_each_time_that_commands_stop():
     node = Node()
     made, done = gate(node)
     node.take(command(elevator=0.5, throttle=0.75))
     node.take(command(rudder=-0.5))
     node.timer.call()
-    assert done[2:] == [Controls(elevator=0.0, rudder=0.0)]
+    assert done[2:] == ['centred']
     assert made.watchdog.expired
     assert not node.timer.runs
     assert node.warned == [(
         'timeout command/controls', 'command/controls: no command for 1.5 s: neutral')]
-    # Who then sets the flaps alone has moved no surface.
     node.take(command(flaps=0.5))
     assert not made.watchdog.expired
     node.timer.call()
-    assert done[3:] == [Controls(flaps=0.5)]
+    assert done[3:] == [Controls(flaps=0.5), 'centred']
 
 
 @pytest.mark.parametrize(('choice', 'expected'), [('hold', []), ('release', ['released'])])
@@ -154,14 +154,6 @@ def test_controls_are_held_or_released_where_that_was_chosen(choice, expected):
     node.timer.call()
     assert done[1:] == expected
     assert node.warned[0][1].endswith(f': {choice}')
-
-
-def test_a_simulator_may_have_its_own_way_to_neutral():
-    node = Node()
-    _, done = gate(node, neutral=lambda: done.append('centred'))
-    node.take(command(elevator=0.5))
-    node.timer.call()
-    assert done == [Controls(elevator=0.5), 'centred']
 
 
 def test_a_simulator_that_went_with_the_commander_is_no_failure():

@@ -625,6 +625,25 @@ def test_controls_are_datarefs_after_the_override():
     assert all(len(data) == 509 for _, data in run.peer.received if data[:4] == b'DREF')
 
 
+def test_the_surfaces_that_were_moved_are_centred_once():
+    run = Run(version=11, override_joystick=False).up()
+    run.session.set_controls({'elevator': 0.5, 'throttle': 0.75}, run.now)
+    run.session.set_controls({'rudder': -0.5}, run.now)
+    run.run(0.1)
+    before = len(drefs(run))
+    run.session.centre(run.now)
+    run.run(0.1)
+    assert sorted(drefs(run)[before:]) == [
+        ('sim/joystick/yoke_heading_ratio', 0.0), ('sim/joystick/yoke_pitch_ratio', 0.0)]
+    # Who then sets the flaps alone has moved no surface.
+    run.session.set_controls({'flaps': 0.5}, run.now)
+    run.run(0.1)
+    before = len(drefs(run))
+    run.session.centre(run.now)
+    run.run(0.1)
+    assert len(drefs(run)) == before
+
+
 def test_no_override_when_not_wanted_or_not_needed():
     run = Run(version=11, override_joystick=False).up()
     run.session.set_controls({'elevator': 0.25}, run.now)

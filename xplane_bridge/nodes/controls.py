@@ -30,7 +30,6 @@ from xplane_bridge.nodes.watchdog import CommandWatchdog
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
-_SURFACES = ('elevator', 'aileron', 'rudder')
 _LIMITS = {
     'elevator': (-1.0, 1.0),
     'aileron': (-1.0, 1.0),
@@ -93,23 +92,22 @@ class CommandGate:
     ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
     ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
     are the controls that it has: what sets others alone is refused. ``neutral()`` centres the
-    surfaces that commands have moved; without it a command that sets these to 0 does.
+    surfaces that commands have moved.
     """
 
     def __init__(
         self, node: BridgeNode[Any], send: Callable[[Controls], None], release: Callable[[], None],
-        prefix: str = '', *, clamp: bool = False, takes: Collection[str] = CONTROLS,
-        neutral: Callable[[], None] | None = None,
+        prefix: str = '', *, neutral: Callable[[], None], clamp: bool = False,
+        takes: Collection[str] = CONTROLS,
     ) -> None:
         self._node = node
         self._clamp = clamp
-        self._neutral = neutral or self._centre
+        self._neutral = neutral
         self._send = send
         self._release = release
         self._topic = prefix + 'command/controls'
         self._takes = takes
         self._taken_bits = CONTROLS_MASK.sum_of(takes)
-        self._moved: set[str] = set()
         self.commands = 0
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(FlightControls, self._topic, self._take)
@@ -120,9 +118,6 @@ class CommandGate:
             raise ValueError(
                 f'this simulator takes {", ".join(self._takes)}; nothing else is set')
         self._send(controls)
-        # Who sets only the flaps has left the surfaces to whom they belong.
-        self._moved.update(
-            name for name in _SURFACES if getattr(controls, name) is not None)
         self.commands += 1
         self.watchdog.feed()
 
@@ -139,8 +134,3 @@ class CommandGate:
         except ValueError as error:
             # The simulator went away, perhaps together with the commander.
             self._node.refuse(self._topic, error)
-
-    def _centre(self) -> None:
-        if self._moved:
-            self._send(Controls(**dict.fromkeys(self._moved, 0.0)))
-            self._moved.clear()

@@ -121,6 +121,7 @@ class Commander:
         if self.version < FIRST_WITH_DATAREFS:
             # Raises ValueError for what this version has no row for.
             control_rows(self.version, controls, self._row_kind, self._layout(self.version))
+        # Who sets only the flaps has left the surfaces to whom they belong.
         self.moved.update(name for name in controls if name in STICKS)
         return self._outbox.set_controls(controls, now)
 
