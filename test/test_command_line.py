@@ -21,7 +21,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
@@ -139,29 +138,3 @@ def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, e
         parse(parameter_table('xpc_node'), {name: text})
     assert str(raised.value).startswith(f'parameter {name}: {expected}')
     assert len(str(raised.value)) < 250
-
-
-@pytest.mark.parametrize('name', nodes())
-def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults(name):
-    folder = Path(__file__).parent.parent / 'config'
-    text = (folder / f'{name.removesuffix("_node")}.yaml').read_text()
-    given = flattened(yaml.safe_load(text)['/**']['ros__parameters'])
-    described = {one.name: one.default for one in describe(parameter_table(name))}
-    # An empty list has no type in a parameter file, and a port that is required has no default.
-    absent = {one for one in described if one not in given}
-    assert absent - {'port'} <= {one for one in described if described[one] == '[]'}
-    assert all(f'# {one}:' in text for one in absent)
-    assert set(given) <= set(described)
-    for one, value in given.items():
-        assert str(value) == str(yaml.safe_load(described[one])), one
-
-
-def flattened(values, prefix=''):
-    """Return parameters with the names that ROS gives to nested ones."""
-    found = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= flattened(value, f'{prefix}{name}.')
-        else:
-            found[f'{prefix}{name}'] = value
-    return found

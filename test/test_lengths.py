@@ -1,0 +1,81 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How long a function and a file may be: what is longer is split by idea, or says why not."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ('xplane_bridge', 'benchmarks', 'examples', 'launch', 'tools', 'test')
+# About 400: a few lines more are no reason to cut an idea in two.
+MOST_LINES = 420
+MOST_LINES_OF_A_FUNCTION = 60
+
+# Files that are longer, and why. Those of tests are not looked at: a table of cases is long, and
+# what is tested together stands together.
+FILES = {
+    'xplane_bridge/protocols/xpc/messages.py':
+        'One class per message of the protocol, in the order of its document.',
+    'xplane_bridge/protocols/xplane_udp/messages.py':
+        'One class per message of the protocol, in the order of its document.',
+    'xplane_bridge/sessions/simpit/session.py':
+        'Both what the bridge calls and what the serial link does; its parts have modules.',
+}
+# Functions that are longer, and why.
+FUNCTIONS = {
+    'test/nodes/test_fdmdata_node.py:test_hand_computed_case':
+        'One attitude worked out by hand, compared in every topic.',
+    'test/nodes/test_simulator_time.py:'
+    'test_ros_time_through_configuration_gap_new_flight_and_restart':
+        'One life of one node, whose clock must never run backwards from the first to the last.',
+    'test/nodes/test_xpc_node_telemetry.py:test_every_field_in_a_climbing_turn_is_jsbsims':
+        'One moment of one flight, compared in every field.',
+}
+
+
+def functions(path):
+    """Return the length of each function of a file, by name."""
+    return {
+        node.name: node.end_lineno - node.lineno + 1
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@cache
+def sources():
+    """Return all Python files by their path in the repository."""
+    return {
+        path.relative_to(ROOT).as_posix(): path
+        for folder in FOLDERS for path in sorted((ROOT / folder).rglob('*.py'))}
+
+
+@pytest.mark.parametrize('name', [name for name in sources() if not name.startswith('test/')])
+def test_a_file_has_at_most_about_400_lines(name):
+    lines = len(sources()[name].read_text().splitlines())
+    assert (lines > MOST_LINES) == (name in FILES), lines
+
+
+def test_a_function_has_at_most_60_lines():
+    long = {
+        f'{name}:{function}' for name, path in sources().items()
+        for function, lines in functions(path).items() if lines > MOST_LINES_OF_A_FUNCTION}
+    assert long == FUNCTIONS.keys()
+
+
+def test_each_exception_says_why():
+    assert all(reason.endswith('.') for reason in (FILES | FUNCTIONS).values())
