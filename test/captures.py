@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Capture files for tests: by other programs, or written with struct alone."""
+"""Capture files for tests, made by other programs or packed with struct alone."""
 
 import socket
 import struct
@@ -68,14 +68,14 @@ CAPTURES = {
         '5e1847455443000000000050',
 }
 ETHERNET = bytes.fromhex(CAPTURES['Ethernet, microseconds, little-endian'])
-# By scapy too: bytes 0..39 as one datagram in two fragments, the second half first.
+# Also by scapy: bytes 0..39 as one datagram in two fragments, the second half first.
 FRAGMENTS = bytes.fromhex(
     'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003a0000003a000000'
     '02000000000202000000000108004500002c000900034011f746c0a8010ac0a80114101112131415'
     '161718191a1b1c1d1e1f202122232425262701f1536520a107003a0000003a000000020000000002'
     '02000000000108004500002c000920004011d749c0a8010ac0a80114c350bf7100307bcb00010203'
     '0405060708090a0b0c0d0e0f')
-# By scapy too: a TCP packet, an ARP packet, then the GETC.
+# Also by scapy: a TCP packet, an ARP packet, then the GETC.
 OTHERS = bytes.fromhex(
     'd4c3b2a1020004000000000000000000ffff00000100000000f1536520a107003600000036000000'
     '020000000002020000000001080045000028000100004006f760c0a8010ac0a801140001bf710000'
@@ -83,12 +83,12 @@ OTHERS = bytes.fromhex(
     '00010806000108000604000102fc00000001c00002020000000000000000000002f1536520a10700'
     '3000000030000000020000000002020000000001080045000022000700004011f755c0a8010ac0a8'
     '0114c350bf71000e5e18474554430000')
-# By scapy too, over IPv6.
+# Also by scapy, over IPv6.
 IPV6 = bytes.fromhex(
     'd4c3b2a1020004000000000000000000ffff0000e500000000f1536520a107003300000033000000'
     '60000000000b11400000000000000000000000000000000100000000000000000000000000000001'
     '00010002000b146a736978')
-# Between whom.
+# Source and destination of the packets.
 CLIENT, PLUGIN = ('192.168.1.10', 50000), ('192.168.1.20', 49009)
 
 
@@ -107,7 +107,7 @@ def pcap(*datagrams):
 
 
 def packet(data, size=None, *, offset=0, more=False, number=7):
-    """Return an IPv4 packet with UDP data, or a fragment: what is at an offset of its payload."""
+    """Return an IPv4 packet carrying UDP data, or a fragment with its payload offset."""
     payload = data if offset or more else struct.pack(
         '>HHHH', CLIENT[1], PLUGIN[1], 8 + (size or len(data)), 0) + data
     return struct.pack(
@@ -117,7 +117,7 @@ def packet(data, size=None, *, offset=0, more=False, number=7):
 
 
 def pcapng(*blocks, order='<'):
-    """Return a pcapng file of (type, body), the section header before them."""
+    """Return a pcapng file of (type, body) blocks, starting with the section header."""
     section = struct.pack(f'{order}IHHq', 0x1a2b3c4d, 1, 0, -1)
     parts = []
     for kind, body in ((0x0a0d0d0a, section), *blocks):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Command an aircraft without end, until killed: commander.py TOPIC NAME=VALUE..."""
+"""Send commands to an aircraft until killed: commander.py TOPIC NAME=VALUE..."""
 
 import sys
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Test settings: an own ROS domain, strict message checks, markers, and a harness for nodes."""
+"""Test configuration: a private ROS domain, strict message checks, markers, node harness."""
 
 import ast
 from functools import cache
@@ -30,13 +30,13 @@ except ImportError:
     import no_hypothesis as hypothesis
     sys.modules['hypothesis'] = hypothesis
 
-# A shared machine stalls now and then; a slow example is not a wrong one.
+# A shared machine stalls now and then; a slow example is not a failure.
 hypothesis.settings.register_profile('xplane_bridge', deadline=None)
 hypothesis.settings.load_profile('xplane_bridge')
-# For a test that hangs. Not in setup.cfg: without pytest-timeout that would be a warning.
+# For hanging tests. Not in setup.cfg: without pytest-timeout that would be a warning.
 os.environ.setdefault('PYTEST_TIMEOUT', '300')
 
-# The markers of a test, by the packages without which it skips.
+# Test markers, by the packages without which a test is skipped.
 NEEDS = {
     'ros': {'rclpy', 'xplane_bridge.msg'},
     'sim': {'jsbsim'},
@@ -47,7 +47,7 @@ _LOCKS = []
 
 
 def _own_domain():
-    """Return a ROS domain that no other run on this machine uses: its last port is the lock."""
+    """Return a ROS domain that no other run on this machine uses; its last port is the lock."""
     for domain in range(1 + os.getpid() % 60, 102):
         lock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -77,7 +77,7 @@ def ros():
 
 @cache
 def _skipped_without(path):
-    """Return what a file's functions skip without, by name; None is for the file itself."""
+    """Return the packages that a file's tests need, by function; key None is the file itself."""
     found = {None: set()}
 
     def collect(node, name):
@@ -93,7 +93,7 @@ def _skipped_without(path):
 
 
 def pytest_itemcollected(item):
-    """Mark a test as ros, sim or launch by what it skips without, and as pure without them."""
+    """Mark a test as ros, sim or launch by the packages it needs, or as pure if it needs none."""
     own, shared = _skipped_without(item.path), _skipped_without(Path(__file__))
     wanted = {*own[None], *own.get(item.originalname, ())}.union(
         *(names.get(fixture, ()) for names in (own, shared) for fixture in item.fixturenames))
@@ -104,7 +104,7 @@ def pytest_itemcollected(item):
 
 
 def pytest_collection_finish(session):
-    """Refuse a pytest-xdist that does not keep groups together: each test of one would set up."""
+    """Refuse a pytest-xdist that splits groups: every test would repeat the setup."""
     if getattr(session.config.option, 'loadgroup', False):
         for item in session.items:
             if item.get_closest_marker('xdist_group') and '@' not in item.nodeid:
@@ -114,9 +114,9 @@ def pytest_collection_finish(session):
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """
-    Where a ROS 2 is sourced, launch and tf2 exist: a skip of their tests for want of them fails.
+    Fail a test that was skipped for lack of launch or tf2 where ROS 2 is sourced.
 
-    What skips for want of an optional package (JSBSim) is no failure there either.
+    Skipping for lack of an optional package (JSBSim) is not a failure there either.
     """
     outcome = yield
     report = outcome.get_result()
@@ -129,9 +129,9 @@ def pytest_runtest_makereport(item, call):
 @pytest.fixture
 def simulator():
     """
-    Return a function that starts `simulator FACE ...` and returns its port, if it has one.
+    Return a function that starts `simulator NAME ...` and returns its port, if it has one.
 
-    Without a port among the arguments it takes a free one.
+    If no port is among the arguments, a free one is used.
     """
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from contextlib import ExitStack
@@ -143,7 +143,7 @@ def simulator():
             child = stack.enter_context(process('simulator', face, *(
                 () if '--port' in arguments else ('--port', '0')), *arguments))
             line = child.stdout.readline()
-            assert ' frames/s' in line or ' on ' in line, f'the simulator said: {line}'
+            assert ' frames/s' in line or ' on ' in line, f'simulator printed: {line}'
             start.children.append(child)
             port = re.search(r':(\d+)', line)
             return int(port[1]) if port else None
@@ -154,7 +154,7 @@ def simulator():
 
 @pytest.fixture
 def x_plane():
-    """Return a function that lets a simulated X-Plane with the plugin fly in this process."""
+    """Return a function that runs a simulated X-Plane with the plugin in this process."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from contextlib import ExitStack
 

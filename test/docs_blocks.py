@@ -13,18 +13,18 @@
 # limitations under the License.
 
 """
-The commands of README, docs, launch files and interfaces, as they stand there.
+Extract the commands from README, docs, launch files and interface files.
 
 A fenced block of the language ``bash`` is a session: its lines are run one after the other. The
-rest of the fence's first line says what the text cannot:
+rest of the fence's info string says what the text cannot:
 
-``needs=WHAT``      it cannot be run here; WHAT is a key of NEEDS
-``peer="COMMAND"``  a simulated peer in place of the real one that the text speaks of
-``session=NAME``    blocks of one page with the same name are one session
-``exit=N``          its last command ends with this code
-``expect="TEXT"``   its output has this
+``needs=WHAT``      cannot be run here; WHAT is a key of NEEDS
+``peer="COMMAND"``  a simulated peer in place of the real one that the text describes
+``session=NAME``    blocks of one page with the same name form one session
+``exit=N``          exit code of its last command
+``expect="TEXT"``   text that its output contains
 
-A block of another language with ``file=NAME`` and ``session=NAME`` is written to that file first.
+A block of another language with ``file=NAME`` and ``session=NAME`` is first written to that file.
 A block ``text output`` is the expected output of the block before it: numbers may differ, ``...``
 stands for anything.
 """
@@ -37,7 +37,7 @@ import shlex
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')))
 
-# Why a command is not run by the test.
+# Why a test cannot run a command.
 NEEDS = {
     'x-plane': 'a real X-Plane',
     'ksp': 'a real Kerbal Space Program and its serial port',
@@ -55,7 +55,7 @@ NEEDS = {
     'recording': 'a recording, which the experiment before it leaves',
 }
 
-# The first words of commands; a block or a phrase that begins with one is a command.
+# First words of commands; a block or a phrase that begins with one is a command.
 WORDS = (
     'ros2', 'make', 'colcon', 'rosdep', 'pip', 'apt', 'sudo', 'python3', 'simulator', 'dissect',
     'record', 'experiment', 'demo', 'bloom-release', 'xpc_node', 'xplane_udp_node',
@@ -68,19 +68,19 @@ _PHRASE = re.compile(r'`([^`\n]+)`')
 
 @dataclass
 class Session:
-    """Commands that are run one after the other, with what belongs to them."""
+    """Commands that run one after the other, with the files and peers they need."""
 
     place: str
     options: dict = field(default_factory=dict)
     commands: list = field(default_factory=list)
     files: dict = field(default_factory=dict)
-    # By the index of the command after which it must have been printed.
+    # Keyed by the index of the command after which the text must have been printed.
     output: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it is, its language, what else its fence says, and its lines."""
+    """A fenced block: its location, language, other attributes and lines."""
 
     page: Path
     number: int
@@ -111,14 +111,14 @@ def blocks(page):
 
 
 def joined(lines):
-    """Return commands: lines that end in a backslash go on, empty ones and comments are none."""
+    """Return the commands, joining continued lines and skipping empty ones and comments."""
     text = '\n'.join(lines).replace('\\\n', ' ')
     return [line.strip() for line in text.splitlines()
             if line.strip() and not line.lstrip().startswith('#')]
 
 
 def place(page, number):
-    """Return where something stands."""
+    """Return a location as text."""
     return f'{page.relative_to(ROOT)}:{number}'
 
 
@@ -148,7 +148,7 @@ def sessions_of_page(page):
 
 
 def commented(path, prefix):
-    """Return the commands that stand in the comments of a file, each with its line number."""
+    """Return the commands in the comments of a file, each with its line number."""
     return [
         (number, line.strip().removeprefix(prefix).strip())
         for number, line in enumerate(path.read_text().splitlines(), 1)
@@ -156,7 +156,7 @@ def commented(path, prefix):
 
 
 def phrases(page):
-    """Return the commands within the running text, each with its line number."""
+    """Return the commands in running text, each with its line number."""
     inside = False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if _FENCE.match(line):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Run the commands of one place in the docs as a reader would: docs_session.py < JSON.
+Run the commands from one place in the docs as a reader would: docs_session.py < JSON.
 
-It is run in a network of its own where that is allowed, so usual ports are free, and an address in
-the text is one of this computer. What was said is printed; the exit code is 0 if all went well.
+Where permitted it runs in a network namespace of its own, so the usual ports are free and an
+address in the text belongs to this computer. All output is printed; the exit code is 0 on success.
 """
 
 from functools import partial
@@ -31,13 +31,13 @@ import sys
 import threading
 import time
 
-# Of another computer in the docs; in a network of one's own it is this one.
+# Another computer's address in the docs; in a private network namespace it is this one.
 ADDRESS = '192.168.1.20'
-# Long: a machine that does other things as well starts a node in 20 s.
+# Long: a loaded machine takes 20 s to start a node.
 DEADLINE = 75.0
-# What Ctrl-C gives: of the shell, of Python, of ros2.
+# Exit codes after Ctrl-C: of the shell, of Python, of ros2.
 _INTERRUPTED = (0, 2, 130, -signal.SIGINT)
-# How ros2_stand_in.py ends when it does not know a command.
+# Exit code of ros2_stand_in.py for an unknown command.
 NOT_KNOWN = 64
 _TRACEBACK = re.compile(
     r'^(?!.*Exception ignored).*\n.*Traceback \(most recent call last\)'
@@ -52,16 +52,16 @@ _ENDLESS = re.compile(
 _NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
           'autopilot_node', 'simulator_node')
-# The line of /diagnostics that says whether the other end is there.
+# The line of /diagnostics that says whether the peer is connected.
 _PEER = ('peer', 'publisher', 'simulation', 'autopilot')
 
 
 class DocsError(Exception):
-    """A sentence about what did not go as the docs say."""
+    """A sentence about what differed from the docs."""
 
 
 class Child:
-    """A command of the docs, with all that it has said."""
+    """A command from the docs and everything it has printed."""
 
     def __init__(self, line, folder):
         self.line = line
@@ -84,7 +84,7 @@ class Child:
             self.changed.notify_all()
 
     def wait_for(self, predicate, deadline):
-        """Wait for a predicate, looked at after each line; return whether it became true."""
+        """Wait for a predicate, checked after each line; return whether it became true."""
         with self.changed:
             while not predicate():
                 left = deadline - time.monotonic()
@@ -95,12 +95,12 @@ class Child:
 
     @property
     def text(self):
-        """Return all that it has said."""
+        """Return all output so far."""
         with self.changed:
             return ''.join(self.lines)
 
     def ended(self):
-        """Tell whether it has ended and everything is read."""
+        """Return whether the command has exited and all of its output has been read."""
         return self.process.poll() is not None and not self.reader.is_alive()
 
     def interrupt(self):
@@ -108,7 +108,7 @@ class Child:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
         try:
-            # An experiment draws what was flown.
+            # An experiment plots its flight.
             code = self.process.wait(DEADLINE)
         except subprocess.TimeoutExpired as error:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -118,14 +118,14 @@ class Child:
 
 
 class Diagnostics:
-    """What the nodes say on /diagnostics."""
+    """What the nodes report on /diagnostics."""
 
     def __init__(self):
         from diagnostic_msgs.msg import DiagnosticArray
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
         self.newest = {}
-        # Refused once, because the other side was not up yet, and then taken.
+        # Refused once because the other side was not up yet, then accepted.
         self.forgiven = set()
         rclpy.init()
         self.node = rclpy.create_node('_docs_session')
@@ -180,7 +180,7 @@ def expects(pattern):
 
 
 def missing(expected, text):
-    """Return the first of the expected lines that did not come in order, '' if all did."""
+    """Return the first expected line that did not appear in order, '' if all did."""
     at = 0
     lines = text.splitlines()
     for wanted in expected:
@@ -196,7 +196,7 @@ def missing(expected, text):
 
 
 def prepare_network():
-    """Bring up the loopback of an own network, with the address of the docs."""
+    """Bring up the loopback of a private network namespace, with the address used in the docs."""
     if shutil.which('ip') is None:
         raise DocsError('needs the command ip (iproute2)')
     for command in ('ip link set lo up', f'ip address add {ADDRESS}/32 dev lo',
@@ -216,7 +216,7 @@ def nodes_in(lines):
 
 
 def in_repository(line, root):
-    """Return a command of make as a dry run; others as they are."""
+    """Return a make command as a dry run; others unchanged."""
     if line.split()[0] != 'make':
         return line
     return line.replace('make', f'make --no-print-directory -n -C {root}', 1)
@@ -281,7 +281,7 @@ def run_line(line, session, expected, code, observer, behind):
     if line.endswith('&') and not line.endswith('&&'):
         behind.append(Child(line[:-1].strip(), folder))
     elif line == 'make shell':
-        # What follows is typed in that shell, which has the executables on its PATH.
+        # Later commands are typed in that shell, which has the executables on its PATH.
         os.environ['PATH'] = f'{session["executables"]}:{os.environ["PATH"]}'
         foreground(in_repository(line, session['root']), folder, expected, 0, None)
     else:
@@ -290,7 +290,7 @@ def run_line(line, session, expected, code, observer, behind):
 
 
 def gone(behind):
-    """Return the first of these children that has ended although it should run, None if none."""
+    """Return the first of these children that exited although it should be running, else None."""
     return next((child for child in behind if child.ended()), None)
 
 
@@ -304,7 +304,7 @@ def until_said(child, expected, observer, deadline):
         except DocsError:
             child.interrupt()
             raise
-    # What is launched has a name before its lines.
+    # Launched nodes print their name before each line.
     sign = re.compile(
         r'^\[[\w.]+-\d+\] ' if line.startswith('ros2 launch') and not own else '', re.MULTILINE)
 
@@ -315,7 +315,7 @@ def until_said(child, expected, observer, deadline):
 
     came = child.wait_for(said, deadline)
     ended = child.ended()
-    # Some of ros2's own end an interrupt with 1.
+    # Some ros2 commands exit with 1 on an interrupt.
     check_end(child, child.interrupt(), () if ended else (
         *_INTERRUPTED, 1) if line.startswith('ros2 topic ') else _INTERRUPTED)
     if not came:
@@ -324,9 +324,9 @@ def until_said(child, expected, observer, deadline):
 
 def foreground(line, folder, expected, code, observer, lost=lambda: None):
     """
-    Run a command until it ends, or, if it never does, until it has said what it should.
+    Run a command until it exits, or, if it never does, until its expected output appears.
 
-    ``lost()`` is a child that has ended too early, if there is one: then it is waited no longer.
+    ``lost()`` returns a child that exited too early, if there is one, which ends the wait.
     """
     deadline = time.monotonic() + DEADLINE
     while True:
@@ -347,8 +347,8 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
             return
         if child.process.returncode == NOT_KNOWN:
             raise DocsError(f'not known to the stand-in: {line}')
-        # The other side may not be up yet; a reader would try again. It may also have refused
-        # without being heard: a client that its answer does not find yet gets none.
+        # The other side may not be up yet; a reader would try again. The refusal may also have
+        # gone unheard: a client that the reply does not match yet receives none.
         if line.startswith('ros2 service call') and observer is not None and (
                 observer[0] is not None):
             observer[0].forgiven.add(line.split()[3].lstrip('/'))
@@ -364,14 +364,15 @@ def check_end(child, code, allowed):
     """Raise DocsError for an exit code that is none of a good end, or a traceback."""
     if code not in allowed:
         raise DocsError(f'exit code {code}: {child.line}')
-    # What Python ignores, such as Ctrl-C in a finalizer of ros2's own, it writes in the same way.
+    # Python reports ignored exceptions, such as Ctrl-C in a finalizer of ros2 itself, in the same
+    # format.
     if _TRACEBACK.search(child.text):
         raise DocsError(f'a traceback: {child.line}')
 
 
 def main():
     """Run the session on stdin; return the exit code."""
-    # Whoever runs this may be interrupted for good.
+    # Whoever runs this may have to interrupt it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         run(json.load(sys.stdin))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A server that answers a byte at a time: each read of its client comes in time, the end never."""
+"""A server that sends one byte at a time: every read of the client succeeds, but it never ends."""
 
 from contextlib import contextmanager, suppress
 import queue
@@ -22,7 +22,7 @@ import threading
 
 @contextmanager
 def dripping():
-    """Serve XML-RPC a byte at a time, without an end; give the port, and what happens there."""
+    """Serve an endless XML-RPC response one byte at a time; yield the port and a log of events."""
     happened, stop = queue.Queue(), threading.Event()
 
     def drip(connection):

@@ -18,21 +18,21 @@ from xplane_bridge.protocols import xpc
 
 BEACON = xpc.encode(xpc.Beacon(xpc.PORT, 12010))
 
-# From rc6 on: positions of 64 bits, commands and the terrain.
+# From rc6 on: 64-bit positions, commands and terrain.
 _NEW = ('rc6', 'develop')
 
 
 class Plugin:
     """
-    The plugin of one generation; tests say by subclasses what is in its X-Plane.
+    The plugin of one version; tests subclass it to define the contents of its X-Plane.
 
-    What is asked is answered at once: whose frame it is in, and how it gets there, is for others.
+    Requests are answered at once: frame timing and the network are left to others.
     """
 
     generation = 'rc6'
 
     def __init__(self) -> None:
-        # Polls are the same again and again.
+        # The same polls recur over and over.
         self._questions: dict[bytes, xpc.Request] = {}
 
     def place(self, aircraft: int) -> tuple[float, float, float]:
@@ -44,7 +44,7 @@ class Plugin:
         return ()
 
     def obey(self, request: xpc.Request, data: bytes) -> None:
-        """Do what no reply is sent for."""
+        """Execute a command that has no reply."""
 
     def answer(self, data: bytes) -> bytes:
         """Handle one datagram; return the reply, empty for none."""
@@ -70,5 +70,5 @@ class Plugin:
             self.obey(request, data)
             return b''
         answer = xpc.encode(reply)
-        assert len(answer) <= xpc.RESP_LIMIT, 'that would have crashed X-Plane'
+        assert len(answer) <= xpc.RESP_LIMIT, 'this would have crashed X-Plane'
         return answer

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Another program of the same computer, which forges what a simulator would send.
+Another program on the same computer that forges what a simulator would send.
 
-The datagrams are valid, and packed here by hand; they put the aircraft at 66.6 degrees north.
+The datagrams are valid and packed by hand; they put the aircraft at 66.6 degrees north.
 """
 
 import socket
@@ -24,9 +24,9 @@ import struct
 LATITUDE = 66.6
 
 _XPC = (
-    # GETP is answered by POSI: gear, place in doubles, then pitch, roll, heading, gear.
+    # GETP is answered by POSI: gear, position in doubles, then pitch, roll, heading, gear.
     b'POSI\0' + struct.pack('<B3d4f', 0, LATITUDE, 8.0, 5000.0, 1.0, 2.0, 3.0, 1.0),
-    # GETD is answered by RESP: here of 30 datarefs, each the latitude.
+    # GETD is answered by RESP: here with 30 datarefs, each the latitude.
     b'RESP\0' + bytes((30,)) + 30 * struct.pack('<Bf', 1, LATITUDE),
     b'RESP\0' + bytes((1,)) + struct.pack('<Bf', 1, LATITUDE),
 )
@@ -41,7 +41,7 @@ _FDMDATA = tuple(
 
 
 def _rows(version):
-    """Return DATA with the rows of a place: row 18 in version 6, 20 in later ones."""
+    """Return DATA with the position rows: row 18 in version 6, row 20 in later ones."""
     segments = b''.join(
         struct.pack('<i8f', row, LATITUDE, 8.0, 5000.0, 10.0, 0.0, 5000.0, 66.0, 8.0)
         for row in range(32))
@@ -53,7 +53,7 @@ def _rows(version):
 
 
 def forged(protocol, version=None):
-    """Return what a forger of this protocol sends."""
+    """Return the datagrams that a forger of this protocol sends."""
     if protocol == 'xplane_udp':
         return _rows(version) if version < 10 else _XPLANE_UDP + _rows(version)
     return {'xpc': _XPC, 'fdmdata': _FDMDATA}[protocol]
@@ -61,9 +61,9 @@ def forged(protocol, version=None):
 
 class Forger:
     """
-    Send forged datagrams to all sockets of a node's link, ``times`` each at each shoot().
+    Send forged datagrams to all sockets of a node's link, ``times`` each per shoot().
 
-    It does so from ``port`` of loopback, 0 for one of its own.
+    They come from ``port`` of loopback, 0 for an ephemeral one.
     """
 
     def __init__(self, datagrams, port=0, times=1):
@@ -83,8 +83,8 @@ class Forger:
         self._socket.close()
 
     def shoot(self, *_):
-        """Send to all sockets of ``node``, if there is one, but not to the beacon's."""
-        # A test may take the node away while the simulator's thread is in here.
+        """Send to all sockets of ``node``, if there is one, except the beacon's."""
+        # The test may remove the node while the simulator's thread is in here.
         node = self.node
         if node is None:
             return

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What fuzzing needs: mutants of real datagrams, and measures that no busy machine can change.
+Fuzzing tools: mutants of real datagrams, and measures independent of the machine's load.
 
-Cost is counted in lines of Python that were executed, memory in what can be reached from an
-object; a run of one random seed gives the same figures everywhere.
+Cost is counted in executed lines of Python, memory in objects reachable from a root; a given
+random seed yields the same figures everywhere.
 """
 
 from collections import Counter, deque
@@ -35,7 +35,7 @@ from vector_files import vectors
 SEED = int(os.environ.get('FUZZ_SEED', '14'))
 LARGEST_DATAGRAM = 65507
 
-# A value of a field that somebody may have forgotten: floats, integers, lengths and counters.
+# Values that code may not expect in a field: floats, integers, lengths and counters.
 _EXTREMES = (
     *(struct.pack('<f', value) for value in (
         float('nan'), float('inf'), float('-inf'), -0.0, 1e-45, 3.4e38, -999.0)),
@@ -45,18 +45,18 @@ _EXTREMES = (
     *(struct.pack('<H', value) for value in (0, 0x7fff, 0xffff)),
     *(bytes((value,)) for value in (0, 1, 0x7f, 0x80, 0xaa, 0xff)),
 )
-# What a terminal, a log or another language would take for more than text.
+# Characters that a terminal, a log or another language does not treat as plain text.
 _TEXTS = (b'\x1b[2J', b'\x1b]0;x\x07', b'\n[ERROR] [1.0] [node]: forged', b'\r', b'\0', b'\x9b31m',
           '\u202e\u2028'.encode(), b'%s%n{0}', b'\xed\xa0\x80', b'\xc3\x28', b'<b>')
 
 
 def recorded(protocol, where=lambda vector: True):
-    """Return the datagrams of a file of vectors."""
+    """Return the datagrams of a vectors file."""
     return [bytes.fromhex(vector['hex']) for vector in vectors(protocol) if where(vector)]
 
 
 class Mutator:
-    """Make mutants of ``seeds``, and of what is said meanwhile."""
+    """Make mutants of ``seeds`` and of datagrams sent during the run."""
 
     def __init__(self, seed, seeds):
         self.random = random.Random(seed)
@@ -64,17 +64,17 @@ class Mutator:
         self._said = deque(maxlen=64)
 
     def hear(self, data):
-        """Take a valid datagram to make mutants of."""
+        """Add a valid datagram to the seeds."""
         if data:
             self._said.append(data)
 
     def valid(self):
-        """Return a datagram as it was once sent."""
+        """Return a datagram unchanged."""
         pool = self._said if self._said and self.random.random() < 0.5 else self._seeds
         return pool[self.random.randrange(len(pool))]
 
     def mutant(self):
-        """Return a datagram that has been changed in a few places, or is random altogether."""
+        """Return a datagram with a few changes, or an entirely random one."""
         if self.random.random() < 0.05:
             return self.random.randbytes(self.random.choice((0, 1, 5, 41, 400, 1472)))
         data = self.valid()
@@ -99,13 +99,13 @@ class Mutator:
         return data
 
     def _count(self, data):
-        """Write a number that never came before: what is kept by it grows for ever."""
+        """Write a number never used before: anything keyed by it grows without bound."""
         at = self._place(data)
         data[at:at + 4] = self.random.randbytes(4)
         return data
 
     def _label(self, data):
-        """Write another label, of letters."""
+        """Replace the label by other letters."""
         data[:4] = bytes(self.random.randrange(65, 91) for _ in range(4))
         return data
 
@@ -124,7 +124,7 @@ class Mutator:
         return data
 
     def _repeat(self, data):
-        """Repeat a part, now and then so often that a whole datagram is full of it."""
+        """Repeat a part, sometimes often enough to fill a whole datagram."""
         at, end = sorted((self._place(data), self._place(data)))
         times = self.random.choice((1, 1, 1, 2, 40))
         return data[:end] + data[at:end] * times + data[end:]
@@ -138,13 +138,13 @@ class Mutator:
 
 
 class Meter:
-    """Count the lines of Python that calls execute."""
+    """Count the Python lines that calls execute."""
 
     def __init__(self):
         self.lines = 0
 
     def call(self, function, *arguments):
-        """Call it, and return what it returns."""
+        """Call the function and return its result."""
         before = sys.gettrace()
         sys.settrace(self._trace)
         try:
@@ -165,9 +165,9 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 
 def held(root):
     """
-    Return how many elements in containers, and bytes, can be reached from an object.
+    Return how many container elements and bytes are reachable from an object.
 
-    What stands in the package's modules, as the tables of a protocol do, does not count.
+    Globals of the package's modules, such as protocol tables, are not counted.
     """
     seen = set()
     for name, module in list(sys.modules.items()):
@@ -192,7 +192,7 @@ def _reach(root, seen):
 
 
 def texts(value):
-    """Yield every text in an event, a message or statistics, however deep."""
+    """Yield every text in an event, message or statistics object, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Enum):
@@ -210,6 +210,6 @@ def texts(value):
 
 
 def is_fit_for_people(text, longest):
-    """Tell whether a text is short, and moves neither a cursor nor a line nor its direction."""
+    """Return whether a text is short and free of control and direction characters."""
     return len(text) <= longest and not any(
         unicodedata.category(char) in ('Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp') for char in text)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A harness for tests of nodes: real rclpy, real topics, events instead of sleeps."""
+"""A harness for node tests: real rclpy, real topics, events instead of sleeps."""
 
 from collections import defaultdict
 from contextlib import contextmanager, suppress
@@ -38,16 +38,16 @@ from rosgraph_msgs.msg import Clock
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.spinning import spin_until
 
-# Bounds how long a failure takes and nothing else: on a busy machine a start takes half a minute.
+# Only bounds how long a failure takes: on a loaded machine a start takes half a minute.
 DEADLINE = 60.0
 
 
 class Harness:
     """
-    Spin an observer node, and the nodes under test, each in an executor thread of its own.
+    Spin an observer node and the nodes under test, each in its own executor thread.
 
-    Whatever is waited for has a deadline; a miss is a failure that says what was waited for. What
-    an executor thread raises fails the test at its end.
+    Every wait has a deadline; a timeout fails with a message naming what was awaited. An exception
+    in an executor thread fails the test when it ends.
     """
 
     def __init__(self):
@@ -73,10 +73,10 @@ class Harness:
         self._executors.clear()
         self._clock = None
         del self.observer
-        # A managed node's own services live as long as it, and nodes are full of cycles: the
-        # next test would find them.
+        # A managed node's services live as long as the node, and nodes are full of reference
+        # cycles: the next test would find them.
         gc.collect()
-        assert not self.failures, f'an executor was ended by {self.failures}'
+        assert not self.failures, f'an executor was terminated by {self.failures}'
 
     def _spin(self, node):
         executor = SingleThreadedExecutor(context=self.context)
@@ -87,7 +87,8 @@ class Harness:
         thread.start()
 
         def close():
-            # Shut down from here, an executor could find its guard condition gone in a callback.
+            # Shut down from here, an executor could find its guard condition gone during a
+            # callback.
             stop.set_result(None)
             thread.join(DEADLINE)
             executor.shutdown()
@@ -107,9 +108,9 @@ class Harness:
 
     def start(self, make_node, activate=True, configure=True, namespace=None, **parameters):
         """
-        Make a node of this package with parameters, bring it up and spin it.
+        Create a node of this package with parameters, activate it and spin it.
 
-        A double underscore in a parameter's name stands for a dot.
+        A double underscore in a parameter name stands for a dot.
         """
         overrides = [Parameter(name.replace('__', '.'), value=value)
                      for name, value in parameters.items()]
@@ -123,13 +124,13 @@ class Harness:
         return node
 
     def run_in(self, node, function, *arguments):
-        """Return what ``function(*arguments)`` gives in the executor that spins ``node``."""
+        """Return the result of ``function(*arguments)``, run in ``node``'s executor."""
         future = self._executors[node].create_task(function, *arguments)
         return self.wait_for(
             lambda: [future.result()] if future.done() else None, function.__name__)[0]
 
     def change(self, node, **values):
-        """Change live parameters of a node, all or none; return what it says to that."""
+        """Set parameters of a running node atomically; return the result."""
         return self.run_in(node, node.set_parameters_atomically, [
             Parameter(name, value=value) for name, value in values.items()])
 
@@ -143,39 +144,39 @@ class Harness:
         return self.observer.create_subscription(kind, topic, collect, qos)
 
     def publisher(self, kind, topic, qos=1):
-        """Return a publisher that already has its subscriber."""
+        """Return a publisher whose subscriber is already matched."""
         publisher = self.observer.create_publisher(kind, topic, qos)
         self.wait_for(lambda: publisher.get_subscription_count() > 0, f'a subscriber of {topic}')
         return publisher
 
     def tell_time(self, node, seconds):
-        """Publish on /clock until that is the node's ROS time."""
+        """Publish on /clock until the node's ROS time has that value."""
         if self._clock is None:
             self._clock = self.observer.create_publisher(Clock, '/clock', 1)
         told = Clock()
         told.clock.sec, told.clock.nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
 
         def there():
-            # It is best effort, and the subscription may just be found.
+            # /clock is best effort, and the subscription may still be being discovered.
             self._clock.publish(told)
             return node.get_clock().now().nanoseconds == round(seconds * 1e9)
 
         self.wait_for(there, f'the time {seconds}')
 
     def wait_for(self, predicate, what, timeout=DEADLINE):
-        """Wait until ``predicate()`` is true, looked at after each message; return its value."""
+        """Wait until ``predicate()`` is true, checked after each message; return its value."""
         end = time.monotonic() + timeout
         with self.changed:
             while not (value := predicate()):
                 left = end - time.monotonic()
                 assert left > 0, f'waited {timeout} s for {what}'
-                assert not self.failures, f'an executor was ended by {self.failures}'
-                # Not everything that is waited for comes as a message.
+                assert not self.failures, f'an executor was terminated by {self.failures}'
+                # Not every awaited condition comes as a message.
                 self.changed.wait(min(left, 0.02))
             return value
 
     def next(self, topic, count=1, timeout=DEADLINE, where=lambda message: True):
-        """Return the last of ``count`` messages of a topic that come from now on."""
+        """Return the last of the next ``count`` messages of a topic."""
         with self.changed:
             start = len(self.messages[topic])
 
@@ -189,7 +190,7 @@ class Harness:
         """Call a service and return its response."""
         client = self.observer.create_client(kind, service)
         try:
-            assert client.wait_for_service(timeout), f'{service} is not offered'
+            assert client.wait_for_service(timeout), f'{service} is not available'
             future = client.call_async(request)
             return self.wait_for(
                 lambda: [future.result()] if future.done() else None, service, timeout)[0]
@@ -197,15 +198,16 @@ class Harness:
             self.observer.destroy_client(client)
 
     def call_at_once(self, kind, service, requests, clients=1):
-        """Call a service with all requests at once, by several clients; return the responses."""
-        # A client with ROS's own depth of 10 loses responses that come faster than it takes them.
+        """Send all requests to a service at once from several clients; return the responses."""
+        # With ROS's default depth of 10 a client loses responses that arrive faster than it takes
+        # them.
         made = [
             self.observer.create_client(kind, service, qos_profile=QoSProfile(depth=len(requests)))
             for _ in range(clients)]
         try:
             for client in made:
-                assert client.wait_for_service(DEADLINE), f'{service} is not offered'
-                # The service may not know yet where its responses go.
+                assert client.wait_for_service(DEADLINE), f'{service} is not available'
+                # The service may not have discovered its clients yet.
                 known = client.call_async(requests[0])
                 self.wait_for(known.done, f'a response of {service}')
             futures = [
@@ -221,9 +223,9 @@ class Harness:
 
     def diagnosed(self, name, where=lambda level, message, values: True, node=None):
         """
-        Wait for a status of that name, from now on, for which ``where(...)`` is true.
+        Wait for the next status with that name for which ``where(...)`` is true.
 
-        They come once a second; ``node``, if it is in this process, publishes them more often.
+        They are published once per second; a ``node`` in this process publishes them more often.
         """
         if '/diagnostics' not in self.messages:
             self.subscribe(DiagnosticArray, '/diagnostics')
@@ -252,7 +254,7 @@ class Harness:
 
 
 def free_port():
-    """Return a UDP port that is free, and so is the one after it."""
+    """Return a free UDP port whose successor is free too."""
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, \
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
@@ -269,9 +271,10 @@ def free_port():
 @contextmanager
 def process(*command, cwd=None, **environment):
     """
-    Run a command; it is terminated, and killed if that is not enough.
+    Run a command; terminate it at the end, and kill it if that does not suffice.
 
-    A bare name is an executable of this package, which is on no PATH; anything else is a path.
+    A bare name is an executable of this package, which is not on the PATH; anything else is a
+    path.
     """
     program, *arguments = command
     if os.sep not in program:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Hand-written expectations from JSBSim's own properties, for tests of what nodes publish."""
+"""Hand-written expectations from JSBSim's properties, for tests of what nodes publish."""
 
 import math
 
@@ -27,24 +27,24 @@ def array(vector):
 
 
 def turned(quaternion, vector):
-    """Return a vector turned by a message's quaternion."""
+    """Return a vector rotated by a message's quaternion."""
     w, axis = quaternion.w, np.array([quaternion.x, quaternion.y, quaternion.z])
     return vector + 2.0 * np.cross(axis, np.cross(axis, vector) + w * np.asarray(vector))
 
 
 def axes_of(quaternion):
-    """Return the three unit vectors, turned by a message's quaternion."""
+    """Return the three unit vectors, rotated by a message's quaternion."""
     return [turned(quaternion, axis) for axis in np.eye(3)]
 
 
 def body_axes(jsbsim):
-    """Return forward, left and up of the aircraft in east, north, up, from JSBSim's angles."""
+    """Return the aircraft's forward, left and up axes in ENU, from JSBSim's angles."""
     phi, theta, psi = (jsbsim(f'attitude/{name}-rad') for name in ('phi', 'theta', 'psi'))
     sin_phi, cos_phi = math.sin(phi), math.cos(phi)
     sin_theta, cos_theta = math.sin(theta), math.cos(theta)
     sin_psi, cos_psi = math.sin(psi), math.cos(psi)
     forward = np.array([cos_theta * sin_psi, cos_theta * cos_psi, sin_theta])
-    # Of level wings, both; the bank turns them about the forward axis.
+    # Both for level wings; the bank angle rotates them about the forward axis.
     level_left = np.array([-cos_psi, sin_psi, 0.0])
     level_up = np.array([-sin_theta * sin_psi, -sin_theta * cos_psi, cos_theta])
     left = cos_phi * level_left + sin_phi * level_up
@@ -53,20 +53,20 @@ def body_axes(jsbsim):
 
 
 def velocity_enu(jsbsim):
-    """Return the velocity over ground in east, north, up, m/s."""
+    """Return the ground velocity in ENU, m/s."""
     north, east, down = (
         jsbsim(f'velocities/v-{name}-fps') * FOOT for name in ('north', 'east', 'down'))
     return np.array([east, north, -down])
 
 
 def specific_force(jsbsim):
-    """Return all forces but the weight, by the mass, forward, left, up, m/s^2."""
+    """Return the specific force (all forces except weight, by mass) in FLU, m/s^2."""
     x, y, z = (jsbsim(f'forces/fb{axis}-total-lbs') for axis in 'xyz')
     return np.array([x, -y, -z]) / jsbsim('inertia/mass-slugs') * FOOT
 
 
 def east_north_up(lat_deg, lon_deg):
-    """Return the unit vectors of a place, as rows, in earth-centred axes."""
+    """Return the ENU unit vectors at a position, as rows, in ECEF axes."""
     lat, lon = math.radians(lat_deg), math.radians(lon_deg)
     return np.array([
         [-math.sin(lon), math.cos(lon), 0.0],
@@ -75,7 +75,7 @@ def east_north_up(lat_deg, lon_deg):
 
 
 def earth_centred(lat_deg, lon_deg, height):
-    """Return a place on the WGS-84 ellipsoid in earth-centred axes, in metres."""
+    """Return a position on the WGS-84 ellipsoid in ECEF, metres."""
     a, f = 6378137.0, 1.0 / 298.257223563
     squared = f * (2.0 - f)
     _, _, up = east_north_up(lat_deg, lon_deg)

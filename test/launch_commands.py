@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the real launch would start for a launch file, without starting it."""
+"""What a real launch would start for a launch file, without starting it."""
 
 from dataclasses import dataclass, field
 import os
@@ -25,7 +25,7 @@ import yaml
 
 @dataclass
 class Command:
-    """One process: its executable, and what its ROS arguments say."""
+    """One process: its executable and what its ROS arguments say."""
 
     executable: str
     namespace: str = ''
@@ -36,7 +36,7 @@ class Command:
 
 
 def parsed(words):
-    """Return the Command of a command line."""
+    """Return the Command that a command line stands for."""
     command = Command(os.path.basename(words[0]))
     rest = iter(words[1:])
     for word in rest:
@@ -60,9 +60,9 @@ def parsed(words):
 
 def launched_commands(monkeypatch, capsys, path, *arguments):
     """
-    Return what `ros2 launch path arguments` would start, its error, and all configurations left.
+    Return what `ros2 launch path arguments` would start, its error, and leftover configurations.
 
-    The path is that of a file, or the name of one of this package.
+    path is that of a file, or the name of a launch file of this package.
     """
     commands, left = [], {}
 

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands as a careful user writes them: what is set, and a mask that says so."""
+"""Commands as a careful user writes them: fields, and a mask naming those that are set."""
 
 
 def masked(kind, **values):
-    """Return a message of which these fields are set, each with the bit of its name."""
+    """Return a message with these fields set, each with the mask bit of its name."""
     return kind(fields=sum(getattr(kind, name.upper()) for name in values), **values)

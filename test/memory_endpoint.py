@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An endpoint of a simulator without a socket, in passed-in time."""
+"""A simulator endpoint without a socket, in simulated time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from collections.abc import Iterable
 from xplane_bridge.simulators.endpoints import Address, Endpoint, Outgoing
 from xplane_bridge.simulators.faults import Faults
 
-# How many small datagrams Linux's default receive buffer holds.
+# How many small datagrams fit in Linux's default receive buffer.
 _QUEUE_LENGTH = 277
 
 
 class MemoryEndpoint(Endpoint):
-    """An endpoint without a socket: a test delivers datagrams and collects what comes back."""
+    """An endpoint without a socket: a test delivers datagrams and collects the replies."""
 
     def __init__(self, faults: Faults | None = None) -> None:
         super().__init__(faults)
@@ -41,12 +41,12 @@ class MemoryEndpoint(Endpoint):
         return ('127.0.0.1', 49009)
 
     def deliver(self, data: bytes, sender: Address, now: float) -> None:
-        """Send a datagram here; it is lost while this is closed, or full."""
+        """Deliver a datagram; it is lost while the endpoint is closed or full."""
         if self._open and len(self._inbox) < _QUEUE_LENGTH:
             self._inbox.append((now, data, sender))
 
     def collect(self) -> list[tuple[bytes, Address]]:
-        """Return what has been sent since the last call, each with its addressee."""
+        """Return what has been sent since the last call, each with its destination."""
         collected, self.outbox = self.outbox, []
         return collected
 

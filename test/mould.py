@@ -13,15 +13,14 @@
 # limitations under the License.
 
 """
-A session and its peer on a bad line, in passed-in time: what every protocol has to keep.
+A session and its peer over a bad link, in simulated time: invariants common to all protocols.
 
-An Adapter says what is special about a protocol. Its peer is small and records what the real ones
-hold: who has written which cell last. What happens is a list of Happenings; play() lets them
-happen and checks that
+An Adapter describes one protocol. Its peer is small and records, for each cell, who wrote it last.
+play() runs a list of Happenings and checks that
 
 - no command reaches the peer later than its lifetime after it was given;
-- after quiet time each value asked for is fresh, or named as missing if the peer does not have it;
-- after stop() the peer is as somebody else left it.
+- after a quiet time each requested value is fresh, or reported missing if the peer lacks it;
+- after stop() the peer is as others left it.
 """
 
 from abc import ABC, abstractmethod
@@ -31,18 +30,18 @@ import random
 
 STEP = 0.04
 LIFETIME = 0.5
-# Leases are asked for again every 30 s at the latest.
+# Leases are renewed every 30 s at the latest.
 QUIET = 40.0
-# How long after the end of a session something of it may still leave, at its pace.
+# How long after the session's end its last datagrams may still be sent, at its own pace.
 FAREWELL = 3.0
-# So long before and after it nobody else has a hand on it: then a session can tell.
+# Nobody else writes for this long before and after a takeover, so a session can tell who wrote.
 CALM = 4.0
 
 OURS, THEIRS = 'the session', 'somebody else'
 
 
 class Cells:
-    """What a peer holds that can be taken, by name, and who wrote it last."""
+    """The cells of a peer that can be taken, by name, and who wrote each last."""
 
     def __init__(self, initial):
         self.values = dict(initial)
@@ -50,7 +49,7 @@ class Cells:
         self.writer = {}
 
     def write(self, name, value, writer=OURS):
-        """Write a cell. What it was before the session took it is kept."""
+        """Write a cell, keeping its value from before the session took it."""
         if writer == OURS and self.writer.get(name) != OURS:
             self.before[name] = self.values[name]
         self.values[name] = value
@@ -58,7 +57,7 @@ class Cells:
 
 
     def let_go(self, name, value):
-        """Write a cell by a command that takes nothing: to go on, after a pause."""
+        """Write a cell by a command that takes nothing: resuming after a pause."""
         self.values[name] = value
         self.writer.pop(name, None)
 
@@ -70,15 +69,15 @@ class Peer(ABC):
         self.version = version
         self.started = started
         self.cells = Cells(cells)
-        # Values that it does not have at present.
+        # Values that it currently lacks.
         self.hidden = set()
 
     @abstractmethod
     def receive(self, channel, data, now):
-        """Take one datagram."""
+        """Handle one datagram."""
 
     def forget(self, number):  # noqa: B027
-        """Forget one of the things that the session has asked for, if there are such."""
+        """Forget one of the session's subscriptions, if there are any."""
 
     @abstractmethod
     def frame(self, now):
@@ -86,27 +85,27 @@ class Peer(ABC):
 
 
 class Adapter(ABC):
-    """What is special about one protocol. Several of these are tables."""
+    """Everything specific to one protocol, much of it as tables."""
 
     versions = ('',)
-    # Functions (session, number, now): a command that carries the number.
+    # Functions (session, number, now), each sending a command that carries the number.
     commands = ()
-    # Name of a cell, and what somebody else sets it to.
+    # Name of a cell, and the value that others set it to.
     others = ()
-    # Those that the peer reports, so that a session can know that somebody else has them.
+    # Those that the peer reports, so that a session can tell when others have taken them.
     reported = frozenset()
-    # Values that the peer may not have.
+    # Values that the peer may lack.
     optional = ()
     # Channels that are open from the beginning.
     channels = ()
-    # How long a restart takes at least, and how long the session then needs to know what there is.
+    # The shortest restart, and how long the session then needs to learn what the peer has.
     restart_takes = settling_takes = 0.0
-    # How long the line may lose all or half, and the peer be frozen, so that the session can still
-    # tell that it is the same one.
+    # How long the link may drop all or half of the datagrams, and the peer be frozen, with the
+    # session still able to tell that it is the same one.
     known_dead_for = known_lossy_for = known_frozen_for = float('inf')
-    # Whether the session can tell what of another run is its own doing.
+    # Whether the session can tell its own writes to a previous run apart.
     known_after_restart = True
-    # Whether a command has to repeat what was commanded before.
+    # Whether a command has to repeat earlier commands.
     repeats = False
 
     @abstractmethod
@@ -115,40 +114,40 @@ class Adapter(ABC):
 
     @abstractmethod
     def make_peer(self, version, started):
-        """Return a peer that has just been started."""
+        """Return a freshly started peer."""
 
     def start(self, session, now):
-        """Start the session and ask for what is to be asked for."""
+        """Start the session and make its requests."""
         session.start(now)
 
     @abstractmethod
     def numbers_in(self, data):
-        """Return the numbers that a datagram carries in commands."""
+        """Return the numbers that the commands in a datagram carry."""
 
     @abstractmethod
     def wanted(self, peer):
-        """Return the names of all values asked for, of this peer."""
+        """Return the names of all values requested of this peer."""
 
     @abstractmethod
     def values_in(self, event):
-        """Return the names of the values that an event brings."""
+        """Return the names of the values in an event."""
 
     def release(self, session, now):
-        """Give back what was taken, as the user may ask for at any time."""
+        """Release what was taken, as the user may request at any time."""
         session.release(now)
 
     def missing(self, session, now):
-        """Return the names of what the session says is missing."""
+        """Return the names that the session reports as missing."""
         return session.missing(now)
 
     def neutral(self, name, before):
-        """Return what a cell is to be once it is given back."""
+        """Return the value that a cell should have once released."""
         return before
 
 
 @dataclass(frozen=True)
 class Happening:
-    """One thing that happens: what, with which number, and how long it then goes on."""
+    """One thing that happens: what, with which number, and how long it lasts."""
 
     kind: str
     number: int = 0
@@ -158,13 +157,13 @@ class Happening:
 KINDS = (
     'command', 'command', 'command', 'burst', 'lossy', 'dead', 'freeze', 'kill', 'other', 'other',
     'hide', 'show', 'forget', 'release')
-# For how long a peer that was ended is away; most restarts that matter are too short to notice.
+# How long a stopped peer is away; most restarts that matter are too short to notice.
 AWAY = (0.0, 0.0, 0.0, 0.5, 1.5, 3.0, 6.0, 0.0, 3.0, 9.0)
 
 
 @dataclass
 class World:
-    """A session, its peer, and the line between them."""
+    """A session, its peer and the link between them."""
 
     adapter: Adapter
     seed: int = 0
@@ -233,10 +232,10 @@ class World:
             for name in self.adapter.values_in(event):
                 self.seen[name] = self.now
 
-    # What happens.
+    # Incidents.
 
     def happen(self, it):
-        """Let one thing happen, and time pass."""
+        """Apply one happening and let time pass."""
         getattr(self, f'_{it.kind}')(it)
         self.run(it.seconds)
 
@@ -249,7 +248,7 @@ class World:
         try:
             give(self.session, self._number, self.now)
         except ValueError:
-            # It is refused: then it must not arrive either.
+            # It was refused, so it must not arrive either.
             self.given[self._number] = -1e9
         self._send()
 
@@ -273,7 +272,7 @@ class World:
         self.lost_track |= it.number >= self.adapter.known_frozen_for
 
     def _kill(self, it):
-        """End the peer; another version of it comes up."""
+        """Stop the peer and start another version of it."""
         versions = self.adapter.versions
         self.lost_track |= not self.adapter.known_after_restart
 
@@ -286,19 +285,19 @@ class World:
         self.waiting = []
 
     def _begin(self, seconds, end):
-        """Begin a trouble that ends after that time, when the former one is long over."""
+        """Begin a disturbance of that duration, well after the previous one has ended."""
         if self._end is not None:
             self.calm()
         self._end, self._ends_at = end, self.now + seconds
 
     def calm(self):
-        """Let time pass until nothing is the matter any more."""
+        """Let time pass until all disturbances are over."""
         while self._end is not None:
             self.run(STEP)
         self.run(CALM)
 
     def _other(self, it):
-        """Let somebody else write a cell that the session does not have, or can read."""
+        """Let another program write a cell that the session has not taken or can read back."""
         if not self.adapter.others:
             return
         self.calm()
@@ -327,41 +326,41 @@ class World:
         self.run(CALM)
 
     def _release(self, it):
-        # What gives back is sent once, and nothing confirms it: on a bad line it may be lost.
+        # A release is sent once and unconfirmed: a bad link may lose it.
         self.calm()
-        # Refused if the peer is not there.
+        # Refused if the peer is absent.
         with suppress(ValueError):
             self.adapter.release(self.session, self.now)
         self.run(CALM)
 
-    # What must be.
+    # Invariants.
 
     def check_values(self):
-        """After quiet time each value is fresh, or the peer does not have it and it is named."""
+        """After a quiet time each value is fresh, or absent and reported missing."""
         missing = set(self.adapter.missing(self.session, self.now))
         wanted = set(self.adapter.wanted(self.peer))
         fresh = {name for name, at in self.seen.items() if at >= self.now - 3.0}
         silent = wanted - fresh
         assert silent == wanted & self.peer.hidden, (
-            f'{sorted(silent)} do not come; the peer is without '
+            f'{sorted(silent)} are not received; the peer lacks '
             f'{sorted(wanted & self.peer.hidden)}')
-        assert silent <= missing, f'{sorted(silent - missing)} do not come and are not named'
-        assert not fresh & missing & wanted, f'{sorted(fresh & missing)} come and are named'
+        assert silent <= missing, f'{sorted(silent - missing)} not received, not reported missing'
+        assert not fresh & missing & wanted, f'{sorted(fresh & missing)} fresh, reported missing'
 
     def check_given_back(self):
-        """After stop() everything is as somebody else left it."""
+        """After stop() everything is as others left it."""
         cells = self.peer.cells
         for name, value in cells.values.items():
             writer = cells.writer.get(name)
             if writer == OURS:
                 expected = self.adapter.neutral(name, cells.before[name])
                 assert value == expected, (
-                    f'{name} is left at {value}, it was {cells.before[name]} before and is to be '
+                    f'{name} is left at {value}; it was {cells.before[name]} before, expected '
                     f'{expected}')
 
 
 def play(adapter, happenings, away_at_end=False, seed=0):
-    """Let all of it happen to a session and a peer, and check what must be."""
+    """Run all happenings on a session and a peer, and check the invariants."""
     world = World(adapter, seed)
     adapter.start(world.session, world.now)
     world.run(5.0)
@@ -379,7 +378,7 @@ def play(adapter, happenings, away_at_end=False, seed=0):
     world.session.stop(world.now)
     world.run(FAREWELL)
     if away_at_end:
-        # Another one, of which nothing was taken.
+        # Another run, in which nothing was taken.
         world.peer = adapter.make_peer(adapter.versions[0], world.now)
         world.run(FAREWELL)
         assert not world.peer.cells.writer
@@ -389,4 +388,4 @@ def play(adapter, happenings, away_at_end=False, seed=0):
         for name, value in theirs.items():
             left = world.peer.cells.values[name]
             assert left == value, (
-                f'{name} was {value} by somebody else, and stop() made it {left}')
+                f'{name} was set to {value} by others, and stop() left it at {left}')

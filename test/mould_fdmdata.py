@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Huginn, for the test of the mould."""
+"""Huginn, as an adapter for mould.py."""
 
 from mould import Adapter, Peer
 
@@ -35,14 +35,14 @@ PLAN = {
 
 
 class Huginn(Peer):
-    """Answer each request at once; keep the controls."""
+    """Answer each request at once; hold the controls."""
 
     def __init__(self, version, started):
         super().__init__(version, started, dict.fromkeys(SURFACES, 0.0))
         self._replies = []
 
     def receive(self, channel, data, now):
-        """Take controls, or answer a request."""
+        """Apply controls, or answer a request."""
         if channel == CONTROLS_CHANNEL:
             controls = fdmdata.decode(data, 'bridge')
             for name in SURFACES:
@@ -66,7 +66,7 @@ class Huginn(Peer):
 
 
 class FdmdataAdapter(Adapter):
-    """FDMData: polled, with controls in one datagram."""
+    """FDMData: polled, with all controls in one datagram."""
 
     commands = (
         lambda session, number, now: session.set_controls(
@@ -76,7 +76,7 @@ class FdmdataAdapter(Adapter):
     )
     others = (('aileron', -0.25), ('rudder', -0.5))
     optional = ('thermometer', 'gyroscope', 'gps')
-    # Only silence tells one run of Huginn from the next, or a bad line from that.
+    # Only silence distinguishes another run of Huginn, or a bad link.
     restart_takes = 2.0
     known_dead_for = known_lossy_for = 1.0
     repeats = True
@@ -116,9 +116,9 @@ class FdmdataAdapter(Adapter):
         session.centre(now)
 
     def missing(self, session, now):
-        """Return the sensors that the session says are missing."""
+        """Return the sensors that the session reports as missing."""
         return session.missing(now)
 
     def neutral(self, name, before):
-        """Return 0: Huginn has nobody to give the controls back to."""
+        """Return 0: Huginn has nobody to hand the controls back to."""
         return 0.0

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Kerbal Space Program with a Simpit plugin, for the test of the mould."""
+"""Kerbal Space Program with a Simpit plugin, as an adapter for mould.py."""
 
 from mould import Adapter, Peer
 
@@ -24,12 +24,12 @@ from xplane_bridge.simulators.simpit import Command, PluginSession
 
 CHANNEL = 'serial'
 AXES = ('pitch', 'roll', 'x')
-# What is asked for, and what the game says of it; 'flight_status' only when it changes.
+# The requested channels and what the game sends on them; 'flight_status' only when it changes.
 CHANNELS = ('altitude', 'velocities', 'apsides', 'orbit', 'atmosphere')
 
 
 def says(name, seconds):
-    """Return what the game says on a channel."""
+    """Return what the game sends on a channel."""
     kind = {'altitude': simpit.Altitude, 'velocities': simpit.Velocities,
             'apsides': simpit.Apsides}.get(name)
     if kind is not None:
@@ -38,7 +38,7 @@ def says(name, seconds):
 
 
 class Kerbal(Peer):
-    """A game in flight, with the plugin of a generation; it keeps what is forced on its axes."""
+    """A game in flight with one version of the plugin; it keeps the values forced on its axes."""
 
     def __init__(self, version, started):
         super().__init__(version, started, dict.fromkeys(AXES, 0))
@@ -48,7 +48,7 @@ class Kerbal(Peer):
         self._waiting = []
 
     def receive(self, channel, data, now):
-        """Take bytes of the device."""
+        """Handle bytes from the device."""
         self._keep(self._plugin.receive(channel, data, None, now))
 
     def forget(self, number):
@@ -60,7 +60,7 @@ class Kerbal(Peer):
                 simpit.Deregister(bytes((channel,))), 'bridge', self._plugin.profile), None, 0.0)
 
     def frame(self, now):
-        """Say what is to be said."""
+        """Send what is due."""
         for name in CHANNELS:
             message = says(name, now)
             if message is None or name not in self._plugin.channels:
@@ -102,13 +102,13 @@ class SimpitAdapter(Adapter):
         lambda s, n, now: s.send(simpit.Log(0, str(n)), now),
     )
     optional = ('velocities', 'apsides')
-    # The game loads for a minute; then all that was is forgotten.
+    # The game loads for a minute, then all state is gone.
     restart_takes = 9.0
-    # A game that is frozen for longer has read what asked who is there, and forgot the channels.
+    # A game frozen for longer has read a SYN and forgotten the channels.
     known_dead_for = known_frozen_for = 3.0
 
     def make_session(self):
-        """Return a session that finds out the generation."""
+        """Return a session that detects the profile."""
         return SimpitSession(('altitude', 'velocities', 'apsides'), line_rate=240.0)
 
     def start(self, session, now):
@@ -140,12 +140,12 @@ class SimpitAdapter(Adapter):
         return [number for number in numbers if number]
 
     def wanted(self, peer):
-        """Return the channels asked for."""
+        """Return the requested channels."""
         names = {row.name for row in PROFILES[peer.version].channels if row.sender == 'peer'}
         return {'altitude', 'velocities', 'apsides'} & names
 
     def values_in(self, event):
-        """Return the channel that came."""
+        """Return the channel of the message."""
         return [*event.values] if isinstance(event, Telemetry) else []
 
     def neutral(self, name, before):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane with the X-Plane Connect plugin, for the test of the mould."""
+"""X-Plane with the X-Plane Connect plugin, as an adapter for mould.py."""
 
 from fake_xpc import BEACON, Plugin
 from mould import Adapter, Peer
@@ -44,12 +44,12 @@ PER_FRAME = 20
 
 
 def pause(number):
-    """Return the name of the cell that tells whether an aircraft is paused."""
+    """Return the name of the cell that says whether an aircraft is paused."""
     return f'pause of {number}'
 
 
 class CellPlugin(Plugin, Peer):
-    """Answer once a frame, at most 20 datagrams; keep surfaces, overrides, pauses and text."""
+    """Answer once per frame, at most 20 datagrams; keep surfaces, overrides, pauses and text."""
 
     def __init__(self, version, started):
         cells = {f'{surface} of {number}': 0.0 for surface in SURFACES for number in AIRCRAFT}
@@ -63,11 +63,11 @@ class CellPlugin(Plugin, Peer):
         self._beacon_at = started + 1.0
 
     def receive(self, channel, data, now):
-        """Keep it for the next frame."""
+        """Keep the datagram for the next frame."""
         self._requests.append((channel, data))
 
     def frame(self, now):
-        """Do what has come; what comes after the 20th is lost."""
+        """Handle the datagrams received; any after the 20th are lost."""
         self._now = now
         replies = [
             (channel, reply) for channel, data in self._requests[:PER_FRAME]
@@ -79,7 +79,7 @@ class CellPlugin(Plugin, Peer):
         return replies
 
     def obey(self, request, data):
-        """Write what a command writes."""
+        """Apply a command's writes."""
         if isinstance(request, xpc.Controls):
             self._control(request)
         elif isinstance(request, xpc.SetDatarefs):
@@ -91,7 +91,7 @@ class CellPlugin(Plugin, Peer):
             self._pause(request.op)
 
     def read(self, name):
-        """Return what a cell holds."""
+        """Return the value of a cell."""
         if name in self.hidden:
             return ()
         if name == TIME:
@@ -164,12 +164,12 @@ class XpcAdapter(Adapter):
             budget=60.0, port=xpc.PORT)
 
     def start(self, session, now):
-        """Watch some datarefs too."""
+        """Also watch some datarefs."""
         session.start(now)
         session.watch(WATCHED, 2.0, now)
 
     def make_peer(self, version, started):
-        """Return a plugin of one generation."""
+        """Return a plugin of one version."""
         return CellPlugin(version, started)
 
     def numbers_in(self, data):
@@ -189,7 +189,7 @@ class XpcAdapter(Adapter):
         return {*STATE, *WATCHED}
 
     def values_in(self, event):
-        """Return the names of the values that came."""
+        """Return the names of the values received."""
         if isinstance(event, Telemetry):
             return list(event.values) if event.vehicle == 0 else []
         if isinstance(event, WatchedDatarefs):
@@ -197,5 +197,5 @@ class XpcAdapter(Adapter):
         return []
 
     def neutral(self, name, before):
-        """Return 0 for surfaces; everything else is as it was."""
+        """Return 0 for surfaces; everything else keeps its value."""
         return 0.0 if ' of ' in name and not name.startswith('pause') else before

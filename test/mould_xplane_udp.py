@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane by its own UDP, 10 to 12 and 6, for the test of the mould."""
+"""X-Plane's native UDP, versions 10 to 12 and 6, as adapters for mould.py."""
 
 import math
 
@@ -50,13 +50,13 @@ INTERNAL_VERSIONS = {11: 115502.0, 12: 121001.0}
 SIX = 6
 TICKED = '6, whose user has ticked some rows'
 TRIMS = ('elevator_trim', 'aileron_trim')
-# What is shown of version 6: the time, trims, attitude and place.
+# Rows shown in version 6: time, trims, attitude and position.
 ROWS = wire.rows_for(SIX, ('total_time', *TRIMS, 'pitch', 'latitude_deg'))
 USERS_ROWS = (1, 30)
 
 
 class XPlane12(Peer):
-    """Send what is subscribed; take datarefs and commands."""
+    """Send the subscribed datarefs; apply datarefs and commands."""
 
     def __init__(self, version, started):
         super().__init__(version, started, {
@@ -66,7 +66,7 @@ class XPlane12(Peer):
         self._ticks = {}
 
     def receive(self, channel, data, now):
-        """Take one datagram."""
+        """Handle one datagram."""
         try:
             message = wire.decode(data, 'bridge', self.version)
         except ProtocolError:
@@ -112,7 +112,7 @@ class XPlane12(Peer):
         for (channel, index), (name, rate) in list(self._subscribed.items()):
             value = self._read(name, now)
             if value is None:
-                # A plugin that goes takes its datarefs and their subscriptions along.
+                # When a plugin exits, its datarefs and their subscriptions go with it.
                 del self._subscribed[channel, index]
             elif rate in due:
                 values.setdefault(channel, []).append((index, value))
@@ -147,17 +147,17 @@ class Xplane12Adapter(Adapter):
         ('sim/joystick/yoke_pitch_ratio', 0.25))
     reported = frozenset((OVERRIDE, PAUSED, planepath(0)))
     optional = ('test/roll', 'test/one', 'test/array[3]', 'RPOS')
-    # Really half a minute and more.
+    # Half a minute and more in reality.
     restart_takes = 3.0
 
     def make_session(self):
-        """Return a session that finds out the version."""
+        """Return a session that detects the version."""
         return XplaneUdpSession(
             Sources(dict.fromkeys((10, 11, 12), STATE), dict.fromkeys((10, 11, 12), ())),
             rate=5.0, peer=('127.0.0.1', 49000))
 
     def start(self, session, now):
-        """Watch some datarefs too."""
+        """Also watch some datarefs."""
         session.watch(WATCHED, 2.0, now)
         session.start(now)
 
@@ -166,7 +166,7 @@ class Xplane12Adapter(Adapter):
         return XPlane12(version, started)
 
     def numbers_in(self, data):
-        """Return the number in a dataref written."""
+        """Return the number in a written dataref."""
         if not data.startswith(b'DREF'):
             return []
         message = wire.decode(data, 'bridge', 12)
@@ -177,11 +177,11 @@ class Xplane12Adapter(Adapter):
         return []
 
     def wanted(self, peer):
-        """Return what is subscribed."""
+        """Return the subscriptions."""
         return {'RPOS', *STATE, *WATCHED}
 
     def values_in(self, event):
-        """Return the names of the values that came."""
+        """Return the names of the values received."""
         if isinstance(event, Telemetry):
             return [*event.values] + ['RPOS'] * (event.pose is not None)
         if isinstance(event, WatchedDatarefs):
@@ -190,12 +190,12 @@ class Xplane12Adapter(Adapter):
         return []
 
     def neutral(self, name, before):
-        """Return 0 for the sticks; everything else is as it was."""
+        """Return 0 for the sticks; everything else keeps its value."""
         return 0.0 if name in STICKS else before
 
 
 class XPlane6(Peer):
-    """Send the rows that are ticked; take rows."""
+    """Send the ticked rows; apply rows."""
 
     def __init__(self, version, started):
         super().__init__(version, started, {
@@ -208,11 +208,11 @@ class XPlane6(Peer):
                 self.cells.values[f'row {row}'] = 1.0
 
     def forget(self, number):
-        """Let the user untick a row that is wanted."""
+        """Let the user untick a wanted row."""
         self.cells.write(f'row {ROWS[number % len(ROWS)]}', 0.0, THEIRS)
 
     def receive(self, channel, data, now):
-        """Take one datagram."""
+        """Handle one datagram."""
         message = wire.decode(
             data, 'bridge', SIX, layout=wire.default_layout(SIX, 'bridge'))
         if isinstance(message, wire.Data):
@@ -228,7 +228,7 @@ class XPlane6(Peer):
                 self.cells.write(f'row {row}', value)
 
     def frame(self, now):
-        """Return all rows that are ticked, ten times per second."""
+        """Return all ticked rows, ten times per second."""
         tick = math.floor(now * 10.0)
         rows = [row for row in ROWS + USERS_ROWS if self.cells.values[f'row {row}']
                 and f'row {row}' not in self.hidden]
@@ -245,7 +245,7 @@ class XPlane6(Peer):
 
 
 class Xplane6Adapter(Adapter):
-    """X-Plane 6: ticked rows, rows written, one run told from the next by a row."""
+    """X-Plane 6: ticked rows, written rows; a row tells runs apart."""
 
     versions = (SIX, TICKED)
     channels = (DATA_CHANNEL,)
@@ -257,11 +257,11 @@ class Xplane6Adapter(Adapter):
     others = (
         *((f'row {row}', 1.0) for row in (*ROWS[:2], *USERS_ROWS)), ('elevator_trim', 0.25))
     reported = frozenset(TRIMS)
-    # What the user has ticked does come.
+    # Rows that the user has ticked do arrive.
     optional = tuple(f'row {row}' for row in ROWS[2:])
     restart_takes = 3.0
-    # One row is selected to wake a silent X-Plane. Of another run, whose user has ticked rows, it
-    # cannot be told whether that was among them, and it stays.
+    # One row is selected to wake a silent X-Plane. In another run whose user has ticked rows,
+    # nothing tells whether it was among them, so it stays.
     known_after_restart = False
     # Trims that were not reported before they were written cannot be restored.
     settling_takes = 6.0
@@ -276,7 +276,7 @@ class Xplane6Adapter(Adapter):
         return XPlane6(version, started)
 
     def numbers_in(self, data):
-        """Return the numbers in rows written."""
+        """Return the numbers in written rows."""
         if not data.startswith(b'DATA'):
             return []
         message = wire.decode(data, 'bridge', SIX, layout=wire.default_layout(SIX, 'bridge'))
@@ -285,10 +285,10 @@ class Xplane6Adapter(Adapter):
         return [round(value * SCALE) for value in values if value and value < 0.1]
 
     def wanted(self, peer):
-        """Return the rows."""
+        """Return the requested rows."""
         return {f'row {row}' for row in ROWS}
 
     def values_in(self, event):
-        """Return the rows that came."""
+        """Return the rows received."""
         return [f'row {segment.index}' for segment in event.segments] if isinstance(
             event, DataArrived) else []

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What stands in for hypothesis where it is not installed: the tests of properties skip."""
+"""Stand-in for hypothesis where it is not installed: property tests are skipped."""
 
 import pytest
 
 
 class _Anything:
-    """Any strategy, made, combined and decorated in any way."""
+    """Any strategy, however constructed, combined or decorated."""
 
     def __getattr__(self, name):
         return self
@@ -34,7 +34,7 @@ strategies = _Anything()
 
 
 def given(*_, **__):
-    """Return a decorator that skips."""
+    """Return a decorator that skips the test."""
     return pytest.mark.skip(reason='hypothesis is not installed')
 
 

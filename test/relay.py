@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Relays between a node and a simulator: they lose what passes, and add what nobody has sent.
+Relays between a node and a simulator that drop traffic and inject forged datagrams.
 
-What a relay adds comes from the address and port that the node knows as its peer's; strangers
-send from other ports and another address of this machine.
+Injected traffic comes from the address and port that the node knows as its peer's; strangers send
+from other ports and from another address of this machine.
 """
 
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ import tty
 
 from fuzz import Mutator, recorded
 
-# How often a relay that floods does so, and how many sockets of a node it knows.
+# Interval of a flooding relay, and how many of a node's sockets it remembers.
 _TURN = 0.01
 _MOST_CLIENTS = 64
 _LARGEST = 65507
@@ -42,10 +42,10 @@ _LARGEST = 65507
 
 class Relay(ABC):
     """
-    Pass on what comes, in a thread of its own; use as a context manager.
+    Relay traffic in a thread of its own; use as a context manager.
 
-    ``loss`` is the part that is lost each way; ``mutants`` and ``strangers`` are how many are
-    added per second, from the peer itself and from others. All three may be set at any time.
+    ``loss`` is the fraction dropped each way; ``mutants`` and ``strangers`` are injections per
+    second from the peer's own address and from others. All three may be set at any time.
     """
 
     def __init__(self, protocol, seed=0):
@@ -68,22 +68,22 @@ class Relay(ABC):
 
     @abstractmethod
     def pass_on(self, timeout):
-        """Wait for what comes, so many seconds at most, and pass it on."""
+        """Wait for traffic for at most that many seconds, and forward it."""
 
     @abstractmethod
     def add(self, data):
-        """Send one mutant to the node, as the peer; tell whether that could be done."""
+        """Send one mutant to the node as the peer; return whether that was possible."""
 
     def add_from_stranger(self, data):
-        """Send one mutant to the node as somebody else; tell whether that could be done."""
+        """Send one mutant to the node from another address; return whether that was possible."""
         return False
 
     @abstractmethod
     def close(self):
-        """Close what is open."""
+        """Close all sockets."""
 
     def passes(self):
-        """Tell whether the next one is not lost."""
+        """Return whether the next datagram passes."""
         return self._random.random() >= self.loss
 
     def _run(self):
@@ -91,7 +91,7 @@ class Relay(ABC):
         while self._running:
             self.pass_on(_TURN)
             now = time.monotonic()
-            # What a busy machine left no time for is not made up.
+            # What a loaded machine had no time for is not made up.
             passed, turn = min(now - turn, 0.1), now
             for rate, add in ((self.mutants, self.add), (self.strangers, self.add_from_stranger)):
                 count = rate * passed
@@ -101,9 +101,9 @@ class Relay(ABC):
 
 class UdpRelay(Relay):
     """
-    Stand before a simulator's port: the node sends to ``port``, and is answered from there.
+    Relay in front of a simulator's port: the node sends to ``port`` and is answered from it.
 
-    With ``towards_node`` it stands before a node that only listens.
+    With ``towards_node`` it stands in front of a node that only listens.
     """
 
     def __init__(self, protocol, upstream, port=0, towards_node=False, seed=0):
@@ -112,7 +112,7 @@ class UdpRelay(Relay):
         self._towards_node = towards_node
         self._front = _bound('127.0.0.1', port)
         self.port = self._front.getsockname()[1]
-        # The newest last.
+        # Newest last.
         self._backs = OrderedDict()
         self._clients = {}
         self._strangers = [_bound('127.0.0.1', 0), _bound('127.0.0.2', 0)]
@@ -120,7 +120,7 @@ class UdpRelay(Relay):
         self._poll.register(self._front, select.EPOLLIN)
 
     def pass_on(self, timeout):
-        """Pass datagrams on, both ways."""
+        """Forward datagrams both ways."""
         for descriptor, _ in self._poll.poll(timeout):
             if descriptor == self._front.fileno():
                 self._from_front()
@@ -158,7 +158,7 @@ class UdpRelay(Relay):
         return self._backs[client]
 
     def add(self, data):
-        """Send to one of the node's sockets, from the port that it sends to."""
+        """Send to one of the node's sockets, from the port that the node sends to."""
         if self._towards_node:
             return any(_send(back, data, self._upstream) for back in self._backs.values())
         return bool(self._backs) and _send(self._front, data, self._one_of_the_nodes())
@@ -181,7 +181,7 @@ class UdpRelay(Relay):
 
 
 class PtyRelay(Relay):
-    """Stand between a node at ``path``, which is made here, and a plugin at ``upstream``."""
+    """Relay between a node at ``path``, created here, and a plugin at ``upstream``."""
 
     def __init__(self, protocol, upstream, path, seed=0):
         super().__init__(protocol, seed)
@@ -194,7 +194,7 @@ class PtyRelay(Relay):
         self._back = None
 
     def pass_on(self, timeout):
-        """Pass bytes on, both ways; a plugin that is gone is looked for again."""
+        """Forward bytes both ways; reopen a plugin that is gone."""
         if self._back is None:
             self._open()
         waiting = [each for each in (self._front, self._back) if each is not None]
@@ -217,7 +217,7 @@ class PtyRelay(Relay):
             tty.setraw(self._back)
 
     def _write_back(self, data):
-        # What does not fit is lost, as on a line.
+        # What does not fit is lost, as on a real line.
         with suppress(OSError):
             if self._back is not None:
                 os.write(self._back, data)
@@ -254,7 +254,7 @@ def _send(sender, data, to):
 
 
 def _read(descriptor):
-    """Return what waits, empty if nothing does, None if the other end is gone."""
+    """Return what is waiting, empty if nothing is, None if the other end is gone."""
     try:
         return os.read(descriptor, 4096) or None
     except OSError as error:

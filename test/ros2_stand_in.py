@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-A stand-in for the command ros2, for environments that have rclpy but not ros2cli.
+A stand-in for the ros2 command, for environments that have rclpy but not ros2cli.
 
-It knows what the docs use: run, launch (of one node), topic echo, pub and hz, service call, param
-get, set and describe, lifecycle get and set, node list, topic list, interface show, pkg prefix.
-What it does not know ends with code 64.
+It knows the subcommands that the docs use: run, launch (of one node), topic echo, pub and hz,
+service call, param get, set and describe, lifecycle get and set, node list, topic list, interface
+show, pkg prefix. An unknown one exits with code 64.
 """
 
 import importlib
@@ -39,13 +39,13 @@ def executable(package, name):
 
 
 def run(package, name, *arguments):
-    """Become the executable."""
+    """Replace this process by the executable."""
     path = executable(package, name)
     os.execv(path, [path, *arguments])
 
 
 def launch(package, file='', *arguments):
-    """Launch one node: launch itself if it is there, else the node with the same parameters."""
+    """Launch one node: with launch if it is available, else the node with the same parameters."""
     from ament_index_python.packages import get_package_share_directory
     if package.endswith('.py') or '--show-args' in arguments:
         return unknown('launch', package, file)
@@ -76,7 +76,7 @@ def launch(package, file='', *arguments):
 
 
 def text_parameters(name):
-    """Return the names of a node's parameters that are texts."""
+    """Return the names of a node's string parameters."""
     from dataclasses import fields
 
     from xplane_bridge.nodes.registry import parameter_table
@@ -85,14 +85,14 @@ def text_parameters(name):
 
 
 class Ros:
-    """A node of its own for one command."""
+    """A node for the duration of one command."""
 
     def __enter__(self):
         import rclpy
         rclpy.init()
         self.rclpy = rclpy
         self.node = rclpy.create_node(f'_ros2_stand_in_{os.getpid()}')
-        # Made at the first spin, it would be half made when Ctrl-C comes in between.
+        # Created at the first spin, it would be half initialised if Ctrl-C came in between.
         rclpy.get_global_executor()
         return self
 
@@ -101,7 +101,7 @@ class Ros:
         self.rclpy.try_shutdown()
 
     def until(self, predicate, deadline=DEADLINE):
-        """Spin until the predicate is true; return what it says, None after the deadline."""
+        """Spin until the predicate is true; return its value, None after the deadline."""
         end = time.monotonic() + deadline
         while not (value := predicate()):
             if time.monotonic() > end:
@@ -110,7 +110,7 @@ class Ros:
         return value
 
     def call(self, kind, name, /, **fields):
-        """Call a service; return the response, None if nobody offers it."""
+        """Call a service; return the response, None if the service is not available."""
         client = self.node.create_client(kind, name)
         if not client.wait_for_service(DEADLINE):
             print(f'{name} is not offered', file=sys.stderr)
@@ -128,12 +128,12 @@ def kind_of(name):
 
 
 def is_message(value):
-    """Tell whether something is a message, and not a value of a field."""
+    """Return whether something is a message rather than a plain field value."""
     return hasattr(value, 'get_fields_and_field_types')
 
 
 def plain(value):
-    """Return a message as YAML can say it."""
+    """Return a message as plain YAML types."""
     if is_message(value):
         return {name: plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
     if isinstance(value, bytes):
@@ -178,7 +178,7 @@ def topic_kind(ros, topic):
 
 
 def subscribe(ros, topic, callback):
-    """Subscribe as echo does: with the durability and reliability of the publisher."""
+    """Subscribe as echo does: with the publisher's durability and reliability."""
     kind = topic_kind(ros, topic)
     if kind is None:
         print(f'topic {topic} does not appear to be published yet', file=sys.stderr)
@@ -215,7 +215,7 @@ def topic_echo(*words):
 
 
 def topic_hz(topic, *_):
-    """Print the mean rate once a second."""
+    """Print the mean rate once per second."""
     times = []
     with Ros() as ros:
         if not subscribe(ros, absolute(topic), lambda _: times.append(time.monotonic())):
@@ -341,7 +341,7 @@ def prefix(package):
 
 
 def unknown(*words):
-    """Say that this is not known."""
+    """Report an unknown command."""
     print(f'the stand-in does not know: ros2 {" ".join(words)}', file=sys.stderr)
     return UNKNOWN
 

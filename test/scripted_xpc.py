@@ -28,8 +28,8 @@ from fake_xpc import BEACON, Plugin
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
-# docs/wire/xpc.md, section 1: at most 20 datagrams a frame, answered 0.07 ms apart; with 20 the
-# socket is opened anew, and what is left is lost.
+# docs/wire/xpc.md, section 1: at most 20 datagrams per frame, answered 0.07 ms apart; after 20 the
+# socket is reopened and the rest is lost.
 FRAME_LIMIT = 20
 HANDLING = 0.00007
 
@@ -43,26 +43,26 @@ OVERRIDES = {JOYSTICK: (0.0,), THROTTLE: (-2.0,), HELD: (0.0,) * 20}
 
 
 def names_of(aircraft: int, *more: str) -> Polled:
-    """Return datarefs that the scripted plugin knows: place, aircraft and frame number."""
+    """Return datarefs that the scripted plugin knows: position, aircraft and frame number."""
     names = tuple(f'plane{aircraft}/{what}' for what in ('lat', 'lon', 'alt', 'number', 'frame'))
     return Polled((*names, *more), names[:3])
 
 
 def latitude(frame: int) -> float:
-    """Return a latitude that says the frame, also when it is rounded to float32."""
+    """Return a latitude that encodes the frame, even when rounded to float32."""
     return 40.0 + (frame % 2**18) / 2**14
 
 
 def frame_of(lat: float) -> int:
-    """Return the frame of a latitude."""
+    """Return the frame that a latitude encodes."""
     return round((lat - 40.0) * 2**14)
 
 
 def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
-    """Return how a dataref follows from the frame number."""
+    """Return a function giving a dataref's value from the frame number."""
     parts = name.removeprefix('sim/').removeprefix('big/').split('/')
     if parts[0] == 'n':
-        # n/<value>/<count>: X-Plane's own with sim/ before it, else of another plugin
+        # n/<value>/<count>: X-Plane's own with sim/ in front, else another plugin's
         constant = (float(parts[1]),) * int(parts[2])
         return lambda frame: constant
     number = float(parts[0].removeprefix('plane')) if parts[0].startswith('plane') else 0.0
@@ -76,7 +76,7 @@ def values_of(name: str) -> Callable[[int], tuple[float, ...]]:
 
 
 class ScriptedPlugin(Plugin):
-    """A plugin whose datarefs say the frame, and whose overrides and pauses can be written."""
+    """A plugin whose datarefs encode the frame and whose overrides and pauses can be written."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
@@ -85,16 +85,16 @@ class ScriptedPlugin(Plugin):
 
     @property
     def generation(self) -> str:  # type: ignore[override]
-        """Return the generation, which changes with a restart."""
+        """Return the run number, which changes with a restart."""
         return self._world.generation
 
     def place(self, aircraft: int) -> tuple[float, float, float]:
-        """Return a place that says frame and aircraft."""
-        # The double says more than the dataref, which is rounded to float32.
+        """Return a position that encodes frame and aircraft."""
+        # The double is more precise than the dataref, which is rounded to float32.
         return latitude(self._world.frame) + 1e-6, float(aircraft), 100.0
 
     def read(self, name: str) -> tuple[float, ...]:
-        """Return what was written, or what follows from the frame."""
+        """Return what was written, or else the value for the frame."""
         world = self._world
         if name == RUNNING_TIME and world.datarefs:
             return (world.now - world.started,)
@@ -131,11 +131,11 @@ def _held(before: tuple[float, ...], op: int) -> tuple[float, ...]:
 
 class World:
     """
-    Run a session against a plugin that answers once a frame, as the real one does.
+    Run a session against a plugin that answers once per frame, as the real one does.
 
-    Probabilities are for each datagram and direction, ``delay`` is the range of one-way delays in
-    seconds; unequal delays put datagrams out of order. Time begins at 1000. ``datarefs`` can be
-    written; what commands do to them is done.
+    Probabilities are per datagram and direction, ``delay`` is the range of one-way delays in
+    seconds; unequal delays reorder datagrams. Time begins at 1000. ``datarefs`` are writable;
+    commands take effect on them.
     """
 
     def __init__(
@@ -187,12 +187,12 @@ class World:
         if beacon:
             self.beacon()
 
-    # What a test does.
+    # Actions of a test.
 
     def call(
         self, function: Callable[..., object], *arguments: object, **options: object
     ) -> object:
-        """Call the session, and send what that makes due, as the link does."""
+        """Call the session and send what that makes due, as the link does."""
         result = function(*arguments, self.now, **options)
         self._pump()
         return result
@@ -209,7 +209,7 @@ class World:
                 return self.events[first:]
             if at <= self.now:
                 self._spins += 1
-                assert self._spins < 500, 'a deadline in the past that stays there'
+                assert self._spins < 500, 'a deadline stays in the past'
             else:
                 self._spins = 0
                 self.now = at
@@ -220,15 +220,15 @@ class World:
             self._pump()
 
     def at(self, when: float, action: Callable[..., None], *arguments: object) -> None:
-        """Do something at a time."""
+        """Schedule an action."""
         heapq.heappush(self._heap, (when, next(self._serial), action, arguments))
 
     def freeze(self, seconds: float) -> None:
-        """Have no frames: the plugin keeps what comes, and answers it afterwards."""
+        """Render no frames: the plugin queues datagrams and answers them afterwards."""
         self._frozen_until = self.now + seconds
 
     def restart(self, seconds: float, generation: str = '') -> None:
-        """Be away for some time, lose what was waiting, and come back with another plugin."""
+        """Go away for some time, lose what was queued, and return with another plugin."""
         self._queue.clear()
         self._down_until = self.now + seconds
         self.started = self._down_until
@@ -236,12 +236,12 @@ class World:
         self.generation = generation or self.generation
 
     def beacon(self) -> None:
-        """Begin to send beacons, once a second, whenever X-Plane is up."""
+        """Start sending beacons, once per second, whenever X-Plane is up."""
         if self.now >= self._down_until:
             self._receive('beacon', BEACON)
         self.at(self.now + 1.0, self.beacon)
 
-    # The way to the plugin.
+    # The path to the plugin.
 
     def _pump(self) -> None:
         now = self.now
@@ -275,7 +275,7 @@ class World:
             self._plan_frame()
 
     def _plan_frame(self) -> None:
-        # Frames without work are passed over.
+        # Frames without work are skipped.
         period = 1.0 / self.fps
         number = math.floor((self.now - self._last_frame) / period + 1e-6) + 1
         self.frame += number - 1
@@ -327,7 +327,7 @@ def check_telemetry(events: list[Event]) -> None:
 
 
 def busiest_second(sent: list[tuple[float, str, bytes]]) -> int:
-    """Return the most datagrams that left within any second."""
+    """Return the most datagrams sent within any second."""
     times = [at for at, _, _ in sent]
     most = first = 0
     for last, at in enumerate(times):

@@ -40,12 +40,12 @@ REPORTED = 5
 
 
 def latitude(frame):
-    """Return a latitude that tells the frame, also as a float32."""
+    """Return a latitude that encodes the frame, even as a float32."""
     return 40.0 + (frame % 2**18) / 2**14
 
 
 class XPlane:
-    """What docs/wire/xplane_udp.md says of X-Plane, every byte packed here by hand."""
+    """X-Plane as docs/wire/xplane_udp.md describes it, every byte packed here by hand."""
 
     def __init__(self, version=12, aligned=True, drift=0.0):
         self.version = version
@@ -70,7 +70,7 @@ class XPlane:
         self.time = 500.0
 
     def restart(self):
-        """Start another run, with the rows that its user ticked."""
+        """Start another run, with the rows that its user has ticked."""
         self.rref = {}
         self.rpos = {}
         self.rows = set(self.ticked)
@@ -79,7 +79,7 @@ class XPlane:
         self.time = 0.0
 
     def tick(self, *rows):
-        """Let the user tick rows, now and in later runs."""
+        """Let the user tick rows, in this run and later ones."""
         self.ticked |= set(rows)
         self.rows |= set(rows)
 
@@ -113,7 +113,7 @@ class XPlane:
         return data[6:-1] if self.version == 6 else data[5:]
 
     def due(self, entry, rate, now):
-        """Tell whether it is time: all of a rate together, or each on its own."""
+        """Return whether it is time: all of a rate together, or each on its own."""
         if self.drift:
             return self._is_due(now, rate, entry)
         if self.aligned:
@@ -159,9 +159,9 @@ class XPlane:
 
 class Run:
     """
-    Session and X-Plane, a millisecond at a time.
+    Session and X-Plane in steps of one millisecond.
 
-    ``lose`` says which requests get lost, ``lose_reply`` which datagrams of X-Plane.
+    ``lose`` selects requests to drop, ``lose_reply`` datagrams from X-Plane.
     """
 
     def __init__(self, peer=None, lose=lambda channel, data: False,
@@ -179,7 +179,7 @@ class Run:
         self.steps = itertools.count()
 
     def run(self, seconds):
-        polls = True    # as a link does: after calls, after what comes, and at deadlines
+        polls = True    # as a link does: after calls, on reception, and at deadlines
         for _ in range(round(seconds * 1000)):
             self.now += 0.001
             deadline = self.session.next_deadline()
@@ -220,7 +220,7 @@ class Run:
 
 
 def hear_beacon(session, beacon, sender, now):
-    """Let a beacon come, also one that cannot be sent."""
+    """Deliver a beacon, including one that cannot be sent."""
     session.receive(BEACON_CHANNEL, b'BECN\0' + struct.pack(
         '<BBiiIH', beacon.major, beacon.minor, beacon.host_id, beacon.version, beacon.role,
         beacon.port) + beacon.name.encode() + b'\0', sender, now)
@@ -236,7 +236,7 @@ def overrides(run):
 
 
 def steer(run, seconds, **controls):
-    """Command controls, ten times per second."""
+    """Send controls ten times per second."""
     for _ in range(round(10 * seconds)):
         run.session.set_controls(controls or {'elevator': 0.1}, run.now)
         run.run(0.1)

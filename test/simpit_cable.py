@@ -33,7 +33,7 @@ def of_kind(events, kind):
 
 
 class Cable:
-    """Two sessions and the bytes between them; the time is a number."""
+    """Two sessions and the bytes between them, in simulated time."""
 
     def __init__(self, device, plugin, *, seed=None, latency=LATENCY):
         self.ends = {'device': device, 'plugin': plugin}
@@ -41,7 +41,7 @@ class Cable:
         self.events = {'device': [], 'plugin': []}
         self.sent = {'device': bytearray(), 'plugin': bytearray()}
         self.frames = {'device': [], 'plugin': []}
-        # What happens to bytes on their way from an end: by default nothing.
+        # Transforms bytes on their way from an end; unchanged by default.
         self.spoil = {'device': lambda data: data, 'plugin': lambda data: data}
         self.latency = latency
         self._random = random.Random(seed) if seed is not None else None
@@ -63,7 +63,7 @@ class Cable:
         return result
 
     def _settle(self):
-        """Let both ends send what they want to send now."""
+        """Let both ends send what they have now."""
         for name, end in self.ends.items():
             for channel, data in end.poll(self.now):
                 assert channel == 'serial'
@@ -101,7 +101,7 @@ class Cable:
                 self.events[other] += self.ends[other].receive('serial', data, None, self.now)
 
     def telemetry(self, name='altitude', clear=True):
-        """Return the telemetry that came since the last call."""
+        """Return the telemetry received since the last call."""
         found = [event.values[name] for event in of_kind(self.events['device'], Telemetry)
                  if name in event.values]
         if clear:
@@ -117,14 +117,14 @@ class Cable:
         return of_kind(self.events['device'], ProfileHint)
 
     def lose_device(self):
-        """Unplug the device: what is under way is lost."""
+        """Unplug the device: bytes in transit are lost."""
         self._under_way.clear()
         self.device.lost(self.now)
         self._settle()
 
 
 def connect(plugin='v1', device=None, channels=('altitude',), flight=True, run=1.0, **options):
-    """Return a cable with a plugin in flight and a device that has done its handshake."""
+    """Return a cable with a plugin in flight and a device that has completed its handshake."""
     seed = options.pop('seed', None)
     cable = Cable(
         SimpitSession(channels, profile=device or plugin, **options), PluginSession(plugin),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Plugins for tests of simpit_node, each on a pseudo-terminal of its own."""
+"""Plugins for tests of simpit_node, each on its own pseudo-terminal."""
 
 import threading
 
@@ -23,7 +23,7 @@ SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('01040137
 
 
 class _OnPty:
-    """A session at the far end of a pseudo-terminal that a symbolic link leads to."""
+    """A session at the far end of a pseudo-terminal that a symbolic link points to."""
 
     def __init__(self, path, session):
         self.path = str(path)
@@ -42,7 +42,7 @@ class _OnPty:
             self.heard(event)
 
     def heard(self, event):
-        """Take an event of the session."""
+        """Handle an event of the session."""
 
     def close(self):
         self.loop.close()
@@ -50,7 +50,7 @@ class _OnPty:
 
 
 class Plugin(_OnPty):
-    """The measured behaviour of a generation of plugins, in the flight scene."""
+    """The measured behaviour of one version of the plugin, in the flight scene."""
 
     def __init__(self, path, profile, **options):
         self.events = []
@@ -113,7 +113,7 @@ class _Tape:
 
 
 class RecordedPlugin(_OnPty):
-    """Bytes that a genuine plugin has written, whatever a device says."""
+    """Bytes written by a genuine plugin, whatever the device sends."""
 
     def __init__(self, path, framing, recording):
         super().__init__(path, _Tape(SYNACK[framing], recording))

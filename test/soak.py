@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Soak: a node and a simulator for minutes or hours, with restarts, freezes, floods and drops.
+Soak test: a node and a simulator for minutes or hours, with restarts, freezes, floods and loss.
 
 ``make soak MINUTES=10 [PROTOCOL=xpc]`` runs ``python3 test/soak.py 10 xpc``. For each protocol it
-prints how long the telemetry took to come back, what the node's process holds at start and end,
-and exits with 1 if something grows, does not recover, or is told without bound. The simulator is
-killed and stopped by signals; relay.py, between the two, loses datagrams and adds mutants.
+prints how long telemetry took to recover and what the node's process holds at start and end. It
+exits with 1 if something grows, does not recover, or is reported without bound. The simulator is
+killed and stopped by signals; relay.py, between the two, drops datagrams and adds mutants.
 """
 
 from collections import Counter
@@ -50,47 +50,47 @@ from xplane_bridge.simulators.registry import PROTOCOLS
 from xplane_bridge.spinning import spin_until
 
 INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
-# What an incident lasts, and the peace after it, in seconds.
+# Duration of an incident and of the quiet time after it, in seconds.
 SHORTEST, LONGEST = 0.5, 5.0
 PEACE = 2.0
-# Telemetry that has not come back after so long does not come back.
+# Telemetry that is not back after this long will not come back.
 PATIENCE = 45.0
 SAMPLE_PERIOD = 1.0
-# Mutants per second in a flood, of the peer's own port and of strangers.
+# Mutants per second in a flood, from the peer's own port and from strangers.
 MUTANTS, STRANGERS = 1000, 500
 # The bounds of the node's log and diagnostics (nodes/base.py, nodes/throttle.py).
 LINES_PER_SECOND, MOST_VALUES, LONGEST_TEXT = 11.0, 64, 1100
-# Before, a process still takes what it needs.
+# Before this, a process is still growing to its working size.
 SHORTEST_TREND = 60.0
-# What may differ between two quarters of a run without being growth.
+# How much two quarters of a run may differ without counting as growth.
 NOISE = {'resident memory, MB': 4.0, 'descriptors': 8.0, 'threads': 1.0}
 _PAGE = os.sysconf('SC_PAGE_SIZE')
 
 
 class Simulator:
-    """A simulator's process, which is killed, started again, stopped and continued."""
+    """A simulator's process, which can be killed, restarted, stopped and continued."""
 
     def __init__(self, arguments, leaves=None):
-        # A link that a killed one leaves behind: the pseudo-terminal may be another's by then.
+        # A link left behind by a killed one: the pseudo-terminal may be another's by then.
         self._leaves = leaves
         self._command = [executable_path('simulator'), *arguments]
         self._process = None
 
     def start(self):
-        """Start it, and wait until it flies."""
+        """Start the simulator and wait until it flies."""
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         line = self._process.stdout.readline()
         if not line:
             raise SystemExit('the simulator did not start')
-        # Its later lines are few, and a pipe has room for them.
+        # It prints few more lines, and the pipe has room for them.
 
     def signal(self, number):
-        """Send it a signal."""
+        """Send the process a signal."""
         self._process.send_signal(number)
 
     def kill(self):
-        """End it as a crash does."""
+        """Kill the process, as a crash does."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -101,7 +101,7 @@ class Simulator:
 
 
 class Node:
-    """A node's process, and how much it holds and writes."""
+    """A node's process, how much it holds and how much it writes."""
 
     def __init__(self, protocol, parameters):
         self.lines = 0
@@ -118,14 +118,14 @@ class Node:
     def _read(self):
         for line in self._process.stdout:
             self.lines += 1
-            # Without the time and the figures.
+            # Without the time and the numbers.
             said = re.sub(r'[0-9][0-9.e+-]*', '#', line.partition(']: ')[2] or line).strip()
             if said in self.said or len(self.said) < 100:
                 self.said[said[:150]] += 1
 
     @property
     def alive(self):
-        """Tell whether it runs."""
+        """Return whether the process is running."""
         return self._process.poll() is None
 
     def holds(self):
@@ -137,7 +137,7 @@ class Node:
             len(list((process / 'task').iterdir()))), strict=True))
 
     def end(self):
-        """End it as Ctrl-C does; return how long that took."""
+        """Stop it as Ctrl-C does; return how long that took."""
         began = time.monotonic()
         self._process.send_signal(signal.SIGINT)
         try:
@@ -150,7 +150,7 @@ class Node:
 
 
 class Listener:
-    """Hear the telemetry and the diagnostics of the node."""
+    """Receive the node's telemetry and diagnostics."""
 
     def __init__(self, topic, kind):
         self.heard = 0
@@ -185,7 +185,7 @@ class Listener:
                     self.raw = text
 
     def wait(self, count, patience=PATIENCE):
-        """Wait for so many messages from now on; return how long the first took, or None."""
+        """Wait for that many new messages; return how long the first took, or None."""
         began = time.monotonic()
         first = None
         with self._condition:
@@ -197,7 +197,7 @@ class Listener:
         return first
 
     def close(self):
-        """End it."""
+        """Shut down."""
         self._stop.set_result(None)
         self._thread.join()
         self._executor.shutdown()
@@ -205,7 +205,7 @@ class Listener:
 
 
 def set_up(protocol, folder, stack):
-    """Return a simulator, a relay, the node's parameters and its topic of telemetry."""
+    """Return a simulator, a relay, the node's parameters and its telemetry topic."""
     port, other, third = free_port(), free_port(), free_port()
     local = '127.0.0.1'
     if protocol == 'simpit':
@@ -250,7 +250,7 @@ class Soak:
         self.failures = []
 
     def run(self):
-        """Let incidents happen until the time is up."""
+        """Trigger incidents until the time is up."""
         if self.listener.wait(5) is None:
             self.failures.append(f'no telemetry within {PATIENCE:g} s of the start')
             return
@@ -258,7 +258,7 @@ class Soak:
         self._sample()
         while not self.failures and time.monotonic() - self._began < self._seconds:
             if not self._next:
-                # Each as often as the others, in any order.
+                # Each as often as the others, in random order.
                 self._next = self._random.sample(INCIDENTS, len(INCIDENTS))
             kind = self._next.pop()
             self._let_happen(kind, self._random.uniform(SHORTEST, LONGEST))
@@ -354,7 +354,7 @@ def soak(protocol, minutes, seed):
 
 
 def main(arguments):
-    """Run the protocols that are named, by default all of them."""
+    """Run the named protocols, by default all of them."""
     minutes = float(arguments[0]) if arguments else 10.0
     protocols = arguments[1:] or PROTOCOLS
     if unknown := set(protocols) - set(PROTOCOLS):

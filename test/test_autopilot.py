@@ -93,7 +93,7 @@ def test_a_long_unreachable_target_leaves_no_wound_up_integral():
     for _ in range(50 * 300):
         assert law.update(LEVEL, 0.02).throttle <= 1.0
     law.target = Target(1000.0, 1.0, 45.0)
-    # The airspeed target comes back by its ramp; from then on the throttle closes at once.
+    # The airspeed target ramps back up; from then on the throttle closes at once.
     seconds = (law._airspeed_target - 45.0) / Gains().airspeed_rate_limit
     for _ in range(int(50 * (seconds + 5.0))):
         throttle = law.update(LEVEL, 0.02).throttle
@@ -106,7 +106,7 @@ def test_a_gap_in_the_measurements_is_not_integrated_over():
 
 
 class Flight:
-    """A JSBSim aircraft flown by the law, free of any clock."""
+    """A JSBSim aircraft flown by the control law, independent of any clock."""
 
     def __init__(self, rate=50.0, delay=0, **options):
         aircraft = pytest.importorskip('xplane_bridge.simulators.aircraft')
@@ -164,7 +164,7 @@ def test_steps_meet_the_criteria_of_the_demo(
     response = step_response(log['time'], log[quantity], start, start + change, band)
     assert response.settling <= settling
     assert response.overshoot <= overshoot
-    # What is not stepped stays.
+    # State that is not stepped keeps its value.
     if quantity != 'altitude':
         assert max(abs(value - values['altitude']) for value in log['altitude']) < 8.0
     if quantity != 'airspeed':

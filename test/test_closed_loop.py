@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The autopilot flies a simulated aircraft through a whole protocol, free of any clock.
+The autopilot flies a simulated aircraft through each protocol, independent of any clock.
 
-Simulator, datagrams, session and conversions are the real ones; only sockets and time are not.
+Simulator, datagrams, session and conversions are real; only sockets and time are simulated.
 """
 
 from dataclasses import replace
@@ -51,7 +51,7 @@ BRIDGE = ('127.0.0.1', 50000)
 
 
 class XpcLoop:
-    """XpcSession and simulated plugin, frame by frame, with 50 updates a second."""
+    """XpcSession and simulated plugin, frame by frame, at 50 updates per second."""
 
     def __init__(self):
         from memory_endpoint import MemoryEndpoint
@@ -70,7 +70,7 @@ class XpcLoop:
         self.now = 0.0
 
     def frame(self):
-        """Let one frame pass; return the states that arrived."""
+        """Advance one frame; return the states that arrived."""
         for channel, data in self.session.poll(self.now):
             if data is not None:
                 port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
@@ -96,7 +96,7 @@ class XpcLoop:
 
 
 class FdmdataLoop:
-    """FdmdataSession and simulated Huginn, with the node's default rates."""
+    """FdmdataSession and simulated Huginn, at the node's default rates."""
 
     def __init__(self):
         from xplane_bridge.simulators.aircraft import Aircraft
@@ -116,7 +116,7 @@ class FdmdataLoop:
         self.fix = self.air = None
 
     def frame(self):
-        """Let one frame pass; return the states that imu/data, fix and air_data tell."""
+        """Advance one frame; return the states from imu/data, fix and air_data."""
         self.now += FRAME
         self.world.advance(FRAME)
         self.huginn.step()
@@ -173,7 +173,7 @@ class XplaneLoop:
         self.session.start(self.now)
 
     def frame(self):
-        """Let one frame pass; return the states that arrived."""
+        """Advance one frame; return the states that arrived."""
         for channel, data in self.session.poll(self.now):
             if data is not None:
                 port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
@@ -204,7 +204,7 @@ class XplaneLoop:
 
 
 def measure(state):
-    """Return what the autopilot's node makes of the common topics of a state."""
+    """Return what the autopilot node derives from the common topics of a state."""
     roll, pitch, yaw = frames.quaternion_to_euler(state.orientation)
     roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd(state.angular_velocity)
     return Measurement(
@@ -233,7 +233,7 @@ def fly(loop, law, seconds, log):
 @pytest.mark.parametrize('step', STEPS, ids=str)
 def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, step):
     loop, law, log = make_loop(), Autopilot(), []
-    # Huginn does not say its throttle: engaging is not free of a bump there.
+    # Huginn does not report its throttle, so engaging is not bumpless there.
     fly(loop, law, 40.0 if make_loop is FdmdataLoop else 3.0, log)
     (quantity, change), = step.value.items()
     start = getattr(law.target, quantity)
@@ -258,7 +258,7 @@ def test_what_the_autopilot_sees_is_what_the_aircraft_does():
     fly(loop, law, 4.0, log)
     value = loop.world.aircraft.property_value
     now = log[-1][1]
-    # The last update is of the last frame or of the one before.
+    # The last update is from the last frame or the one before.
     assert now.roll == pytest.approx(value('attitude/phi-rad'), abs=0.02)
     assert now.roll > math.radians(15.0)
     assert now.heading == pytest.approx(value('attitude/psi-rad'), abs=0.01)

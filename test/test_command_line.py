@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every executable does with its command line: it explains itself, and refuses mistakes."""
+"""Every executable's command line: it explains itself and rejects mistakes."""
 
 from configparser import ConfigParser
 from importlib import import_module
@@ -39,7 +39,7 @@ def entry_points():
 
 @pytest.fixture(params=entry_points())
 def executable(request, monkeypatch):
-    """Return a name, and what its executable calls."""
+    """Return a name and what its executable calls."""
     monkeypatch.setattr('sys.argv', [f'/somewhere/{request.param}'])
     module, function = entry_points()[request.param].split(':')
     return request.param, getattr(import_module(module), function)
@@ -58,7 +58,7 @@ def test_it_explains_itself_and_ends(executable, capsys):
         for one in describe(parameter_table(name)):
             assert f'  {one.name} ({one.default}' in out
     else:
-        # What it is for, between its usage and its options.
+        # Its description, between usage and options.
         assert len(out.split('\n\n')) > 2
 
 

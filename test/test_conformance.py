@@ -15,8 +15,8 @@
 """
 docs/conformance.md names files, classes, functions, tests and vectors that exist.
 
-Whether a test shows what its row says is for the reader to judge; that it is there is checked
-here, so that the page cannot rot.
+Whether a test proves its row is for the reader to judge; its existence is checked here, so that
+the page cannot go stale.
 """
 
 import ast
@@ -34,7 +34,7 @@ DOCUMENTS = ('X6', 'XPC', 'FDM', 'ULX', 'SIM')
 
 
 def rows():
-    """Return the five cells of each demand."""
+    """Return the five cells of each requirement."""
     found = []
     for line in PAGE.read_text(encoding='utf-8').splitlines():
         if re.match(r'\| \w+-\d+ \|', line):
@@ -48,7 +48,7 @@ ROWS = rows()
 
 @cache
 def names(path):
-    """Return what a Python file defines (with its methods and fields), or a file's vectors."""
+    """Return what a Python file defines (with methods and fields), or a file's vectors."""
     if path.suffix == '.json':
         return {vector['name'] for vector in json.loads(path.read_text(encoding='utf-8'))}
     found = set()
@@ -84,7 +84,7 @@ def test_a_demand_is_implemented_and_tested_or_says_why_not(row):
     references = REFERENCE.findall(implemented) + REFERENCE.findall(tested)
     for file, name in references:
         path = place(file)
-        assert path.exists(), f'{file}: there is no such file'
+        assert path.exists(), f'{file}: no such file'
         assert name in names(path), f'{file}: has no {name}'
     tests = [name for file, name in REFERENCE.findall(tested) if file.startswith('test_')]
     assert tests or tested.startswith('not '), 'neither a test nor a reason'

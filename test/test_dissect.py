@@ -188,7 +188,7 @@ def test_unknown_message_is_told_what_there_is(run):
 # Captures.
 
 def posi_between(source, destination):
-    """Return a capture of one POSI of 34 bytes between two UDP ports, as raw IP."""
+    """Return a capture of one 34-byte POSI between two UDP ports, as raw IP."""
     udp = source.to_bytes(2) + destination.to_bytes(2) + (42).to_bytes(2) + b'\0\0'
     ip = b'\x45\0\0\x3e\0\0\0\0\x40\x11\0\0\x7f\0\0\x01\x7f\0\0\x01'
     header = ETHERNET[:20] + b'\x65\0\0\0' + bytes(8) + b'\x3e\0\0\0' * 2

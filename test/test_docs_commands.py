@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every command in README, docs, launch files and interfaces is run, from the text there."""
+"""Run every command in README, docs, launch files and interfaces, as written there."""
 
 from concurrent.futures import ThreadPoolExecutor
 import importlib.util
@@ -45,21 +45,21 @@ from docs_blocks import (
     WORDS,
 )
 
-# A session waits for those before it; all are started by one worker, once.
+# A session waits for those before it; one worker starts them all, once.
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group('docs')]
 
 HERE = Path(__file__).resolve().parent
 OWN_NETWORK = ['unshare', '--user', '--map-root-user', '--net', '--pid', '--fork',
                '--kill-child']
 TIME_LIMIT = 100.0
-# On a busy machine each command takes seconds to start.
+# On a loaded machine each command takes seconds to start.
 TIME_A_COMMAND = 15.0
-# How the stand-in for ros2 says that it does not know a command.
+# Exit code of the ros2 stand-in for an unknown command.
 UNKNOWN = 'the stand-in does not know'
-# Sessions wait for each other more than they work.
+# Sessions spend more time waiting for each other than working.
 WORKERS = 4
 
-# A node with its simulated peer, for commands that stand alone in an interface or a launch file.
+# A node with its simulated peer, for commands that appear alone in an interface or a launch file.
 XPC = ('ros2 run xplane_bridge xpc_node &',
        'ros2 run xplane_bridge autopilot_node --ros-args -p engage:=true &',
        'ros2 topic echo --once /autopilot/active_target')
@@ -71,12 +71,12 @@ XPLANE = ('ros2 run xplane_bridge xplane_udp_node &',)
 
 
 def gist(command):
-    """Return a command without what a page may say in another way: how often, and quotes."""
+    """Return a command without what a page may write differently: repetition and quotes."""
     return re.sub(r'(--once|-r \d+) ', '', command.replace('"', "'"))
 
 
 def interface_sessions(pages):
-    """Return the commands in the comments of interfaces that are in no page, by their node."""
+    """Return the commands in interface comments that are in no page, by their node."""
     said = {gist(command) for session in pages for command in session.commands}
     groups = {
         'simulator xpc': Session('interfaces of xpc_node and autopilot_node', commands=[*XPC]),
@@ -98,7 +98,7 @@ def interface_sessions(pages):
 
 
 def launch_sessions():
-    """Return the commands in the docstrings of launch files; those that need a peer together."""
+    """Return the commands in the docstrings of launch files, grouping those that need a peer."""
     together = Session('launch files of bridges', {'peer': PEERS})
     alone = []
     for path in sorted(ROOT.glob('launch/*.launch.py')):
@@ -123,20 +123,20 @@ SESSIONS = {session.place: session for session in all_sessions()}
 
 
 def own_network():
-    """Tell whether a process can have a network of its own here."""
+    """Return whether a process can have its own network namespace here."""
     return shutil.which('unshare') is not None and shutil.which('ip') is not None and (
         subprocess.run([*OWN_NETWORK, 'true'], capture_output=True).returncode == 0)
 
 
 def missing_need(session):
-    """Return what a session needs and cannot be had here, or ''."""
+    """Return what a session needs and is unavailable here, or ''."""
     needs = session.options.get('needs', '')
     is_here = needs == 'simulation_interfaces' and importlib.util.find_spec(needs) is not None
     return '' if is_here else needs
 
 
 class Runner:
-    """Run the chosen sessions at the same time, if each can have a network of its own."""
+    """Run the chosen sessions in parallel, if each can have its own network namespace."""
 
     def __init__(self, chosen, folder):
         self.private = own_network()
@@ -144,7 +144,7 @@ class Runner:
         self.environment = self._environment()
         self.pool = ThreadPoolExecutor(WORKERS if self.private else 1)
         self.children = []
-        # What stands in two places is run once.
+        # A command that appears in two places is run once.
         once = {}
         self.results = {}
         for name in chosen:
@@ -155,7 +155,7 @@ class Runner:
             self.results[name] = once[key]
 
     def _environment(self):
-        """Put ros2 on the PATH if it is not: the real one if it can be imported."""
+        """Put ros2 on the PATH if it is missing: the real one if it can be imported."""
         commands = self.folder / 'bin'
         commands.mkdir()
         python = sys.executable
@@ -168,7 +168,7 @@ class Runner:
             script.chmod(0o755)
         environment = {
             **os.environ, 'PYTHONUNBUFFERED': '1', 'MPLBACKEND': 'Agg',
-            # The shared memory of two networks is one.
+            # Shared memory is not separated by network namespaces.
             'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
             'PATH': f'{commands}:{os.environ["PATH"]}',
         }
@@ -204,13 +204,13 @@ class Runner:
         return child.returncode, said
 
     def close(self):
-        """End what still runs."""
+        """Terminate what is still running."""
         self.pool.shutdown(cancel_futures=True)
 
 
 @pytest.fixture(scope='module')
 def runner(request, tmp_path_factory):
-    """Return the sessions that were chosen, running."""
+    """Return the chosen sessions, running."""
     chosen = [
         item.callspec.params['name'] for item in request.session.items
         if item.fspath == request.fspath and hasattr(item, 'callspec')
@@ -242,7 +242,7 @@ def test_commands_stand_in_blocks_that_are_run(page):
                     f'{place(page, block.number)}: a command in a block that is not bash: {line}')
     for number, phrase in phrases(page):
         assert len(phrase.split()) <= 3 + phrase.startswith('ros2 run') or ' | ' in phrase, (
-            f'{place(page, number)}: a whole command belongs into a block of its own: {phrase}')
+            f'{place(page, number)}: a complete command belongs in a block of its own: {phrase}')
 
 
 def test_what_the_text_calls_exists():

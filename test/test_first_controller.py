@@ -15,8 +15,8 @@
 """
 The C++ controller of docs/first_controller.md, compiled with the real messages.
 
-rclcpp has no wheel, so a stand-in of a few lines takes its place. The Python controller is flown
-by test_docs_commands.py.
+rclcpp has no wheel, so a stub of a few lines replaces it. test_docs_commands.py flies the Python
+controller.
 """
 
 import os
@@ -101,7 +101,7 @@ def test_the_first_controller_in_cpp_commands_right_wing_down_and_nose_up(tmp_pa
     assert compiled.returncode == 0, compiled.stderr
     fields, aileron, elevator = map(
         float, subprocess.run([program], capture_output=True, text=True).stdout.split())
-    # ELEVATOR 1 and AILERON 2; 20 degrees of bank and 3 of pitch are missing.
+    # ELEVATOR 1 and AILERON 2; bank is 20 degrees off and pitch 3.
     assert fields == 3
     assert aileron == pytest.approx(0.8 * 0.349066, rel=1e-4)
     assert elevator == pytest.approx(1.5 * 0.0523599, rel=1e-4)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who imports whom: the floors of the house, and what needs ROS."""
+"""Who imports whom: the layers of the package, and what needs ROS."""
 
 import ast
 from functools import cache
@@ -26,7 +26,7 @@ from xplane_bridge.simulators.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parent.parent / 'xplane_bridge'
 
-# What each room may import of the others: the table of docs/architecture.md, and no more.
+# What each package may import from the others: the table of docs/architecture.md, and no more.
 ALLOWED = {
     'protocols': set(),
     'links': set(),
@@ -47,7 +47,7 @@ ALLOWED = {
     'spinning': set(),
 }
 WITH_ROS = {'nodes', 'experiments'}
-# What each protocol has in each column, whatever else its own needs add to that.
+# The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
     'protocols': {'messages', 'codec'},
     'sessions': {'session', 'events'},
@@ -58,12 +58,12 @@ COLUMNS = {
 
 @cache
 def imports(file):
-    """Return the modules that a file imports, whole names."""
+    """Return the full names of the modules that a file imports."""
     return tuple(imported(file))
 
 
 def imported(file):
-    """Yield the modules that a file imports, also within functions."""
+    """Yield the modules that a file imports, including those within functions."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -77,7 +77,7 @@ def imported(file):
 
 @cache
 def rooms():
-    """Return each room with its files."""
+    """Return each package with its files."""
     found = {}
     for file in sorted(PACKAGE.rglob('*.py')):
         name = file.relative_to(PACKAGE).with_suffix('').parts[0]

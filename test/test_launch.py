@@ -44,7 +44,7 @@ def launch_is_installed():
 
 @contextmanager
 def launched(name, *arguments, cwd=None):
-    """Run a launch file of the installed package, and end it as Ctrl-C does."""
+    """Run a launch file of the installed package, and stop it as Ctrl-C does."""
     path = os.path.join(
         get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
     with process(sys.executable, '-P', RUNNER, path, *arguments, cwd=cwd) as launch:
@@ -106,7 +106,7 @@ def test_a_bring_up_flies_on_simulated_time(ros):
                   'engage:=true') as launch:
         command = ros.next('/uav5/command/controls', 5)
         assert command.throttle > 0.0
-        # Simulated time begins at 0, and all stamps are of it.
+        # Simulated time begins at 0, and all stamps are in it.
         for stamp in (command.header.stamp, ros.next('/clock').clock,
                       ros.next('/uav5/fix').header.stamp):
             assert stamp.sec < 1000
@@ -143,7 +143,7 @@ def test_autopilot_is_engaged_by_its_argument(ros, simulator):
 
 
 def free_ports(count):
-    """Return UDP ports that nobody has bound just now."""
+    """Return UDP ports that are currently unbound."""
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
     try:
         for one in sockets:

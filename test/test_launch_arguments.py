@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The arguments of the launch files, by the real launch: taken, refused, and kept apart."""
+"""The launch files' arguments, through the real launch: accepted, rejected, and kept apart."""
 
 import math
 import os
@@ -34,7 +34,7 @@ LAUNCH = os.path.join(get_package_share_directory('xplane_bridge'), 'launch')
 
 @pytest.fixture
 def launch(monkeypatch, capsys):
-    """Return a function that says what a launch file would start, and what it complains of."""
+    """Return a function that reports what a launch file would start and what it rejects."""
     pytest.importorskip('launch_ros', reason='launch_ros is not installed (it has no wheel)')
     from launch_commands import launched_commands
     return lambda path, *arguments: launched_commands(monkeypatch, capsys, path, *arguments)
@@ -42,7 +42,7 @@ def launch(monkeypatch, capsys):
 
 @pytest.fixture
 def enclosing(launch, tmp_path):
-    """Return a function that does so for a larger launch file with these actions, as Python."""
+    """Return the same for a larger launch file with these actions, given as Python."""
     def run(actions, *arguments):
         file = tmp_path / 'larger.launch.py'
         file.write_text(
@@ -130,7 +130,7 @@ def test_two_files_in_a_larger_one_do_not_see_each_other(enclosing):
         'xpc_node', '/a', {'rate': 30.0})
     assert (second.executable, second.namespace, second.parameters) == (
         'xplane_udp_node', '', {})
-    # What they declare stays with them; what is passed stays, as with all launch files.
+    # Declared arguments stay local; passed ones do not, as with all launch files.
     assert set(left) == {'namespace', 'rate', 'params_file'}
 
 
@@ -158,7 +158,7 @@ def test_remappings_parameters_and_namespaces_of_a_group_hold(enclosing):
         'include("xpc", namespace="uav1", rate="30")])')
     assert command.namespace == '/fleet/uav1'
     assert command.remappings == ['fix:=gps']
-    # What is passed to the file comes before what is set for all nodes.
+    # Arguments passed to the file take precedence over parameters set for all nodes.
     assert command.parameters == {'use_sim_time': True, 'rate': 30.0}
 
 
@@ -200,7 +200,7 @@ def test_a_description_that_is_made_by_hand_takes_the_configurations(enclosing):
 # The bring-up.
 
 @pytest.mark.parametrize(('arguments', 'shared'), [
-    # Time is one decision for all nodes.
+    # One decision about time for all nodes.
     ([], {'use_sim_time': False}),
     (['use_sim_time:=true'], {'use_sim_time': True}),
     (['speed:=2'], {'use_sim_time': True}),
@@ -226,7 +226,7 @@ def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
     assert bridge.parameters[port] == 50000
     if sim == 'xplane6':
         assert simulator.parameters['data_port'] == bridge.parameters['data_port']
-    # One of them publishes /clock, if it is wanted.
+    # One of them publishes /clock, if enabled.
     clocks = [simulator.parameters['publish_clock'],
               bridge.parameters.get('stamp') == 'simulator']
     assert sum(clocks) == shared['use_sim_time']
@@ -264,7 +264,7 @@ def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """Install stand-ins of RViz and the bridge to Foxglove."""
+    """Install stubs for RViz and the Foxglove bridge."""
     for package, executable in (('rviz2', 'rviz2'), ('foxglove_bridge', 'foxglove_bridge')):
         file = tmp_path / 'lib' / package / executable
         file.parent.mkdir(parents=True)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is said when an optional package is missing, and when."""
+"""The messages about missing optional packages, and when they are given."""
 
 from pathlib import Path
 import re

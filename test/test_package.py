@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""What package.xml, setup.cfg and CHANGELOG.rst say agrees, and is what the package needs."""
+"""package.xml, setup.cfg and CHANGELOG.rst agree and list what the package needs."""
 
 from configparser import ConfigParser
 from pathlib import Path
@@ -31,7 +31,7 @@ IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
 ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch|launch_ros|ament_index_python)$')
 
 
-# Used where they are installed; what is said where not is in the pages. Tests want them.
+# Used if installed; the docs say what is missing otherwise. Tests want them.
 OPTIONAL = {'simulation_interfaces'}
 
 
@@ -101,7 +101,7 @@ def test_rosdoc2_finds_its_configuration_and_the_pages():
 
 
 def test_what_tests_skip_without_is_installed_for_make_test():
-    """Else nothing would run them anywhere, as it was with those that want pyproj."""
+    """Otherwise nothing would run them anywhere, as happened to those that want pyproj."""
     wanted = {
         name.partition('.')[0] for path in (ROOT / 'test').rglob('test_*.py')
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
@@ -109,15 +109,15 @@ def test_what_tests_skip_without_is_installed_for_make_test():
         line.partition('==')[0].lower()
         for line in (ROOT / 'requirements' / 'extras.txt').read_text().splitlines()}
     assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
-    # Of the standard library, of ROS, which is there or not, of this package; and under the name
-    # of a distribution.
+    # From the standard library, from ROS, which may be absent, from this package; and packages
+    # under their distribution's name.
     others = {'resource', 'xplane_bridge'}
     names = {'serial': 'pyserial'}
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 
 def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
-    """Python looks in the current folder first, where no messages are built."""
+    """Python searches the current folder first, where no messages are built."""
     messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
     program = ('import xplane_bridge.dissect as source, xplane_bridge.msg as built, '
                'xplane_bridge as both\n'
@@ -127,7 +127,7 @@ def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
         source, built, found = subprocess.run(
             [sys.executable, '-c', program], cwd=folder, capture_output=True, text=True,
             check=True, timeout=60).stdout.splitlines()
-        # Elsewhere an installed version is used alone, whatever others there are.
+        # Elsewhere an installed version is used on its own, whatever others exist.
         assert (Path(source).parent == ROOT / 'xplane_bridge') == (folder == ROOT)
         assert built == messages.__file__
         assert int(found) == parts

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""YAML that cannot be used gives one short sentence, and costs no more than a second."""
+"""Unusable YAML yields one short sentence and takes no more than a second."""
 
 import random
 import re

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-A sixth protocol, from the base classes and one line in the registry alone.
+A sixth protocol, built from the base classes and one line in the registry alone.
 
-Skylark is as small as a protocol can be that really works: a report, a question, a command. Its
-five rooms (test/sixth_protocol) have the names and the places that a new protocol has in the
-package; here they are laid over it. CONTRIBUTING.md, "A new protocol", walks through them.
+Skylark is the smallest protocol that really works: a report, a request, a command. Its five
+folders (test/sixth_protocol) have the names and places that a new protocol has in the package;
+here they are overlaid on it. CONTRIBUTING.md, "A new protocol", walks through them.
 """
 
 from importlib import import_module
@@ -44,7 +44,7 @@ VALUES = {'latitude': 47.5, 'longitude': -8.25, 'altitude': 1000.0,
 
 @pytest.fixture(autouse=True)
 def sixth(monkeypatch):
-    """Lay the rooms over the package's, and add the line to the registry."""
+    """Overlay the folders on the package's, and add the line to the registry."""
     for room in sorted(ROOMS.iterdir()):
         package = import_module(f'xplane_bridge.{room.name}')
         monkeypatch.setattr(package, '__path__', [*package.__path__, str(room)])
@@ -161,7 +161,7 @@ def test_the_node_has_its_parameters_and_help(capsys):
 
 
 def test_an_aircraft_is_flown_through_it(ros):
-    """Over UDP: telemetry comes, a command arrives, the node gives back and tells silence."""
+    """Over UDP: telemetry arrives, a command gets through, silence is reported."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from diagnostic_msgs.msg import DiagnosticStatus
     from masked import masked

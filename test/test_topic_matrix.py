@@ -29,4 +29,4 @@ README = Path(__file__).resolve().parent.parent / 'README.md'
 def test_the_table_in_readme_is_what_the_nodes_advertise():
     document = README.read_text()
     assert topic_matrix.put(document, topic_matrix.table(topic_matrix.collect())) == document, \
-        'make topic-table writes it anew'
+        'make topic-table regenerates it'

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The arithmetic by which a soak judges: see soak.py."""
+"""The statistics by which the soak test judges: see soak.py."""
 
 import pytest
 from trends import Figure, grew, percentile, slope_per_hour
@@ -38,7 +38,7 @@ def test_what_rises_in_every_quarter_grows():
 
 
 @pytest.mark.parametrize('values', [
-    [0] * 10 + [50] * 30,                   # a start that takes what it needs
+    [0] * 10 + [50] * 30,                   # start-up growth
     [50] * 39 + [500],                      # a peak
     [50] * 20 + [60] * 20,                  # a step
     [50, 51] * 20,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/troubleshooting.md has every sentence of diagnostics that says that something is wrong."""
+"""docs/troubleshooting.md has every diagnostics message that reports a problem."""
 
 import ast
 from importlib import import_module
@@ -26,18 +26,18 @@ from xplane_bridge.simulators.registry import PROTOCOLS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())
-# The method of a node that returns what is wrong with a peer that answers.
+# The method of a node that returns the problems of a responding peer.
 FAULT = 'peer_fault'
 NODES = ROOT / 'xplane_bridge' / 'nodes'
 FILES = sorted(path.relative_to(NODES).as_posix() for path in NODES.rglob('*.py')
                if 'Status(' in path.read_text() or FAULT in path.read_text())
-# Where the text of a status is put together before it is given.
+# Where a status text is assembled before use.
 NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
 # The other branch of a condition: all is well.
 FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture',
         'by /clock', 'nothing impossible', 'played to its end', 'being played'}
-# States of a peer in which all is well.
+# Peer states in which all is well.
 WELL = {'answering', 'telemetry comes', 'sending'}
 
 
@@ -47,7 +47,7 @@ def names(tree):
 
 
 def texts(tree, constants):
-    """Return the fixed parts of the texts within an expression, long enough to be looked for."""
+    """Return the fixed parts of an expression's strings that are long enough to search for."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in constants:
             yield from texts(constants[node.id], {})
@@ -68,7 +68,7 @@ def assigned(node, constants):
 
 
 def sentences(path):
-    """Return what the statuses of a module say when something is wrong."""
+    """Return the status messages of a module that report a problem."""
     module = ast.parse(path.read_text())
     constants = {
         node.targets[0].id: node.value for node in module.body
@@ -93,7 +93,7 @@ def sentences(path):
 
 
 def states(name):
-    """Return what a session calls the states of its peer in which something is wrong."""
+    """Return the names of a session's peer states that mean a problem."""
     module = import_module(f'xplane_bridge.sessions.{name}')
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, Session):

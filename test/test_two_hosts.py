@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulator on one host, bridge and controller on another: two network namespaces, one cable."""
+"""Simulator on one host, bridge and controller on another: two network namespaces, one link."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ from harness import process
 from xplane_bridge.experiments import analysis
 from xplane_bridge.experiments.processes import executable_path
 
-# As all flights by several processes.
+# As for all flights in several processes.
 pytestmark = pytest.mark.xdist_group('flights')
 
 IP = shutil.which('ip')
@@ -53,7 +53,7 @@ def run(*command):
 
 @pytest.fixture
 def hosts():
-    """Return the names of two namespaces that are joined, and whether netem delays between."""
+    """Return the names of two joined namespaces, and whether netem adds delay between them."""
     if IP is None:
         pytest.skip('needs the command ip (iproute2)')
     names = [f'xpb{os.getpid()}{end}' for end in 'ab']
@@ -79,7 +79,7 @@ def hosts():
 
 
 def _netem(name):
-    """Delay and lose on the way out; tell whether the kernel can do that."""
+    """Add outgoing delay and loss; return whether the kernel supports that."""
     try:
         run('tc', '-n', name, 'qdisc', 'add', 'dev', name, 'root', 'netem',
             'delay', f'{DELAY * 1e3:.0f}ms', 'loss', f'{LOSS:.0%}')
@@ -106,6 +106,6 @@ def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path,
     assert 'Traceback' not in log
     flight = analysis.load(tmp_path / 'two.mcap')
     if sim == 'xpc':
-        # It was a bad network indeed: a request and its reply are lost with 1 - 0.98^2.
+        # The network was indeed bad: a request and its reply are lost with probability 1 - 0.98^2.
         link = analysis.figures(flight)['link']
         assert int(link['lost']) > 0, link

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Each citation of docs/wire in the source names a page, a section and a row that exist.
+Each citation of docs/wire in the source refers to an existing page, section and row.
 
 Citations are ``docs/wire/xpc.md, section 1``, ``docs/wire/simpit.md, sections 2.1, 2.1b and 4``,
 ``docs/wire/ulyssix.md, section 2, rows 3 to 5 and 20``, ``docs/wire/xplane_datarefs.md, row 4.14``
-and ``docs/wire/xpc.md, "Title of a section"``, which may go on in the next line.
+and ``docs/wire/xpc.md, "Title of a section"``, which may continue on the next line.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ SUFFIXES = {'.py', '.md', '.msg', '.srv', '.yaml', '.rst'}
 FOLDERS = ('xplane_bridge', 'test', 'benchmarks', 'examples', 'docs', 'msg', 'srv', 'config',
            'launch', 'scenarios')
 
-SPACE = r'(?:\s*\n\s*(?:# ?)?|\s+)'      # a space, or a line end within a comment
+SPACE = r'(?:\s*\n\s*(?:# ?)?|\s+)'      # a space, or a line break within a comment
 NUMBER = r'\d+(?:\.\d+)?b?'
 NUMBERS = rf'{NUMBER}(?:(?:,{SPACE}|{SPACE}and{SPACE}|{SPACE}to{SPACE}){NUMBER})*'
 CITATION = re.compile(
@@ -40,7 +40,7 @@ CITATION = re.compile(
 
 
 def sources():
-    """Yield the files that may cite."""
+    """Yield the files that may contain citations."""
     yield from ROOT.glob('*.md')
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob('*')):
@@ -49,7 +49,7 @@ def sources():
 
 
 def numbers(text):
-    """Return the numbers of a list such as "3 to 5 and 20", the ends of ranges included."""
+    """Return the numbers of a list such as "3 to 5 and 20", with ranges expanded inclusively."""
     return re.findall(NUMBER, text or '')
 
 
@@ -63,7 +63,7 @@ def contents(page):
 
 
 def faults(text, pages):
-    """Return a sentence for each citation in ``text`` of which a part does not exist."""
+    """Return a sentence for each citation in ``text`` that refers to something missing."""
     found = []
     for match in CITATION.finditer(text):
         name, sections, title, rows = match.groups()

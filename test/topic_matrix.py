@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The table of README: which node has which topics, from what the nodes advertise.
+Generate README's table of the topics of each node, from what the nodes advertise.
 
-topic_matrix.py README.md writes it anew.
+topic_matrix.py README.md rewrites the table in place.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ import os
 from pathlib import Path
 import sys
 
-# Each node as it has the most topics; its variants are generations of its peer.
+# Each node in the configuration with the most topics; its variants are versions of its peer.
 _DATAREFS = {'datarefs': ['sim/time/paused']}
 NODES = {
     'xpc_node': {'': {**_DATAREFS, 'stamp': 'simulator'}},
@@ -39,7 +39,7 @@ COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'contr
           'command/controls')
 PAGES = {name: f'docs/{name.removesuffix("_node")}.md' for name in NODES}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
-# Of every node, of ROS itself, or (tf) not there unless tf2_msgs is installed.
+# Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.
 IGNORED = ('/diagnostics', '/tf', '/parameter_events', '/rosout', '~/transition_event')
 
 
@@ -86,7 +86,7 @@ def table(topics):
     """
     Return the table as Markdown.
 
-    A topic that has another type in another node has a row for each.
+    A topic whose type differs between nodes has one row per type.
     """
     def cell(name, topic, kind):
         having = [variant for variant, found in topics[name].items() if found.get(topic) == kind]
@@ -115,7 +115,7 @@ def table(topics):
 
 
 def put(document, text):
-    """Return a document with the table between its marks."""
+    """Return a document with the table between its markers."""
     before, _, rest = document.partition(BEGIN)
     _, mark, after = rest.partition(END)
     assert mark, f'the document has no {BEGIN} ... {END}'

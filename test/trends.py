@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The arithmetic of a soak: percentiles, slopes, and whether a figure grows."""
+"""Statistics for the soak test: percentiles, slopes, and whether a figure grows."""
 
 from dataclasses import dataclass
 import math
@@ -21,7 +21,7 @@ from statistics import linear_regression, median
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure over time, as (seconds, value) pairs in the order of time."""
+    """A figure over time, as chronological (seconds, value) pairs."""
 
     samples: list
 
@@ -32,13 +32,13 @@ class Figure:
 
 
 def percentile(values, part):
-    """Return the smallest value that ``part`` percent of all do not exceed."""
+    """Return the ``part``th percentile (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(part / 100.0 * len(ordered)) - 1)]
 
 
 def slope_per_hour(figure):
-    """Return how fast a figure rises in the second half of its time, in units per hour."""
+    """Return the slope of a figure in the second half of its run, in units per hour."""
     half = figure.samples[len(figure.samples) // 2:]
     if len({at for at, _ in half}) < 2:
         return 0.0
@@ -47,10 +47,10 @@ def slope_per_hour(figure):
 
 def grew(figure, noise):
     """
-    Tell whether a figure grows: each quarter of its time is above the one before.
+    Return whether a figure grows: each quarter of its run is above the one before.
 
-    The first quarter does not count, as a process takes what it needs; medians do not mind a
-    peak. ``noise`` is what the last quarter may be above the second without being growth.
+    The first quarter does not count, since a process grows to its working size; medians ignore
+    peaks. ``noise`` is how far the last quarter may exceed the second without being growth.
     """
     quarter = len(figure.values) // 4
     if not quarter:

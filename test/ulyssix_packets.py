@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Ulyssix packets packed by struct alone, so that they prove something about the decoder."""
+"""Ulyssix packets packed with struct alone, as an independent check of the decoder."""
 
 from datetime import datetime, timezone
 import struct
@@ -21,7 +21,7 @@ SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
 START = bytes(range(8))
 DAY_45 = bytes.fromhex('3412450012907856')  # day 45, 12:34:56.789012, date first
-SINCE_JAN1 = 3846896.789012  # the same by 1 January being day 0
+SINCE_JAN1 = 3846896.789012  # the same with 1 January as day 0
 INTEGER, TAGGED, NAMES = 4, 1, 2
 
 

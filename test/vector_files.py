@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The vectors: bytes recorded from real programs, or computed independently of this package."""
+"""Test vectors: bytes recorded from real programs, or computed independently of this package."""
 
 import json
 from pathlib import Path
 
 
 def vectors(protocol):
-    """Return the vectors of a protocol, as its file in vectors/ has them."""
+    """Return a protocol's vectors, as stored in its file in vectors/."""
     return json.loads((Path(__file__).with_name('vectors') / f'{protocol}.json').read_text())

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulated X-Plane with the plugin, in this process, that a test can look into."""
+"""A simulated X-Plane with the plugin, in this process, that a test can inspect."""
 
 from contextlib import contextmanager
 
@@ -37,7 +37,7 @@ TOPICS = {
 
 
 class XpcPeer:
-    """What a test sees of it, each between two frames."""
+    """A test's view of it, each access between two frames."""
 
     def __init__(self, server, face):
         self.server = server
@@ -50,7 +50,7 @@ class XpcPeer:
 
     @property
     def screen(self):
-        """Return what the plugin shows."""
+        """Return what the plugin displays."""
         return self.server.call(lambda _: self.face.plugin.screen)
 
     @property
@@ -75,7 +75,7 @@ class XpcPeer:
         return self.server.call(lambda _: self.face.store.read(name).values)
 
     def pause(self, on=True):
-        """Stop time as X-Plane's own pause does: frames go on, with the same state in each."""
+        """Stop time as X-Plane's own pause does: frames go on, each with the same state."""
         def pause(world):
             world.paused = on
 
@@ -91,7 +91,7 @@ def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **opti
 
 
 def bridged(ros, peer, **given):
-    """Run a node to a peer, and wait until it takes commands."""
+    """Connect a node to a peer, and wait until it accepts commands."""
     node = ros.start(XpcNode, port=peer.port, **given)
     ros.wait_for(lambda: node.session.peer_state is PeerState.ANSWERING, 'the first answer')
     return node
@@ -108,12 +108,12 @@ def turning():
 
 
 def paused(ros, peer):
-    """Let time stand still; return a message of each topic, of one update from then on."""
+    """Freeze time; return one message per topic, all from one later update."""
     for topic, kind in TOPICS.items():
         ros.subscribe(kind, f'/{topic}')
     ros.next('/controls')
     peer.pause()
-    # The first may have been under way.
+    # The first may already have been in transit.
     stamp = ros.next('/controls', 2).header.stamp
     return {
         topic: ros.wait_for(
