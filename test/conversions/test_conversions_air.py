@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Air against the published standard atmosphere and first principles."""
+"""Air data against the published standard atmosphere and first principles."""
 
 from math import degrees, inf, isnan, nan, pi, radians, sqrt
 
@@ -117,7 +117,7 @@ def test_airliner_at_mach_0_8_in_the_tropopause():
 
 @given(strategies.floats(0.0, 340.0))
 def test_at_sea_level_the_airspeeds_are_one(speed):
-    # A millimetre a second is a few nanopascal of impact pressure: less than double rounding.
+    # A millimetre per second is a few nanopascals of impact pressure: below double rounding.
     close = pytest.approx(speed, abs=1e-4, rel=1e-9)
     assert air.true_to_calibrated_airspeed(speed, 101325.0, 288.15) == close
     assert air.calibrated_to_true_airspeed(speed, 101325.0, 288.15) == close
@@ -125,7 +125,7 @@ def test_at_sea_level_the_airspeeds_are_one(speed):
 
 
 def test_backward_flight_has_the_pitot_pressure_of_its_speed():
-    """X-Plane indicates negative airspeeds then (2.2)."""
+    """X-Plane then indicates negative airspeeds (2.2)."""
     assert air.calibrated_airspeed_to_impact_pressure(-10.0) == pytest.approx(61.26, abs=0.01)
 
 
@@ -135,7 +135,7 @@ HEADING_EAST = (1.0, 0.0, 0.0, 0.0)
 
 
 def test_wind_from_the_right_is_positive_sideslip():
-    """Heading and flying east at 50, wind from the south (blowing north) at 5: south is right."""
+    """Heading and flying east at 50, wind from the south at 5: the air comes from the right."""
     velocity = air.air_relative_velocity((50.0, 0.0, 0.0), (0.0, 5.0, 0.0), HEADING_EAST)
     assert velocity == pytest.approx((50.0, -5.0, 0.0))
     # atan(5 / 50)
@@ -183,7 +183,7 @@ def _sin(angle):
     return frames.rotate(frames.euler_to_quaternion(0.0, 0.0, angle), (1.0, 0.0, 0.0))[1]
 
 
-# What a simulator without air, or without the dataref, sends
+# Values from a simulator without air, or without the dataref
 
 floats32 = strategies.floats(width=32)
 

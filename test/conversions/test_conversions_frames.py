@@ -15,8 +15,8 @@
 """
 Frames and attitudes against hand-computed cases.
 
-The expectations are written down by hand from the geometry; the check cases A to F are those of
-docs/wire/xplane_datarefs.md, section 6, and each comes with a sentence of what it can expose.
+Expectations are worked out by hand from the geometry; check cases A to F are those of
+docs/wire/xplane_datarefs.md, section 6, each with a sentence about the errors it can expose.
 """
 
 from math import asin, atan2, cos, degrees, hypot, inf, isnan, nan, pi, radians, sin, sqrt
@@ -68,7 +68,7 @@ def test_axes_are_renamed_by_hand(convert, given_vector, expected):
 # Attitude
 
 
-# q_ned_frd and q_enu_flu of the table of section 6, given there to five digits.
+# q_ned_frd and q_enu_flu from the table of section 6, given there to five digits.
 CASES = {
     # case: (psi, theta, phi in degrees, q X-Plane, q ENU<-FLU)
     'A parked level, east': ((90, 0, 0), (.70711, 0, 0, .70711), (1, 0, 0, 0)),
@@ -124,17 +124,17 @@ class TestBanked30NoseUp10HeadingEast:
     Nose up 10: forward = (cos10, 0, sin10), and the aircraft's up leans back, away from the
     direction of flight: up' = (-sin10, 0, cos10); right stays south.
     Bank right 30 about forward: right dips toward minus up', up leans toward right:
-        right = cos30 right' - sin30 up'  = ( .5 sin10, -.86603, -.5 cos10)
-                                          = ( .086824, -.866025, -.492404)
-        left  = -right                    = (-.086824,  .866025,  .492404)
-        up    = cos30 up' + sin30 right'  = (-.866025 sin10, -.5, .866025 cos10)
-                                          = (-.150384, -.5,       .852869)
-    As turns about FLU axes: yaw 0, pitch -10 (about left, nose down is positive), roll +30, so
-        q = (cos5, 0, -sin5, 0)(cos15, sin15, 0, 0)
-          = (cos5 cos15, cos5 sin15, -sin5 cos15, sin5 sin15)
-          = (.962250, .257834, -.084186, .022558)
-    At rest the specific force is g straight up: its parts along forward, left, up are the last
-    components of the three axes times g: 1.70291, 4.82884, 8.36379.
+        right = cos30 right' - sin30 up' = ( .5 sin10, -.86603, -.5 cos10) = ( .086824, -.866025,
+                                          -.492404) left = -right = (-.086824, .866025, .492404) up
+                                          = cos30 up' + sin30 right' = (-.866025 sin10, -.5,
+                                          .866025 cos10) = (-.150384, -.5, .852869) As rotations
+                                          about FLU axes: yaw 0, pitch -10 (about left, nose down
+                                          is positive), roll +30, so q = (cos5, 0, -sin5, 0)(cos15,
+                                          sin15, 0, 0) = (cos5 cos15, cos5 sin15, -sin5 cos15, sin5
+                                          sin15) = (.962250, .257834, -.084186, .022558) At rest
+                                          the specific force is g straight up: its components along
+                                          forward, left, up are the last components of the three
+                                          axes times g: 1.70291, 4.82884, 8.36379.
     """
 
     q = frames.ned_frd_to_enu_flu(
@@ -190,7 +190,7 @@ def test_where_nose_and_left_wing_point(psi, theta, phi, forward, left):
 
 
 def euler_matrix_times(roll, pitch, yaw, vector):
-    """Turn a vector about x by roll, then y by pitch, then z by yaw, one plane at a time."""
+    """Rotate a vector about x by roll, then y by pitch, then z by yaw, one plane at a time."""
     x, y, z = vector
     y, z = y * cos(roll) - z * sin(roll), y * sin(roll) + z * cos(roll)
     x, z = x * cos(pitch) + z * sin(pitch), z * cos(pitch) - x * sin(pitch)
@@ -372,7 +372,7 @@ FORCES = {
 @pytest.mark.parametrize('case', FORCES)
 def test_section_6_g_loads_to_specific_force(case):
     _, expected, g_loads = FORCES[case]
-    # The loads are given to four digits: half of the last is 0.0005 m/s^2.
+    # The loads are given to four digits: half of the last digit is 0.0005 m/s^2.
     assert frames.g_loads_to_specific_force(*g_loads) == close(expected, 1e-3)
 
 
@@ -403,7 +403,7 @@ def test_gravity_of_the_simulator_is_used():
     assert frames.acceleration_to_specific_force((0, 0, 1.0), level, 9.78) == close((0, 0, 10.78))
 
 
-# From place to place
+# From one position to another
 
 
 EAST, NORTH, UP = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -437,7 +437,7 @@ def test_meridian_convergence_of_a_flight_east():
     """
     q = frames.enu_to_enu_rotation(47.0, 8.0, 47.0, 8.525935)
     east, north, up = frames.rotate(q, NORTH)
-    # The origin's north points east of the north there: meridians close in to the left.
+    # The origin's north points east of local north: meridians converge to the left.
     assert degrees(atan2(east, north)) == close(.3846, 2e-4)
     east, north, up = frames.rotate(q, UP)
     # The origin's up leans back west there.
@@ -454,12 +454,12 @@ def test_there_and_back_is_no_rotation(a, b, vector):
 
 
 def test_attitude_is_carried_with_its_vectors():
-    """Nose east and level at 0N 0E is nose straight up seen from 0N 90E."""
+    """Nose east and level at 0N 0E is nose straight up as seen from 0N 90E."""
     q = frames.multiply(frames.enu_to_enu_rotation(0, 0, 0, 90), (1.0, 0.0, 0.0, 0.0))
     assert frames.rotate(q, (1, 0, 0)) == close(UP)
 
 
-# What is not a number
+# NaN
 
 
 def test_nan_goes_through():

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Geodesy against geometry done by hand, PROJ's published numbers and JSBSim's own latitudes."""
+"""Geodesy against hand-made geometry, PROJ's published numbers and JSBSim's own latitudes."""
 
 from math import cos, dist, hypot, isnan, nan, radians, sin, tan
 
@@ -56,7 +56,7 @@ def test_geodetic_and_ecef_each_way(geodetic, ecef):
     # 1e-8 degrees is a millimetre on the ground.
     assert latitude == pytest.approx(geodetic[0], abs=1e-8)
     assert height == millimetre(geodetic[2])
-    # The meridian shrinks to a point at the poles, and the table has 1e-5 m.
+    # The meridian shrinks to a point at the poles, and the table has a resolution of 1e-5 m.
     assert (longitude - geodetic[1]) * cos(radians(latitude)) == pytest.approx(0.0, abs=1e-8)
 
 
@@ -64,7 +64,7 @@ def test_geodetic_and_ecef_each_way(geodetic, ecef):
 def test_ecef_round_trip_keeps_a_micrometre(latitude, longitude, height):
     there = geodesy.geodetic_to_ecef(latitude, longitude, height)
     back = geodesy.geodetic_to_ecef(*geodesy.ecef_to_geodetic(there))
-    # Doubles are 6e-8 m apart at the height of the moon.
+    # Doubles are 6e-8 m apart at the distance of the moon.
     assert back == pytest.approx(there, abs=1e-6)
     assert geodesy.ecef_to_geodetic(there)[0] == pytest.approx(latitude, abs=1e-11)
 

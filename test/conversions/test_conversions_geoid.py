@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Undulation: a constant, a grid file written by hand, or the own grid, each of them said."""
+"""Undulation: a constant, a hand-written grid file, or the packaged grid, and its label."""
 
 from math import inf, isnan, nan
 from pathlib import Path
@@ -50,7 +50,7 @@ def grid(tmp_path):
 
 
 def test_ellipsoid_is_msl_plus_undulation():
-    """Zurich: 408 m above sea level, undulation +47, is 455 m above the ellipsoid."""
+    """Zurich: 408 m above sea level with an undulation of +47 m is 455 m above the ellipsoid."""
     assert geoid.msl_to_ellipsoid(408.0, 47.0) == 455.0
     assert geoid.ellipsoid_to_msl(455.0, 47.0) == 408.0
     # Off India the sea lies a hundred metres below the ellipsoid.
@@ -83,7 +83,7 @@ def test_who_wants_sea_level_gives_0(monkeypatch):
 def test_without_pyproj_the_own_grid_is_used_and_said(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pyproj', None)
     undulation = geoid.undulation_source()
-    # Zurich, by the full grid.
+    # Zurich, from the full grid.
     assert undulation.height_m(47.4, 8.5) == pytest.approx(47.40, abs=0.8)
     assert 'EGM96 grid of this package' in undulation.description
 
@@ -149,7 +149,7 @@ def test_grid_of_nonsense_is_refused(tmp_path):
 
 
 def test_a_grid_is_as_large_as_it_says(grid):
-    """PROJ takes memory for what a damaged one says: 5 GB were seen."""
+    """PROJ allocates whatever a damaged file claims: 5 GB were seen."""
     pytest.importorskip('pyproj')
     assert geoid.read_gtx(grid)[2, 3] == -63.0
     path = Path(grid)
@@ -176,13 +176,13 @@ def test_grid_is_asked_again_only_after_moving():
     assert asked == [(47.0, 8.0), (47.001, 8.0), (47.001, 8.001)]
 
 
-# The grid of the package.
+# The packaged grid.
 
 FULL = Path('/usr/share/proj/egm96_15.gtx')
 
 
-# The six points, and what it should say there, that NGA gives with its program for EGM96; and the
-# lowest and the highest place of the geoid, and the poles.
+# The six points, with expected values, that NGA ships with its EGM96 program; the lowest and
+# highest places of the geoid, and the poles.
 @pytest.mark.parametrize(('latitude', 'longitude', 'undulation'), [
     (38.6281550, 269.7791550, -31.628),
     (-14.6212170, 305.0211140, -2.969),
@@ -211,7 +211,7 @@ def test_the_packaged_grid_is_within_its_greatest_error_of_the_full_one():
     greatest, rms = geoid.errors(grid, full)
     assert greatest < 0.725
     assert rms < 0.046
-    # What is looked up is what was compared.
+    # The values looked up are the values compared.
     samples = grid.samples(2)
     for row, column in ((0, 0), (1, 1439), (361, 719), (517, 3), (720, 700)):
         assert grid.height_m(-90.0 + row / 4, -180.0 + column / 4) == pytest.approx(
@@ -223,13 +223,13 @@ def test_the_packaged_grid_is_smooth_over_the_poles_and_the_date_line():
     for latitude in (-90.0, 90.0):
         around = [grid.height_m(latitude, longitude) for longitude in range(0, 360, 7)]
         assert np.ptp(around) < 1e-9
-        # Over the pole and down the other side: 100 m, in which it rises by a few millimetres.
+        # Over the pole and down the other side: 100 m, over which it rises by a few millimetres.
         near = latitude * (1.0 - 5e-6)
         assert grid.height_m(near, 30.0) == pytest.approx(grid.height_m(near, -150.0), abs=0.01)
     for latitude in (-60.3, 0.0, 47.1):
         assert grid.height_m(latitude, 179.99999) == pytest.approx(
             grid.height_m(latitude, -179.99999), abs=1e-3)
-    # And from cell to cell.
+    # And across cell boundaries.
     assert grid.height_m(47.0 - 1e-9, 8.5 - 1e-9) == pytest.approx(
         grid.height_m(47.0, 8.5), abs=1e-6)
 

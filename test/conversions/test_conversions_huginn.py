@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What Huginn's replies mean, and how its controls are signed: by hand from docs/wire."""
+"""What Huginn's replies mean and how its controls are signed, by hand from docs/wire."""
 
 from dataclasses import replace
 import math
@@ -84,7 +84,7 @@ def test_geocentric_latitude_is_converted_on_demand(latitude, altitude):
     assert state(reply).latitude_deg == latitude
     on_ellipsoid = math.degrees(math.atan2(
         math.sin(math.radians(latitude)), 0.99330562 * math.cos(math.radians(latitude))))
-    # At 10 km height the formula of the ellipsoid is 33 m off, at most.
+    # At 10 km altitude the ellipsoid formula is off by at most 33 m.
     assert state(reply, latitude='geocentric').latitude_deg == pytest.approx(
         on_ellipsoid, abs=1e-8 + 3e-4 * altitude / 10_000.0)
 
@@ -93,7 +93,7 @@ def test_air_at_the_standard_sea_level():
     air = state(StaticPressure(101325.0), PitotTube(0.5 * 1.225 * 50.0 ** 2),
                 Thermometer(288.15)).air
     assert air.density == pytest.approx(1.225, rel=1e-5)
-    # Compressibility: half a per mille at 50 m/s.
+    # Compressibility: 0.05 % at 50 m/s.
     assert air.indicated_airspeed == pytest.approx(50.0, rel=1e-3)
     assert air.dynamic_pressure == pytest.approx(1531.25)
     assert air.true_airspeed is None
@@ -115,7 +115,7 @@ def test_air_without_one_of_its_sensors(missing, unknown):
 
 
 def passed(*replies):
-    """Return what is plausible of replies, and what was withheld."""
+    """Return what is plausible in replies, and what was withheld."""
     withheld = {}
     good = huginn.plausible({reply.command: reply for reply in replies}, withheld.__setitem__)
     return good, withheld

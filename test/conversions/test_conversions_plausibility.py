@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""No impossible value passes the gate, and no possible one is stopped."""
+"""No impossible value passes the plausibility gate, and no possible one is stopped."""
 
 from dataclasses import replace
 import math
@@ -135,7 +135,7 @@ def test_x_plane_without_a_place_still_has_its_true_attitude_and_its_air():
     assert state.orientation == pytest.approx((1.0, 0.0, 0.0, 0.0))
     assert state.velocity is None
     assert state.air.true_airspeed == 55.0
-    # Where the pose does not come its attitude is not known, which is no fault.
+    # Without the pose the attitude is unknown, which is not a fault.
     state = xplane.own_state((1.0, 2.0, 3.0), None, {})
     assert state.orientation is None
     assert not state.impossible

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Axes, groups and attitude of KerbalSimpit, by hand; and what its silence says."""
+"""Axes, groups and attitude of KerbalSimpit, by hand, and what its silence means."""
 
 import math
 
@@ -88,7 +88,7 @@ def test_status_in_each_frame_keeps_groups_on():
 def test_game_that_stands_still_turns_no_group_off():
     silence = ActionSilence()
     silence.heard_status(10.0)
-    # Five seconds without anything, then the first packets come before the next frame's status.
+    # Five seconds of silence, then the first packets arrive before the next frame's status.
     assert ticks(silence, 15.0, 3) == [False] * 3
     silence.heard_status(15.4)
     assert ticks(silence, 15.5, 4) == [False] * 4

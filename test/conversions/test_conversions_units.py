@@ -22,7 +22,8 @@ from xplane_bridge.conversions import units
 
 
 @pytest.mark.parametrize(('value', 'expected'), [
-    # 360 km/h, a round climb, the boiling of a QNH, psf of docs/wire/fdmdata.md, and so on.
+    # 360 km/h, a round climb rate, the boiling point, standard QNH, psf from docs/wire/fdmdata.md,
+    # and so on.
     (180.0 * units.DEGREE, math.pi),
     (10000.0 * units.FOOT, 3048.0),
     (1000.0 * units.FOOT_PER_MINUTE, 5.08),
@@ -44,7 +45,7 @@ def test_celsius_and_kelvin_are_273_15_apart() -> None:
 
 @pytest.mark.parametrize(('sent', 'kelvin'), [
     (284.19, 284.19),       # what Huginn really sends at 2000 ft
-    (11.04, 284.19),        # what its document says it sends
+    (11.04, 284.19),        # what its document says
     (-56.5, 216.65),
     (216.65, 216.65),
     (0.0, 273.15),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's datarefs as a state, where some of them do not come."""
+"""X-Plane's datarefs as a state when some of them are missing."""
 
 import pytest
 
@@ -24,7 +24,7 @@ ATTITUDE = (90.0, 0.0, 0.0)
 
 
 def values_without(*absent):
-    """Return 0.5 for each dataref, but for those that do not come."""
+    """Return 0.5 for each dataref except the missing ones."""
     assert set(absent) <= set(OWN_DATAREFS)
     return dict.fromkeys((name for name in OWN_DATAREFS if name not in absent), 0.5)
 
@@ -50,10 +50,10 @@ def test_without_any_dataref_the_attitude_of_the_position_is_left():
 
 @pytest.mark.parametrize(('absent', 'expected'), [
     ((), []),
-    # X-Plane 9 has no true attitude, and none before 12 the new names of the weather.
+    # X-Plane 9 has no true attitude, and nothing before 12 has the new weather names.
     (tuple(POSITION + f'true_{axis}' for axis in ('psi', 'theta', 'phi')), []),
     (tuple(name for name in OWN_DATAREFS if 'weather/aircraft/' in name), []),
-    # Either way to say the attitude lacks one of its three.
+    # Each of the two ways of giving the attitude lacks one of its three datarefs.
     ((POSITION + 'true_psi', POSITION + 'phi'), [POSITION + 'true_psi', POSITION + 'phi']),
     ((POSITION + 'Prad', POSITION + 'true_psi'), [POSITION + 'Prad']),
 ])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The mask of a command: what it lets through, and what it says of the rest."""
+"""The mask of a command: what it lets through, and what it says about the rest."""
 
 import math
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_report_says_what_is_known():
     assert known_or_nan(message, 'elevator') == 0.5
     message.gear = 1.0
     assert math.isnan(known_or_nan(message, 'gear'))
-    # What nobody fills in is not known: no control stands at 0 because of that.
+    # Fields that nobody filled in are unknown: that does not put any control at 0.
     assert CONTROLS.known(msg.FlightControls()) == {}
 
 
@@ -111,7 +111,7 @@ def test_bits_are_single_and_named_after_fields(path):
     assert list(bits.values()) == [1 << place for place in range(len(bits))]
     kind = getattr(srv if path.suffix == '.srv' else msg, path.stem)
     names = getattr(kind, 'Request', kind).get_fields_and_field_types()
-    # POSITION stands for several.
+    # POSITION stands for several fields.
     assert {name.lower() for name in bits} - {'position'} <= set(names)
 
 
