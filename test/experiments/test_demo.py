@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The demo as a user runs it, interrupted: it ends at once and leaves what it has."""
+"""The demo as a user runs it, interrupted: it stops at once and keeps what it has."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ from ament_index_python.packages import get_package_share_directory  # noqa: E40
 
 from harness import DEADLINE, process  # noqa: E402
 
-# Five processes a flight: beside each other they would wait for the processor, not for the flight.
+# Five processes per flight: run in parallel, they would wait for the processor.
 pytestmark = pytest.mark.xdist_group('flights')
 
 
@@ -63,7 +63,7 @@ def test_an_interrupted_demo_leaves_recording_and_picture(tmp_path, number):
 
 @pytest.fixture
 def install_space(tmp_path, monkeypatch):
-    """Return where another install space, found before the real one, has its executables."""
+    """Return another install space that is found before the real one, with its executables."""
     prefix = tmp_path / 'install'
     for folder in ('lib/xplane_bridge', 'share/ament_index/resource_index/packages'):
         (prefix / folder).mkdir(parents=True)
@@ -75,7 +75,7 @@ def install_space(tmp_path, monkeypatch):
 
 def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, install_space):
     for name in ('simulator_node', 'xpc_node', 'autopilot_node', 'record'):
-        # The recorder, which is waited for, interrupts the demo itself.
+        # The recorder, which the demo waits for, interrupts the demo itself.
         interrupt = 'sleep 1; kill -INT $PPID; ' if name == 'record' else ''
         script = install_space / name
         script.write_text(f'#!/bin/sh\n{interrupt}exec sleep 60\n')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An experiment as a user runs it: flown, recorded, judged, and read back."""
+"""An experiment as a user runs it: flown, recorded, judged and read back."""
 
 import json
 import math
@@ -37,7 +37,7 @@ from xplane_bridge.experiments.settings import Files
 from xplane_bridge.experiments.vehicle import Vehicle
 from xplane_bridge.simulators.registry import SIMULATORS
 
-# Five processes a flight: beside each other they would wait for the processor, not for the flight.
+# Five processes per flight: run in parallel, they would wait for the processor.
 pytestmark = pytest.mark.xdist_group('flights')
 
 SHORT = """
@@ -83,14 +83,14 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
     assert [event['event'] for event in figures['events']][1] == 'engage'
     rates = figures['figures']['rates']['imu/data']
     if options:
-        # Of 20 ms, but for the faults.
+        # Of 20 ms, apart from the faults.
         assert rates['longest_gap'] > 0.05
     else:
         assert rates['rate'] > 20.0
     assert 0.0 < figures['figures']['latency']['loop']['median'] < 0.5
     flight = analysis.load(tmp_path / 'flight.mcap')
     assert flight.namespace == '/experiment'
-    # As the figures beside it say.
+    # As the accompanying figures say.
     assert flight.begin == figures['begin']
     time, roll = flight.series['roll'].between(1.0, figures['flown'])
     assert math.degrees(roll.max()) == pytest.approx(figures['criteria'][1]['value'])
@@ -106,12 +106,12 @@ def test_a_missed_criterion_fails(tmp_path):
     assert not (tmp_path / 'flight.mcap').exists()
     figures = json.loads((tmp_path / 'flight.json').read_text())
     assert not figures['passed']
-    # What is due at the very end happens, too.
+    # An event due at the very end is executed too.
     assert figures['events'][-1]['event'] == 'altitude by +10 m'
 
 
 def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
-    """Exactly the same: no tolerance. Another seed is another turbulence."""
+    """Exactly the same, without tolerance. Another seed is another turbulence."""
     flights, figures = [], []
     for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
         code, output = fly(tmp_path, '--lockstep', '--seed', seed, name=name)
@@ -124,7 +124,7 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     assert len(flights[0][0]) >= 4 * 60
     assert flights[0] == flights[1]
     assert flights[0] != flights[2]
-    # However often a state was sent before its command came.
+    # However often a state was sent before its command arrived.
     assert figures[0]['criteria'] == figures[1]['criteria']
     for kind in ('tracking', 'activity', 'rates'):
         assert figures[0]['figures'][kind] == figures[1]['figures'][kind]
@@ -133,12 +133,12 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
 
 def test_faster_than_real_time(tmp_path):
     code, output = fly(tmp_path, '--speed', '3', '--sim', 'xplane12', duration=6.0)
-    # How well it is flown depends on how many of the states a busy machine lets through.
+    # How well it flies depends on how many states a loaded machine lets through.
     assert code in (0, 1), output
     flight = analysis.load(tmp_path / 'flight.mcap')
     imu = flight.topics['imu/data']
     simulated = imu.stamps[-1] - imu.stamps[0]
-    # Of three times; a busy machine gives less.
+    # Real-time factor 3; a loaded machine achieves less.
     assert simulated / (imu.recorded[-1] - imu.recorded[0]) > 1.0
 
 
@@ -210,7 +210,7 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
 
 
 def test_a_response_that_is_lost_is_asked_for_again(ros):
-    """As when the service does not know of its client yet."""
+    """As when the service has not discovered its client yet."""
     requests = []
 
     async def answer(request, response):
@@ -256,7 +256,7 @@ def test_a_recording_that_is_none_is_said(tmp_path):
 
 
 def test_altitudes_of_a_scenario_are_those_of_fix_from_the_beginning():
-    # 47.40 m is the undulation at the home airfield, 17.33 m that at the other place, by EGM96.
+    # The undulation by EGM96 is 47.40 m at the home airfield and 17.33 m at the other place.
     assert peers.simulated_start({'altitude': 1500.0})['altitude'] == pytest.approx(
         1500.0 - 47.40, abs=0.8)
     given = {'altitude': 100.0, 'latitude_deg': -0.466744, 'longitude_deg': 0.0023}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The recorder: what was published is in the file, whatever ended it."""
+"""The recorder: what was published is in the file, however the recording ended."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def recording(path, *arguments):
 
 
 def publish_until_recorded(ros, publisher, messages):
-    """Publish once the recorder listens."""
+    """Publish once the recorder is subscribed."""
     ros.wait_for(lambda: publisher.get_subscription_count() > 0, 'the recorder')
     for message in messages:
         publisher.publish(message)
@@ -122,7 +122,7 @@ def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ro
         publish_until_recorded(ros, first, [controls(1)])
         latched = ros.observer.create_publisher(NavSatFix, '/uav/datum', LATCHED)
         latched.publish(NavSatFix(latitude=47.0))
-        # A second publisher that offers less: a subscription as before would not hear it.
+        # A second publisher with weaker QoS: the existing subscription would not receive it.
         loose = ros.observer.create_publisher(FlightControls, '/uav/controls', LOOSE)
         ros.wait_for(lambda: loose.get_subscription_count() > 0, 'the recorder')
         ros.wait_for(lambda: latched.get_subscription_count() > 0, 'the recorder')
@@ -145,7 +145,7 @@ def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
     stream_reader = pytest.importorskip('mcap.stream_reader')
     path = tmp_path / 'flight.mcap'
     publisher = ros.observer.create_publisher(Datarefs, '/uav/datarefs', 200)
-    # Random enough not to be compressed away, and less than a chunk.
+    # Random enough to be incompressible, and smaller than a chunk.
     messages = [
         Datarefs(names=[os.urandom(250).hex() for _ in range(4)]) for _ in range(100)
     ]
@@ -160,7 +160,7 @@ def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
         try:
             for record in stream_reader.StreamReader(stream).records:
                 read += type(record).__name__ == 'Message'
-        except Exception as error:  # The reader says that the end is missing, in its own ways.
+        except Exception as error:  # The reader reports the missing end in its own ways.
             assert 'end' in type(error).__name__.lower() or 'EndOfFile' in repr(error), error
     assert read == 100
 
@@ -173,7 +173,7 @@ def channels_of(path):
         return found, last
 
 
-# An infinite duration, as rmw has it.
+# An infinite duration, as rmw represents it.
 INFINITE = {'sec': 9223372036, 'nsec': 854775807}
 
 
@@ -192,7 +192,7 @@ def test_the_file_holds_what_rosbag2_keeps_of_a_topic(ros, tmp_path):
         finish(child)
     channels, metadata = channels_of(path)
     assert set(channels) == {'/uav/datum', '/uav/controls', '/uav/silent'}
-    # Where discovery does not tell history and depth, rosbag2 writes this too.
+    # Where discovery does not report history and depth, rosbag2 writes this too.
     latched_qos = {
         'history': 'unknown', 'depth': 0, 'reliability': 'reliable',
         'durability': 'transient_local', 'deadline': INFINITE, 'lifespan': INFINITE,
@@ -205,7 +205,7 @@ def test_the_file_holds_what_rosbag2_keeps_of_a_topic(ros, tmp_path):
         '/uav/silent': [{**latched_qos, 'durability': 'volatile'}]}
     for topic, offered in offers.items():
         assert yaml.safe_load(channels[topic].metadata['offered_qos_profiles']) == offered
-    # The hash as rosidl wrote it at build time.
+    # The hash that rosidl wrote at build time.
     share = get_package_share_directory('xplane_bridge')
     with open(f'{share}/msg/FlightControls.json', encoding='utf-8') as stream:
         built = {item['type_name']: item['hash_string']
@@ -222,7 +222,7 @@ def test_the_file_holds_what_rosbag2_keeps_of_a_topic(ros, tmp_path):
         for topic in [item['topic_metadata']['name'] for item in bag['topics_with_message_count']]]
     assert bag['relative_file_paths'] == ['flight.mcap']
     assert bag['custom_data']['log_time'] == 'received by the middleware'
-    # Beside the file, as metadata.yaml, the record makes it a bag of rosbag2's.
+    # As metadata.yaml beside the file, the record makes it a rosbag2 bag.
     (tmp_path / 'metadata.yaml').write_text(
         yaml.safe_dump({'rosbag2_bagfile_information': bag}), encoding='utf-8')
     with rosbags.Reader(tmp_path) as reader:
@@ -249,7 +249,7 @@ def test_a_late_subscriber_of_a_replay_gets_what_was_latched(ros, tmp_path):
     with rosbags.AnyReader([path], default_typestore=store) as reader:
         ((connection, _, data),) = reader.messages()
     (offered,) = connection.ext.offered_qos_profiles
-    # As rosbag2 replays it: what was offered, with its own history.
+    # As rosbag2 replays it: the offered QoS, with its own history.
     replayed = ros.observer.create_publisher(NavSatFix, '/replayed/datum', QoSProfile(
         depth=10, reliability=ReliabilityPolicy(offered.reliability.value),
         durability=DurabilityPolicy(offered.durability.value)))
@@ -384,9 +384,9 @@ def test_a_recording_without_messages_has_the_times_that_rosbag2_gives_it():
 @pytest.mark.parametrize(('heard', 'before', 'lost'), [
     ([(1, b'a'), (2, b'a')], 0, 0),
     ([(5, b'a'), (6, b'a'), (9, b'a')], 4, 2),
-    # Two publishers, each with numbers of its own.
+    # Two publishers, each with its own sequence numbers.
     ([(3, b'a'), (1, b'b'), (4, b'a'), (3, b'b')], 2, 1),
-    # One after the other, and the middleware does not name them.
+    # One after the other, and the middleware does not identify them.
     ([(7, None), (8, None), (3, None), (4, None)], 8, 0),
 ])
 def test_numbers_say_what_did_not_come(heard, before, lost):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings that are damaged give one sentence, and no more memory than they may."""
+"""Damaged recordings yield one sentence, and take no more memory than allowed."""
 
 import random
 import struct
@@ -66,7 +66,7 @@ def recording(request, tmp_path_factory):
 
 
 def record_at(data, kind):
-    """Return where the first record of a kind begins."""
+    """Return the offset of the first record of a kind."""
     at = 8
     while data[at] != kind:
         at += 9 + struct.unpack_from('<Q', data, at + 1)[0]
@@ -138,7 +138,7 @@ def test_a_chunk_that_claims_gigabytes_is_refused_before_it_is_decompressed(reco
 
 
 def test_a_chunk_that_holds_more_than_it_says_is_not_decompressed_further(tmp_path, monkeypatch):
-    """64 MiB of zeros in some kilobytes, which are said to be 1000."""
+    """64 MiB of zeros in a few kilobytes that claim to be 1000."""
     path = tmp_path / 'bomb.mcap'
     data = write(path, 'ZSTD')
     zstandard = pytest.importorskip('zstandard')

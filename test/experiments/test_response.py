@@ -24,7 +24,7 @@ TIMES = [n * 0.001 for n in range(20001)]
 
 
 def test_first_order_response():
-    # 1 - exp(-t/T): rise T ln 9, settling to 5 % after T ln 20.
+    # 1 - exp(-t/T): rise time T ln 9, settling to 5 % after T ln 20.
     values = [100.0 + 10.0 * (1.0 - math.exp(-t / 2.0)) for t in TIMES]
     response = step_response(TIMES, values, 100.0, 110.0, 0.5)
     assert response.rise == pytest.approx(2.0 * math.log(9.0), abs=2e-3)
@@ -33,7 +33,7 @@ def test_first_order_response():
 
 
 def test_overshoot_of_a_second_order_response_in_a_step_down():
-    # Damping 0.5: overshoot exp(-pi z / sqrt(1 - z^2)) = 16.3 %.
+    # Damping ratio 0.5: overshoot exp(-pi z / sqrt(1 - z^2)) = 16.3 %.
     damping, root = 0.5, math.sqrt(0.75)
     values = [
         -4.0 * (1.0 - math.exp(-damping * t) * (

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Scenario files: what is right is understood, what is wrong is said in a sentence."""
+"""Scenario files: valid ones are understood, mistakes are reported in a sentence."""
 
 import math
 from pathlib import Path
@@ -154,7 +154,7 @@ def test_a_real_simulator_takes_what_its_wire_carries():
 
 def test_guidance_turns_to_the_leg_and_passes_waypoints():
     guidance = Guidance(Route(0.0, ((1000.0, 0.0), (1000.0, 1000.0)), 200.0, 300.0), 50.0, 20.0)
-    # On the leg east: its course. 300 m right (south) of it: 45 degrees to the left of it.
+    # On the eastward leg: its course. 300 m right (south) of it: 45 degrees to the left of it.
     assert guidance.heading(1.0, 100.0, 20.0) == pytest.approx(math.pi / 2)
     assert guidance.heading(2.0, 100.0, -280.0) == pytest.approx(math.pi / 4)
     assert not guidance.passed

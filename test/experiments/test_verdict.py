@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures and criteria on flights made up by hand."""
+"""Figures and criteria on synthetic flights."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def test_the_error_is_from_the_target_that_held():
 
 
 def test_a_target_without_a_stamp_is_of_the_newest_state_when_it_was_recorded():
-    """Recordings from before autopilot/active_target had a header have such."""
+    """Recordings from before autopilot/active_target had a header have these."""
     rows = {
         'imu/data': [(10.0 + n, 100.0 + n, {'heading': 0.0}) for n in range(4)],
         'autopilot/active_target': [
@@ -133,7 +133,7 @@ def test_a_name_that_is_not_known_is_said(name, kind, sentence):
 
 
 def first_order(time_constant):
-    """Return a step at 2 s from 100 to 150 that is followed by 1 - exp(-t/T)."""
+    """Return a step at 2 s from 100 to 150, followed by 1 - exp(-t/T)."""
     times = np.arange(0.0, 10.01, 0.01)
     values = np.where(times < 2.0, 100.0,
                       150.0 - 50.0 * np.exp(-np.maximum(times - 2.0, 0.0) / time_constant))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Foxglove layout and the RViz config, as far as can be seen without a screen."""
+"""The Foxglove layout and the RViz config, as far as can be checked without a display."""
 
 from collections import defaultdict
 from io import StringIO
@@ -48,7 +48,7 @@ def rviz():
 
 
 def panels(tree):
-    """Return the panels of a layout's tree, each half of which must be there."""
+    """Return the panels of a layout's tree, checking that each split has both halves."""
     if isinstance(tree, str):
         return [tree]
     assert tree['direction'] in ('row', 'column')
@@ -114,11 +114,11 @@ def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
     assert known[f'{NAMESPACE}/odom'] == ['nav_msgs/msg/Odometry']
 
 
-# What an experiment shows of what others say
+# How an experiment prints text from others
 
 
 def test_the_name_of_a_phase_is_no_markup():
-    """A scenario file says it, and rich would fail on a closing tag without its opening."""
+    """The text comes from a scenario file, and rich would fail on an unbalanced closing tag."""
     console = pytest.importorskip('rich.console').Console(width=100, file=StringIO())
     view = View(None)
     last = defaultdict(float)
