@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Run the benchmarks: ``python3 benchmarks [NAME...]``, by default all that are in this folder.
+Run the benchmarks: ``python3 benchmarks [NAME...]``, by default all in this folder.
 
-``make bench`` does it with ROS 2 sourced. The benchmark NAME is ``bench_NAME.py``, whose
+``make bench`` does so with ROS 2 sourced. The benchmark NAME is ``bench_NAME.py``, whose
 ``main()`` prints its tables and returns 1 if a goal was missed.
 """
 
@@ -31,7 +31,7 @@ BENCHMARKS = sorted(
 
 
 def machine() -> str:
-    """Return what the figures were measured on."""
+    """Return the machine and software that the figures were measured on."""
     distro = os.environ.get('ROS_DISTRO')
     if distro is None:
         # Installed from wheels, into build/<distro>/venv.
@@ -49,13 +49,13 @@ def machine() -> str:
 
 
 def main(names: list[str]) -> int:
-    """Run the benchmarks named; return the exit status."""
+    """Run the named benchmarks; return the exit status."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f'no benchmark {", ".join(unknown)}; there are: {", ".join(BENCHMARKS)}',
               file=sys.stderr)
         return 2
-    # Other nodes of this machine and of the network shall neither disturb nor be disturbed.
+    # Keep the benchmark isolated from other nodes on this machine and network.
     os.environ.setdefault('ROS_DOMAIN_ID', '97')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     print(machine())

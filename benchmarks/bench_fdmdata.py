@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What fdmdata_node costs and reaches, each figure beside its limit, measured in turn with it.
+Cost and performance of fdmdata_node, each figure beside its limit, measured alternately.
 
-The peer answers as Huginn does, at once, with canned replies, from a thread of this process; nodes
-and bare rclpy are processes of their own. Figures: latency, commands, load, requests; all, or
+The peer answers immediately, as Huginn does, with canned replies, from a thread of this process;
+nodes and bare rclpy run in separate processes. Figures: latency, commands, load, requests; all, or
 those named on the command line.
 """
 
@@ -42,14 +42,14 @@ from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Wanted
 
-# What is to be reached.
+# Goals.
 CPU_PERCENT = 15.0
 MEMORY_MB = 120.0
 SHARE_OF_RATE = 0.98
 
 RATES = (50, 100, 500)
 COMMAND_RATES = (50, 100, 500)
-# Polls a second of all eight sensors: so many requests, by eight.
+# Polls of all eight sensors per second: an eighth of the requests.
 POLL_RATES = (60, 250, 500)
 TOPICS = ('fix', 'imu/data', 'odom', 'air_data')
 
@@ -61,9 +61,9 @@ _FLOAT = struct.Struct('>f')
 
 class Huginn:
     """
-    Answer each request at once; the altitude of the GPS is the number of its reply.
+    Answer each request at once; the GPS altitude is the reply's serial number.
 
-    The elevator of controls is noted as it comes.
+    The elevator of controls is recorded on arrival.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Huginn:
                     self._fixes += 1
                     _FLOAT.pack_into(reply, _ALTITUDE_AT, self._fixes)
                 elif received.data[0] == Command.GYROSCOPE:
-                    # Data that stand still would be taken for those of a held simulation.
+                    # Constant data would be taken for those of a held simulation.
                     reply[-1] ^= 1
                 self.data.send(reply, received.sender)
                 self.answered += 1
@@ -118,7 +118,7 @@ def running_node(peer: Huginn, **others: Any) -> Iterator[subprocess.Popen[str]]
 
 
 def latency(goals: Goals, rounds: int = 2, seconds: float = 3.0) -> None:
-    """Measure how long after the kernel has received a reply its fix arrives elsewhere."""
+    """Measure the time from the kernel's receipt of a reply to its fix in another process."""
     rows = []
     fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
     for rate in RATES:
@@ -144,7 +144,7 @@ def latency(goals: Goals, rounds: int = 2, seconds: float = 3.0) -> None:
 
 
 def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
-    """Measure how long after its publication a command leaves as a datagram."""
+    """Measure the time from a command's publication to its datagram."""
     rows = []
     command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
     with (
@@ -179,7 +179,7 @@ def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
 
 
 def load(goals: Goals, seconds: float = 8.0) -> None:
-    """Measure processor time and memory at the default rates, common topics subscribed."""
+    """Measure CPU time and memory at the default rates, common topics subscribed."""
     kinds = {topic(name): name for name in TOPICS}
     with (
         Huginn() as peer, Peer('subscriber') as subscriber, running_node(peer) as node,
@@ -206,7 +206,7 @@ def load(goals: Goals, seconds: float = 8.0) -> None:
 
 
 def requests(goals: Goals, seconds: float = 3.0) -> None:
-    """Measure how many requests a second the session reaches, and what a bare loop does."""
+    """Measure how many requests per second the session achieves, and what a bare loop does."""
     rows = []
     with Huginn() as peer:
         for rate in POLL_RATES:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What the Kerbal Simpit bridge costs and reaches, each figure beside its limit.
+Cost and performance of the Kerbal Simpit bridge, each figure beside its limit.
 
 Figures: decode, latency, load; all, or those named on the command line. The peer is a
 pseudo-terminal in this process, filled with packets at the rate of a plugin.
@@ -45,7 +45,7 @@ BARE = f'{NAMESPACE}/bare'
 BAUD = 115200
 LINE = BAUD / 10
 
-# What is to be reached: a decoder of 50 lines in use, a bridge in one core.
+# Goals: a decoder of 50 lines already in use, a bridge on one core.
 DECODE_SHARE_OF_LINE = 20.0
 MEDIAN_RATIO = 1.5
 CPU_PERCENT = 50.0
@@ -60,7 +60,7 @@ def stream(profile: str) -> bytes:
     """
     Return a thousand packets as a plugin of the profile sends them.
 
-    They are of altitude, and of orbit where the profile has it; v1 fills them up.
+    They carry altitude, and orbit where the profile has it; v1 pads them.
     """
     table = PROFILES[profile]
     messages: list[simpit.Message] = [simpit.Altitude(1234.5, 67.25)]
@@ -85,7 +85,7 @@ def decode_all(profile: str, data: bytes, piece: int) -> int:
 
 
 def decode(goals: Goals) -> None:
-    """Measure how fast bytes are decoded, beside how fast they are copied in the same pieces."""
+    """Measure how fast bytes are decoded, against copying them in the same pieces."""
     rows = []
     for profile in PROFILES:
         data = stream(profile)
@@ -170,7 +170,7 @@ def bridged(profile: str, **others: Any) -> Iterator[tuple[Line, Any]]:
 
 
 class AltitudeSubscriber:
-    """Takes altitudes in a node of this process, and notes when they came."""
+    """Receive altitudes in a node of this process, recording arrival times."""
 
     def __init__(self) -> None:
         import rclpy
@@ -194,7 +194,7 @@ class AltitudeSubscriber:
         self._thread.start()
 
     def close(self) -> None:
-        """End."""
+        """Shut down."""
         import rclpy
         self._stop.set_result(None)
         self._thread.join()
@@ -218,7 +218,7 @@ for line in sys.stdin.buffer:
 
 
 def latency(goals: Goals, seconds: float = 4.0) -> None:
-    """Measure the way from the last byte written to the subscriber, beside a bare rclpy hop."""
+    """Measure the time from the last byte written to the subscriber, beside a bare rclpy hop."""
     subscriber = AltitudeSubscriber()
     rows = []
     bare = subprocess.Popen(
@@ -279,7 +279,7 @@ def latency(goals: Goals, seconds: float = 4.0) -> None:
 
 
 def load(goals: Goals, seconds: float = 5.0) -> None:
-    """Measure processor time with the line filled at its baud rate, and at a plugin's usual."""
+    """Measure CPU time with the line saturated at its baud rate, and at a plugin's usual rate."""
     rows = []
     for profile in ('v2', 'cobs'):
         packet = simpit.encode(simpit.Altitude(1234.5, 67.25), 'peer', PROFILES[profile])
@@ -291,7 +291,7 @@ def load(goals: Goals, seconds: float = 5.0) -> None:
                     due = math.floor((now - begin) * rate) + 1
                     line.write(packet * (due - count))
                     count = due
-                    # A full line delivers a few packets in one read, as a driver does.
+                    # A saturated line delivers a few packets per read, as a driver does.
                     time.sleep(max(1.0 / rate, 0.004))
                 length = time.monotonic() - begin
                 cpu = 100.0 * (cpu_seconds(node.pid) - before) / length

@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-What Ulyssix packets cost, each figure beside its limit, measured in turn with it.
+Cost of Ulyssix packets, each figure beside its limit, measured alternately.
 
 Figures: decode, latency, load, throughput; all, or those named on the command line. The decoder's
-limit is numpy's copy of the two columns of 5,000 samples where they lie in a datagram: what any
-decoder that delivers contiguous arrays has to do. Even counts are those of parameters of one
-rate; uneven ones lie at no constant distance; changing ones are never those of the packet before.
-The node's limit is a bare rclpy hop of the same message.
+limit is numpy's copy of the two columns of 5,000 samples in place in a datagram: the minimum for
+any decoder that delivers contiguous arrays. Even counts are those of parameters of one rate;
+uneven ones lie at no constant distance; changing ones never match the packet before. The node's
+limit is a bare rclpy hop of the same message.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,15 +42,15 @@ from ulyssix_peers import DEPTH
 
 from xplane_bridge.protocols import ulyssix
 
-# What is to be reached.
+# Goals.
 SHARE_OF_LIMIT = 0.5  # with even counts up to 50 parameters
 RATE = 20e6  # samples/s, always
-SUSTAINED = 1000  # packets/s of LARGE samples without a loss
+SUSTAINED = 1000  # packets/s of LARGE samples without loss
 
 LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
 PARAMETERS = (1, 10, 50, 500)
-COUNTS = (('even', (0,)), ('uneven', (1,)), ('changing', (2, -2)))  # steps of packets
+COUNTS = (('even', (0,)), ('uneven', (1,)), ('changing', (2, -2)))  # change per packet
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 LATENCIES = ((SMALL, 100), (SMALL, 1000), (LARGE, 100), (LARGE, 500))
 ROUNDS = 200
@@ -68,7 +68,7 @@ _TOTAL_AT = 5 + 20
 
 
 def packet(samples: int, parameters: int, step: int = 0) -> bytes:
-    """Return a datagram of so many samples; counts are a step above and below the mean in turn."""
+    """Return a datagram of that many samples; counts alternate a step above and below the mean."""
     each = samples // parameters
     counts = [each + step * (-1) ** index for index in range(parameters)]
     date = ulyssix.PacketTime(45, 12, 34, 56, 789012, ulyssix.WordOrder.FIRST_WORD_HIGH)
@@ -85,16 +85,16 @@ def copy_columns(datagram: bytes) -> tuple[object, object]:
 
 def rounds_in_turn(*calls: Callable[[], object]) -> NDArray[np.float64]:
     """
-    Time the calls in turn, so that a change of the machine's pace meets all of them alike.
+    Time the calls in turn, so that changes in machine speed affect all of them alike.
 
-    Returns seconds a call, shape (calls, ROUNDS).
+    Returns seconds per call, shape (calls, ROUNDS).
     """
     rounds = [[timeit(call, number=CALLS) / CALLS for call in calls] for _ in range(ROUNDS)]
     return np.array(rounds).T
 
 
 def decode(goals: Goals) -> None:
-    """Measure the decoder."""
+    """Benchmark the decoder."""
     rows = []
     single = packet(LARGE, 1)
     for count in PARAMETERS:
@@ -118,16 +118,16 @@ def decode(goals: Goals) -> None:
 
 
 class Source:
-    """Send packets to the node, each with its number and its time of departure."""
+    """Send packets to the node, each with its number and send time."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        # Not connected: it would raise while the node is not there yet.
+        # Not connected: it would raise while the node is not up yet.
         self._node = ('127.0.0.1', port)
         self._counter = 0
 
     def send(self, samples: int, rate: float, seconds: float) -> int:
-        """Send ``rate`` packets a second; return how many there were."""
+        """Send ``rate`` packets per second; return how many there were."""
         datagram = bytearray(packet(samples, 10))
         count = round(rate * seconds)
         begin = time.monotonic()
@@ -142,7 +142,7 @@ class Source:
 
 @contextmanager
 def bridge() -> Iterator[tuple[subprocess.Popen[str], Source, Peer]]:
-    """Run the node and a subscriber; give the node, what feeds it, and the subscriber."""
+    """Run the node and a subscriber; yield the node, its feeder and the subscriber."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
@@ -153,7 +153,7 @@ def bridge() -> Iterator[tuple[subprocess.Popen[str], Source, Peer]]:
         subscriber.ask('open', topics=[TOPIC, BARE])
         source = Source(port)
         for _ in range(100):
-            # Until both have found each other.
+            # Until both have discovered each other.
             source.send(SMALL, 10, 0.1)
             if subscriber.ask('wait', topic=TOPIC, timeout=0.1):
                 break
@@ -192,7 +192,7 @@ def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
 
 
 def load(goals: Goals, seconds: float = 5.0) -> None:
-    """Measure what the node costs at Altair's 100 packets a second."""
+    """Measure what the node costs at Altair's 100 packets per second."""
     rows = []
     with bridge() as (node, source, subscriber):
         for samples in (SMALL, LARGE):
@@ -206,7 +206,7 @@ def load(goals: Goals, seconds: float = 5.0) -> None:
 
 
 def throughput(goals: Goals, seconds: float = 4.0) -> None:
-    """Measure the highest rate at which nothing is lost."""
+    """Measure the highest rate without loss."""
     rows = []
     size = len(packet(LARGE, 10)) / 1e3
     with bridge() as (node, source, subscriber):

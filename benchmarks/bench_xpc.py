@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What xpc_node costs and reaches, each figure beside its limit, measured in turn with it.
+Cost and performance of xpc_node, each figure beside its limit, measured alternately.
 
-The peer answers with canned replies of the plugin's form (peers.py), except where states are
+The peer answers with canned replies in the plugin's format (peers.py), except where states are
 compared in time: that is the package's simulator, in which an aircraft flies. Figures: latency,
 commands, load, throughput, startup, fleet, consistency; all, or those named on the command line.
 """
@@ -38,22 +38,23 @@ BARE = '/bench/bare'
 DEPTH = 10
 QOS = f'reliable, keep last {DEPTH}, both ends'
 
-# What is to be reached.
+# Goals.
 MEDIAN_RATIO = 1.25
 P99_RATIO = 1.5
 CPU_PERCENT = 15.0
 MEMORY_MB = 120.0
 STARTUP_S = 1.5
 
-# Rates in all, and among how many aircraft they are divided: one aircraft is asked again 2 ms
-# after its reply at the earliest, so that the plugin meets no two polls in one frame.
+# Total rates, and the number of aircraft that share them: one aircraft is polled again 2 ms after
+# its reply at the earliest, so that the plugin never meets two polls in one frame.
 LATENCIES = ((50, 1), (100, 1), (500, 2), (1000, 4))
 COMMAND_RATES = (50, 100, 200)
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 THROUGHPUT_AIRCRAFT = 8
 FLEETS = ((1, 240.0), (5, 240.0), (20, 240.0), (1, 1200.0), (5, 1200.0), (20, 1200.0))
 
-# What polls a waiting peer may have, by twos (sessions/xpc/flow.py): its share of 20 a frame.
+# How many polls, of two datagrams each, may wait at the peer (sessions/xpc/flow.py): its share of
+# 20 per frame.
 UPDATES_IN_FLIGHT = 5
 IDLE_RATE = 20.0
 
@@ -81,12 +82,12 @@ def topic(name: str, aircraft: int = 0, namespace: str = NAMESPACE) -> str:
 
 
 def fix_topics(aircraft: int, namespace: str = NAMESPACE) -> list[str]:
-    """Return the topics fix of as many aircraft."""
+    """Return the fix topics of that many aircraft."""
     return [topic('fix', number, namespace) for number in range(aircraft)]
 
 
 def wait(subscriber: Peer, *topics: str) -> None:
-    """Wait until messages come on all topics."""
+    """Wait until messages arrive on all topics."""
     for name in topics:
         if not subscriber.ask('wait', topic=name):
             raise RuntimeError(f'nothing came on {name}')
@@ -106,7 +107,7 @@ def median_p99(values: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
 def compared(
     label: str, bridge: list[NDArray[np.float64]], bare: list[NDArray[np.float64]], goals: Goals
 ) -> list[object]:
-    """Return a row: the bridge's latencies, the bare hop's, their ratios, and the judgement."""
+    """Return a row: the bridge's latencies, the bare hop's, their ratios, and the verdict."""
     median, p99 = median_p99(bridge)
     bare_median, bare_p99 = median_p99(bare)
     return [
@@ -123,7 +124,7 @@ COMPARED = (
 
 
 def latency(goals: Goals, rounds: int = 4, seconds: float = 1.5) -> None:
-    """Measure how long after the kernel has received a datagram its fix arrives elsewhere."""
+    """Measure the time from the kernel's receipt of a datagram to its fix in another process."""
     rows = []
     with Peer('xpc') as peer, Peer('publisher') as publisher, ExitStack() as stack:
         at_work = 0
@@ -147,7 +148,7 @@ def latency(goals: Goals, rounds: int = 4, seconds: float = 1.5) -> None:
                 report = subscriber.ask('report')
                 bare += [latencies_us(report[name]) for name in bare_fixes]
                 peer.ask('pace', frame_rate=rate, updates_per_frame=1)
-                # The first ones are those of a change of pace.
+                # The first ones belong to the change of rate.
                 time.sleep(0.2)
                 subscriber.ask('report')
                 time.sleep(seconds)
@@ -165,7 +166,7 @@ def latency(goals: Goals, rounds: int = 4, seconds: float = 1.5) -> None:
 
 
 def commands(goals: Goals, rounds: int = 4, seconds: float = 1.25) -> None:
-    """Measure how long after its publication a command leaves as a datagram."""
+    """Measure the time from a command's publication to its datagram."""
     rows = []
     command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
     with (
@@ -201,7 +202,7 @@ def commands(goals: Goals, rounds: int = 4, seconds: float = 1.25) -> None:
 
 
 def load(goals: Goals, seconds: float = 8.0) -> None:
-    """Measure processor time and memory at 50 updates/s, all topics subscribed elsewhere."""
+    """Measure CPU time and memory at 50 updates/s, all topics subscribed elsewhere."""
     extra = ['sim/time/zulu_time_sec', 'sim/cockpit2/gauges/indicators/altitude_ft_pilot']
     kinds = {topic(name): name for name in (*TOPICS, 'datum', 'datarefs')}
     bare = {topic(name, namespace=BARE): name for name in TOPICS}
@@ -241,7 +242,7 @@ def load(goals: Goals, seconds: float = 8.0) -> None:
 
 
 def throughput(_: Goals, seconds: float = 2.0) -> None:
-    """Find how many updates a second arrive without loss."""
+    """Find how many updates per second arrive without loss."""
     rows = []
     fixes = fix_topics(THROUGHPUT_AIRCRAFT)
     bare_fixes = fix_topics(THROUGHPUT_AIRCRAFT, BARE)
@@ -369,7 +370,7 @@ def fleet(_: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:
          'ms an update', 'RSS MB', 'dropped by peer'), rows)
 
 
-# Consistency: without ROS, for the loop that it is compared with has none.
+# Consistency: without ROS, since the loop it is compared with has none.
 
 
 FIGURES = {

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What xplane_udp_node costs and reaches, each figure beside its limit, measured in turn with it.
+Cost and performance of xplane_udp_node, each figure beside its limit, measured alternately.
 
-The peer sends canned RPOS and RREF in X-Plane 12's form, from a thread of this process; nodes and
-bare rclpy are processes of their own. Figures: latency, commands, load, watch, startup; all, or
+The peer sends canned RPOS and RREF in X-Plane 12's format, from a thread of this process; nodes
+and bare rclpy run in separate processes. Figures: latency, commands, load, watch, startup; all, or
 those named on the command line.
 """
 
@@ -38,7 +38,7 @@ from tables import Goals, show
 from xplane_bridge.conversions import xplane
 from xplane_bridge.links.udp import UdpSocket
 
-# What is to be reached.
+# Goals.
 CPU_PERCENT = 15.0
 MEMORY_MB = 120.0
 STARTUP_S = 1.5
@@ -65,9 +65,9 @@ _VALUES = {
 
 class XPlane:
     """
-    Send pose and datarefs to all that asked, ``pace`` times a second, whatever rate they asked.
+    Send pose and datarefs to all subscribers ``pace`` times per second, ignoring requested rates.
 
-    The elevation is the number of the frame; the elevator of commands is noted as it comes.
+    The elevation is the frame number; the elevator of commands is recorded on arrival.
     """
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ def running_node(peer: XPlane, rate: float, **others: Any) -> Iterator[subproces
 
 
 def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
-    """Measure how long after the kernel has received a datagram its fix arrives elsewhere."""
+    """Measure the time from the kernel's receipt of a datagram to its fix in another process."""
     rows = []
     fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
     for rate in RATES:
@@ -159,7 +159,7 @@ def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
             bridge, bare = [], []
             sent = received = 0
             for _ in range(rounds):
-                # The peer rests while the bare hop is measured.
+                # The peer pauses while the bare hop is measured.
                 peer.pace = 5.0
                 subscriber.ask('report')
                 publisher.ask('publish', groups=[[bare_fix]], rate=rate, seconds=seconds)
@@ -181,7 +181,7 @@ def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
 
 
 def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
-    """Measure how long after its publication a command leaves as a datagram."""
+    """Measure the time from a command's publication to its datagram."""
     rows = []
     command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
     with (
@@ -215,7 +215,7 @@ def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
 
 
 def load(goals: Goals, seconds: float = 6.0) -> None:
-    """Measure processor time and memory at 50 updates/s, all topics subscribed elsewhere."""
+    """Measure CPU time and memory at 50 updates/s, all topics subscribed elsewhere."""
     kinds = {topic(name): name for name in (*TOPICS, 'datum')}
     bare = {topic(name, namespace=BARE): name for name in TOPICS}
     rows = []
@@ -245,7 +245,7 @@ _COST = ('process', 'updates/s', 'messages/s', '% of a core', f'goal {CPU_PERCEN
 
 def _cost(name: str, node: subprocess.Popen[str], subscriber: Peer, seconds: float,
           goals: Goals) -> list[object]:
-    """Return a row: what a node costs and delivers in a while."""
+    """Return a row: what a node costs and delivers over a while."""
     subscriber.ask('report')
     before, begin = cpu_seconds(node.pid), time.monotonic()
     time.sleep(seconds)

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-The other ends of a benchmark, each a process: ``python3 peers.py ROLE``.
+The peers of a benchmark, each a process: ``python3 peers.py ROLE``.
 
-A role reads requests from its standard input, one a line, ``["what", {arguments}]``, and answers
-each with a line of JSON; the end of the input ends it. Roles: ``xpc`` (a light peer with the
-XPC format), ``publisher`` and ``subscriber`` (bare rclpy). Serial numbers travel in the altitude
-of a NavSatFix and in the elevator of FlightControls, from end to end.
+A role reads requests from its standard input, one per line, ``["what", {arguments}]``, and answers
+each with a line of JSON; it exits at end of input. Roles: ``xpc`` (a light peer with the XPC
+format), ``publisher`` and ``subscriber`` (bare rclpy). Serial numbers travel end to end in the
+altitude of a NavSatFix and in the elevator of FlightControls.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ELEVATOR_STEP = 2.0 ** -20
 """What the elevator grows by from command to command: exact as a float32."""
 
 _NS = 1_000_000_000
-# For what discovery has to bring about.
+# Timeout for discovery.
 _PATIENCE = 15.0
-# The bits of all seven of FlightControls.
+# The bits of all seven fields of FlightControls.
 _ALL_CONTROLS = 127
 
 
@@ -51,19 +51,19 @@ _FLOAT = struct.Struct('<f')
 _ELEVATOR_AT = 5
 _POSITION_ALTITUDE_AT = 22
 _LARGEST_DRAIN = 20
-# What the plugin takes over a datagram, at least (docs/wire/xpc.md, section 1).
+# What the plugin takes per datagram, at least (docs/wire/xpc.md, section 1).
 _HANDLING_TIME = 70e-6
 _LAT, _LON = 47.5, 11.25
 
 
 class XpcPeer:
     """
-    Answer polls with canned replies, whose altitude is the number of the frame.
+    Answer polls with canned replies whose altitude is the frame number.
 
-    It reads once a frame, ``frame_rate`` times a second, and answers all that it reads, at most
-    20 datagrams, as the plugin does (docs/wire/xpc.md, section 1). With ``updates_per_frame`` it
-    answers only so many aircraft in a frame, those that wait longest, which spaces updates
-    evenly; a ``frame_rate`` of 0 answers an aircraft as soon as both its requests are there.
+    It reads once per frame, ``frame_rate`` times per second, and answers everything it reads, at
+    most 20 datagrams, as the plugin does (docs/wire/xpc.md, section 1). With ``updates_per_frame``
+    it answers only that many aircraft per frame, those waiting longest first, which spaces updates
+    evenly; with a ``frame_rate`` of 0 it answers an aircraft as soon as both requests are there.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class XpcPeer:
         self._link = UdpSocket(('127.0.0.1', 0))
         self._pace = (60.0, 0)
         self._templates: dict[bytes, tuple[int, bool, bytearray]] = {}
-        # By aircraft, those that wait longest first: by kind of request, the reply and its place.
+        # By aircraft, longest waiting first: by kind of request, the reply and its destination.
         self._waiting: dict[int, dict[bool, tuple[bytearray, tuple[str, int]]]] = {}
         self._frame = 0
         self._clear()
@@ -84,7 +84,7 @@ class XpcPeer:
         self._first_at = 0
 
     def close(self) -> None:
-        """Do nothing: its thread ends with the process."""
+        """Do nothing: the thread ends with the process."""
 
     def address(self) -> int:
         """Return the UDP port."""
@@ -92,14 +92,14 @@ class XpcPeer:
         return port
 
     def pace(self, frame_rate: float, updates_per_frame: int = 0) -> None:
-        """Change the pace; an ``updates_per_frame`` of 0 answers everything in its frame."""
+        """Change the rate; an ``updates_per_frame`` of 0 answers everything in its frame."""
         self._pace = (frame_rate, updates_per_frame)
 
     def report(self) -> dict[str, Any]:
         """
         Return what happened since the last report.
 
-        ``updates`` are pairs of aircraft and frame, of those whose two requests were answered in
+        ``updates`` are pairs of aircraft and frame, for those whose two requests were answered in
         one frame; ``commands`` are serial numbers of CTRL and the kernel's receive times in ns;
         ``first_at`` is that of the first datagram.
         """
@@ -144,7 +144,7 @@ class XpcPeer:
                     self._waiting.setdefault(aircraft, {})[is_state] = reply, received.sender
 
     def _answer(self, aircraft: list[int]) -> None:
-        """Answer what waits for these, in one frame."""
+        """Answer the waiting requests of these aircraft, in one frame."""
         self._frame += 1
         for number in aircraft:
             kinds = self._waiting.pop(number)
@@ -160,7 +160,7 @@ class XpcPeer:
                 self._updates.append((number, self._frame))
 
     def _template(self, request: bytes) -> tuple[int, bool, bytearray]:
-        """Return the aircraft asked about, -1 for none, whether by datarefs, and the reply."""
+        """Return the requested aircraft, -1 for none, whether by datarefs, and the reply."""
         known = self._templates.get(request)
         if known is None:
             known = self._templates[request] = self._make_template(request)
@@ -178,7 +178,7 @@ class XpcPeer:
         values: dict[str, tuple[float, ...]] = dict.fromkeys(message.names, (1.0,))
         for number in range(20):
             names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
-            # The session asks for some of its own after them.
+            # The session appends some datarefs of its own.
             if message.names[:len(names)] == names:
                 aircraft = number
                 values[names[0]], values[names[1]] = (_LAT,), (_LON,)
@@ -216,7 +216,7 @@ class _RosRole:
         self.node = rclpy.create_node(f'bench_{os.getpid()}')
 
     def close(self) -> None:
-        """Say good-bye: others would look for a participant that is just gone."""
+        """Shut down cleanly: others would keep looking for a participant that just vanished."""
         import rclpy
         self.node.destroy_node()
         rclpy.shutdown()
@@ -231,7 +231,7 @@ class Publisher(_RosRole):
         self._serial = 0
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
-        """Make a publisher for each topic, of the kind given, and wait for its subscriber."""
+        """Create a publisher for each topic, of the given type, and wait for its subscriber."""
         for topic, kind in topics.items():
             publisher = self.node.create_publisher(self.kinds[kind], topic, depth)
             message = self.kinds[kind]()
@@ -251,7 +251,7 @@ class Publisher(_RosRole):
         self, groups: list[list[str]], rate: float, seconds: float
     ) -> list[tuple[int, int]]:
         """
-        Publish a group of topics ``rate`` times a second, the groups by turns.
+        Publish groups of topics in rotation, ``rate`` groups per second.
 
         The stamp is the time just before publishing. Returns serial numbers with stamps in ns.
         """
@@ -275,7 +275,7 @@ class Publisher(_RosRole):
 
 
 class Subscriber(_RosRole):
-    """Take messages, and note when they came."""
+    """Receive messages, recording arrival times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -288,7 +288,7 @@ class Subscriber(_RosRole):
         self._thread.start()
 
     def close(self) -> None:
-        """Stop to spin, and say good-bye."""
+        """Stop spinning, and shut down cleanly."""
         self._stopping = True
         self._thread.join()
         super().close()
@@ -298,11 +298,11 @@ class Subscriber(_RosRole):
             self._executor.spin_once(timeout_sec=0.2)
 
     def open(self, topics: dict[str, str], depth: int = 10) -> None:
-        """Subscribe to topics of the kinds given."""
+        """Subscribe to topics of the given types."""
         from rclpy.qos import DurabilityPolicy, QoSProfile
         for topic, kind in topics.items():
             self._samples[topic] = []
-            # The datum was perhaps published before.
+            # The datum may have been published before.
             qos = QoSProfile(depth=depth, durability=(
                 DurabilityPolicy.TRANSIENT_LOCAL if kind == 'datum'
                 else DurabilityPolicy.VOLATILE))
@@ -323,7 +323,7 @@ class Subscriber(_RosRole):
         return take
 
     def wait(self, topic: str, timeout: float = _PATIENCE) -> bool:
-        """Wait for a message on a topic; return whether one came."""
+        """Wait for a message on a topic; return whether one arrived."""
         end = time.monotonic() + timeout
         while not self._samples[topic] and time.monotonic() < end:
             time.sleep(0.005)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The processes of a benchmark: started, asked, measured and ended from here."""
+"""The processes of a benchmark: started, queried, measured and stopped from here."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ _PAGE = os.sysconf('SC_PAGE_SIZE')
 
 
 class Peer:
-    """One role of peers.py, or another script, in a process; a context manager that ends it."""
+    """One role of peers.py, or another script, in a process; a context manager that stops it."""
 
     def __init__(self, role: str, script: Path = _PEERS) -> None:
         self._role = role
@@ -48,7 +48,7 @@ class Peer:
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # The end of its standard input ends it.
+        # It exits when its standard input is closed.
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.close()
@@ -56,12 +56,12 @@ class Peer:
         self.process.stdout.close()
 
     def ask(self, what: str, **arguments: Any) -> Any:
-        """Have it do something, and return its answer."""
+        """Send a request and return the answer."""
         self.tell(what, **arguments)
         return self.answer()
 
     def tell(self, what: str, **arguments: Any) -> None:
-        """Have it do something; ``answer`` is to be called for it later."""
+        """Send a request; call ``answer`` for the result later."""
         assert self.process.stdin
         print(json.dumps([what, arguments]), file=self.process.stdin, flush=True)
 
@@ -78,7 +78,7 @@ class Peer:
 def executable(
     name: str, *arguments: str, output: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run an executable of this package as long as the context lasts."""
+    """Run an executable of this package for as long as the context lasts."""
     process = subprocess.Popen(
         [executable_path(name), *arguments], stdin=subprocess.DEVNULL, stdout=output, text=True)
     try:
@@ -94,13 +94,13 @@ def parameters(namespace: str, values: dict[str, Any]) -> list[str]:
     """Return the arguments that give a node its namespace and parameters."""
     arguments = ['--ros-args', '--log-level', 'warn', '-r', f'__ns:={namespace}']
     for name, value in values.items():
-        # Flow style YAML understands JSON.
+        # YAML's flow style accepts JSON.
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     return arguments
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, in user and kernel mode."""
+    """Return the CPU time that a process has used, in user and kernel mode."""
     # The name, in brackets, may contain anything.
     fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS

@@ -12,23 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tables of figures, and whether they reach their goals."""
+"""Tables of figures, and whether they meet their goals."""
 
 from collections.abc import Iterable, Sequence
 
 
 class Goals:
-    """What was to be reached, and how often it was not."""
+    """Judges values against goals and counts the misses."""
 
     def __init__(self) -> None:
         self.missed = 0
 
     def at_most(self, value: float, limit: float) -> str:
-        """Judge a value that is not to exceed a limit."""
+        """Judge a value that must not exceed a limit."""
         return self._judge(value <= limit)
 
     def at_least(self, value: float, limit: float) -> str:
-        """Judge a value that is to reach a limit."""
+        """Judge a value that must reach a limit."""
         return self._judge(value >= limit)
 
     def _judge(self, met: bool) -> str:
@@ -37,7 +37,7 @@ class Goals:
 
 
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table below its title: the first column to the left, the others to the right."""
+    """Print a table below its title: the first column left-aligned, the others right-aligned."""
     cells = [[str(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     print(f'\n{title}')

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The other ends of the Ulyssix benchmark, as peers.py has them for the others.
+The peers of the Ulyssix benchmark, analogous to peers.py.
 
-Roles: ``publisher`` and ``subscriber`` (bare rclpy) of UlyssixPacket. The time of departure in ns
-travels in total_samples, from end to end.
+Roles: ``publisher`` and ``subscriber`` (bare rclpy) of UlyssixPacket. The send time in ns travels
+end to end in total_samples.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _RosRole:
         self.node = rclpy.create_node('bench_ulyssix')
 
     def close(self) -> None:
-        """Say good-bye: others would look for a participant that is just gone."""
+        """Shut down cleanly: others would keep looking for a participant that just vanished."""
         import rclpy
         self.node.destroy_node()
         rclpy.shutdown()
@@ -50,7 +50,7 @@ class Publisher(_RosRole):
     """Publish packets from a plain loop: nothing but rclpy."""
 
     def open(self, topic: str, samples: int) -> None:
-        """Make the publisher of packets with so many samples, and wait for its subscriber."""
+        """Create the publisher of packets with that many samples, and wait for its subscriber."""
         from xplane_bridge.msg import UlyssixPacket
         self._publisher = self.node.create_publisher(UlyssixPacket, topic, DEPTH)
         self._message = UlyssixPacket(
@@ -60,7 +60,7 @@ class Publisher(_RosRole):
             time.sleep(0.02)
 
     def publish(self, rate: float, seconds: float) -> int:
-        """Publish ``rate`` packets a second; return how many there were."""
+        """Publish ``rate`` packets per second; return how many there were."""
         count = round(rate * seconds)
         begin = time.monotonic()
         for number in range(count):
@@ -71,7 +71,7 @@ class Publisher(_RosRole):
 
 
 class Subscriber(_RosRole):
-    """Take packets, and note how long they were under way."""
+    """Receive packets, recording their latencies."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Subscriber(_RosRole):
         self._thread.start()
 
     def close(self) -> None:
-        """Stop to spin, and say good-bye."""
+        """Stop spinning, and shut down cleanly."""
         self._stopping = True
         self._thread.join()
         super().close()
@@ -119,21 +119,21 @@ class Subscriber(_RosRole):
                 self._diagnosed.set()
 
     def wait(self, topic: str, timeout: float = 15.0) -> bool:
-        """Wait for a packet on a topic; return whether one came."""
+        """Wait for a packet on a topic; return whether one arrived."""
         end = time.monotonic() + timeout
         while not self._latencies[topic] and time.monotonic() < end:
             time.sleep(0.005)
         return bool(self._latencies[topic])
 
     def diagnostics(self) -> dict[str, str]:
-        """Return what the node says of its publisher, from now on."""
+        """Return the node's next report about its publisher."""
         self._diagnosed.clear()
         if not self._diagnosed.wait(5.0):
             raise RuntimeError('no diagnostics came')
         return self._diagnostics
 
     def report(self) -> dict[str, tuple[list[int], int]]:
-        """Return by topic, since the last report: latencies in ns, and the samples in all."""
+        """Return by topic, since the last report: latencies in ns, and the number of samples."""
         report = {
             topic: (latencies[:], self._samples[topic])
             for topic, latencies in self._latencies.items()}
