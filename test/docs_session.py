@@ -142,9 +142,9 @@ class Diagnostics:
 
     def settled(self, nodes, with_peers, since, seconds, given_up=lambda: False):
         """
-        Wait until every node says that all is well; raise DocsError with what is not.
+        Wait until every node reports OK; raise DocsError naming those that do not.
 
-        ``given_up()`` tells that it will not be any more.
+        Stop waiting once ``given_up()`` is true.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -223,7 +223,7 @@ def in_repository(line, root):
 
 
 def run(session):
-    """Run a session; raise DocsError if something is not as the docs say."""
+    """Run a session; raise DocsError if something differs from the docs."""
     folder = Path(session['folder'])
     for name, text in session['files'].items():
         (folder / name).write_text(text)
@@ -361,7 +361,7 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
 
 
 def check_end(child, code, allowed):
-    """Raise DocsError for an exit code that is none of a good end, or a traceback."""
+    """Raise DocsError for an exit code other than success, or for a traceback."""
     if code not in allowed:
         raise DocsError(f'exit code {code}: {child.line}')
     # Python reports ignored exceptions, such as Ctrl-C in a finalizer of ros2 itself, in the same
@@ -372,7 +372,7 @@ def check_end(child, code, allowed):
 
 def main():
     """Run the session on stdin; return the exit code."""
-    # Whoever runs this may have to interrupt it.
+    # Clean up on termination too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         run(json.load(sys.stdin))
