@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Capture files: every usual form is read; damage is said in a sentence, and costs little."""
+"""Capture files: every common format is read; damage yields a sentence at little cost."""
 
 import contextlib
 import gzip
@@ -54,7 +54,7 @@ INTERFACE = (1, struct.pack('<HHI', 101, 0, 0))
 
 
 class Watched(io.BytesIO):
-    """A file that notes the most that was asked of it at once."""
+    """A file that records the largest read requested."""
 
     most = 0
 
@@ -68,7 +68,7 @@ def read(data, tally=None):
 
 
 def raw_pcap(*packets):
-    """Return a pcap file of raw IP packets, which are bytes, or those with their whole size."""
+    """Return a pcap file of raw IP packets, given as bytes or with their original size."""
     parts = [ETHERNET[:20] + b'\x65\0\0\0']
     for number, item in enumerate(packets):
         data, size = item if isinstance(item, tuple) else (item, len(item))
@@ -89,7 +89,7 @@ def test_capture_of_each_form_is_read(name):
     data = bytes.fromhex(CAPTURES[name])
     assert read(data) == [GETC]
     assert read(gzip.compress(data)) == [GETC]
-    # gzip may come in several parts, and a pipe in small pieces.
+    # gzip may come in several members, and a pipe in small pieces.
     assert read(gzip.compress(data[:50]) + gzip.compress(data[50:])) == [GETC]
 
 
@@ -143,7 +143,7 @@ def test_a_packet_captured_in_part_ends_nothing_and_tells_whose_it_was():
     assert got[0].incomplete == (
         'packet 1 at offset 24: 2 of 40 bytes captured; capture whole packets (tcpdump -s 0)')
     assert (tally.cut, tally.malformed) == (3, 0)
-    # What was cut off can be what is no part of the datagram.
+    # The truncated part may lie outside the datagram.
     datagram, = read(raw_pcap((whole, 60)))
     assert not datagram.missing
 
@@ -159,7 +159,7 @@ def test_sizes_that_cannot_be_are_counted_and_end_nothing(damaged):
     assert tally.malformed == 1
 
 
-# What is damaged.
+# Damaged files.
 
 @pytest.mark.parametrize(('data', 'text'), [
     (b'', 'not a capture: it begins with nothing, expected pcap or pcapng, or either in gzip'),
@@ -236,7 +236,7 @@ def test_reading_can_be_stopped_between_packets():
 
 @pytest.mark.parametrize('name', list(FORMS))
 def test_mutants_give_nothing_but_capture_errors_within_bounds(name):
-    """Bytes changed, lost, put in, repeated and cut off, by a fixed random seed."""
+    """Bytes changed, dropped, inserted, repeated and truncated, with a fixed random seed."""
     chance = random.Random(name)
     for _ in range(150):
         mutant = bytearray(FORMS[name])
@@ -258,7 +258,7 @@ def test_mutants_give_nothing_but_capture_errors_within_bounds(name):
 
 
 def test_a_gzip_bomb_is_read_in_pieces():
-    """64 MiB of nothing in 64 KiB: packets without a byte, read one by one."""
+    """64 MiB of nothing in 64 KiB: empty packets, read one by one."""
     bomb = gzip.compress(ETHERNET[:24] + bytes(64 * 1024 * 1024), 9)
     tracemalloc.start()
     try:
@@ -274,7 +274,7 @@ def test_a_gzip_bomb_is_read_in_pieces():
 # Fragments.
 
 def fragment(number, offset, data, more):
-    """Return the header and the payload of a part of a datagram."""
+    """Return the header and payload of one fragment of a datagram."""
     made = packet(data, offset=offset, more=more, number=number) if offset or more else b''
     return made[:20], made[20:]
 
@@ -284,7 +284,7 @@ def test_fragments_of_datagrams_that_were_never_whole_are_forgotten():
     for number in range(1000):
         assert fragments.add(*fragment(number, 0, bytes(8), True), number) == b''
     assert len(fragments._incomplete) < 50
-    # The number comes again, of another datagram.
+    # The identification is reused by another datagram.
     assert fragments.add(*fragment(7, 8, b'second', False), 1000) == b''
     assert fragments.add(*fragment(7, 0, b'01234567', True), 1000) == b'01234567second'
 
@@ -327,7 +327,7 @@ def test_a_fragment_costs_the_same_however_many_came_before():
 def test_fragments_that_overlap_or_reach_too_far_are_given_up():
     fragments = Fragments()
     fragments.add(*fragment(1, 0, bytes(16), True), 0)
-    # Twice the same is the network's doing.
+    # Duplicates are the network's doing.
     fragments.add(*fragment(1, 0, bytes(16), True), 0)
     fragments.add(*fragment(1, 8, bytes(8), True), 0)
     assert fragments.add(*fragment(1, 24, bytes(8), False), 0) == b''

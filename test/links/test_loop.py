@@ -30,7 +30,7 @@ DEADLINE = 60.0
 
 
 class Echo:
-    """A peer that sends back what it gets, from a thread of its own."""
+    """A peer that echoes what it receives, in a thread of its own."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -101,7 +101,7 @@ class Session:
 
 
 class Rig:
-    """A loop, its session and its peer; events and failures come in queues."""
+    """A loop, its session and its peer; events and failures arrive in queues."""
 
     def __init__(self):
         self.echo = Echo()
@@ -232,7 +232,7 @@ def test_mistake_of_the_session_is_reported_and_ends_nothing(rig):
 
 def test_socket_that_cannot_be_opened_is_reported_and_counted(rig):
     failures = []
-    # The owner may look at the counters from there: the lock is free.
+    # The owner may read the counters from there: the lock is free.
     rig.loop._on_failure = lambda error: failures.append((error, rig.loop.counters()))
     rig.loop.start()
     rig.loop.call(rig.session.send, 'impossible', b'x')
@@ -307,7 +307,7 @@ def test_channel_given_from_the_start_is_heard():
 
 
 def test_a_flood_of_strangers_takes_no_more_than_its_turn():
-    """Between 64 strangers and 64 of the peer's at most, the session polls."""
+    """After at most 64 strangers and 64 of the peer's datagrams, the session polls."""
     session = Session()
     polls = []
     session.poll = lambda now: polls.append(link.counters.dropped) or ()
@@ -321,7 +321,7 @@ def test_a_flood_of_strangers_takes_no_more_than_its_turn():
         loop = UdpLoop(
             session, lambda channel: link, lambda event, stamp: events.put(event), events.put,
             channels={'data': link})
-        # All of it waits when the loop begins: as much as the smallest buffer holds.
+        # All of it is waiting when the loop begins: as much as the smallest buffer holds.
         for count in range(10):
             for _ in range(15):
                 forger.sendto(b'forged', link.local)
@@ -332,7 +332,7 @@ def test_a_flood_of_strangers_takes_no_more_than_its_turn():
         loop.close()
     turns = [after - before for before, after in itertools.pairwise(polls)]
     assert loop.counters().other_ports == sum(turns) == 150
-    # A turn ends with the first of the peer's after 64.
+    # A turn ends with the first of the peer's datagrams after 64.
     assert max(turns) < 64 + 15
 
 
@@ -350,7 +350,7 @@ def test_after_a_flood_strangers_are_let_in_again_without_anybody_asking():
         if link.shut_until is None:
             pytest.skip('this kernel has no filters')
         loop.start()
-        # The session has no deadline, and nothing else comes that would wake the thread.
+        # The session has no deadline, and nothing else would wake the thread.
         while reopened.get(timeout=DEADLINE) is not None:
             pass
         assert loop.counters().other_ports == 64

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which port of its computer is the peer: learnt, locked, and let go when it is silent."""
+"""Which port of its computer is the peer: learnt, locked, and released when it is silent."""
 
 import pytest
 from scripted_xplane import hear_beacon, PEER, Run, SOURCES, XPlane
@@ -25,13 +25,13 @@ TRUE, FORGED, AFTER_RESTART = 49001, 40404, 51515
 
 
 class Session:
-    """What a session tells of its peer."""
+    """A session's view of its peer."""
 
     has_peer = had_peer = False
 
 
 def heard(port, session, sender, meets=True):
-    """Let a datagram come; tell whether it was taken."""
+    """Deliver a datagram; return whether it was accepted."""
     if not port.admits(sender):
         return False
     session.has_peer |= meets
@@ -50,7 +50,7 @@ def test_the_port_that_answers_is_locked_until_silence():
     session = Session()
     port = LearntPort(session)
     assert port.only == 0
-    # Nonsense proves nothing, whoever sends it.
+    # Malformed datagrams prove nothing, whoever sends them.
     assert heard(port, session, FORGED, meets=False)
     assert port.only == 0
     assert heard(port, session, TRUE)
@@ -69,7 +69,7 @@ def test_silence_between_two_datagrams_of_other_sockets_unlocks():
     port = LearntPort(session)
     heard(port, session, TRUE)
     session.has_peer = False
-    # A beacon's socket asks nobody for leave, and what it brings is settled all the same.
+    # A beacon's socket needs no admission, yet what it brings settles the peer.
     port.settle(FORGED)
     assert heard(port, session, AFTER_RESTART)
     assert port.only == AFTER_RESTART
@@ -125,7 +125,7 @@ def test_rows_that_nobody_asked_for_do_not_meet_x_plane():
 
 
 def test_a_restart_on_another_port_is_taken_within_the_silence():
-    """The link drops the new port for as long as the old one may still answer: 1 s, and asking."""
+    """The link drops the new port while the old one may still answer: for 1 s, and asking."""
     run = Run(version=12).start()
     port = LearntPort(run.session.presence)
     run.run(1.0)

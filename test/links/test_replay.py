@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A capture in the place of sockets: order, time, stamps, and whole conversations."""
+"""A capture in place of sockets: order, time, stamps, and whole conversations."""
 
 import re
 import threading
@@ -34,7 +34,7 @@ BEGIN = 1_700_000_000
 
 
 class Listener:
-    """A session that notes what it gets, and asks to be polled every ``period`` seconds."""
+    """A session that records what it receives and asks to be polled every ``period`` seconds."""
 
     def __init__(self, period=None):
         self.got = []
@@ -65,7 +65,7 @@ class Listener:
 
 @pytest.fixture
 def play(tmp_path):
-    """Return a function that plays datagrams to a session until their end."""
+    """Return a function that replays datagrams to a session until the end."""
     loops = []
 
     def play(datagrams, session, fails=None, cut=None, **options):
@@ -164,7 +164,7 @@ def test_a_multiple_of_the_speed_is_that_much_faster(play):
     begin = time.monotonic()
     play(packets(11, step=10.0), session, speed=1000.0)
     elapsed = time.monotonic() - begin
-    # Never early; how late, a busy machine decides, but a session's second is a millisecond.
+    # Never early; a loaded machine decides how late, but a session's second is a millisecond.
     assert all(now >= 10.0 * number for number, (_, _, now) in enumerate(session.got))
     assert len(session.got) == 11
     assert session.got[-1][2] <= elapsed * 1000.0
@@ -278,7 +278,7 @@ def test_a_jump_of_the_recorded_time_is_not_waited_for(play, jump):
     session = Listener(period=1.0)
     events, _, loop = play([*packets(2), *later], session)
     assert loop.progress().jumps == 1
-    # Stamps stay the recorded ones; the session's time goes on as if nothing had been.
+    # Stamps remain as recorded; the session's time goes on as if nothing had happened.
     assert [stamp for event, stamp in events if event != 'polled'] == [
         round(seconds * 1e3) * 10**6 for seconds, *_ in [*packets(2), *later]]
     assert [now for *_, now in session.got] == [0.0, 0.01, 0.01, 0.02, 0.03]
@@ -286,7 +286,7 @@ def test_a_jump_of_the_recorded_time_is_not_waited_for(play, jump):
 
 
 def test_a_replay_can_be_closed_while_nothing_is_for_its_session(tmp_path):
-    """A capture of gigabytes of other programs would else be read to its end."""
+    """Otherwise a capture with gigabytes of other programs' traffic would be read to its end."""
     path = tmp_path / 'capture.pcap'
     path.write_bytes(pcap(*packets(1)) + bytes(16) * 100_000)
     reading, loop = threading.Event(), None
@@ -343,7 +343,7 @@ def test_a_file_that_cannot_be_played_says_why(tmp_path, data, text):
 
 @pytest.mark.parametrize('speed', [0.0, 20.0])
 def test_a_recorded_conversation_is_followed(play, speed):
-    """X-Plane Connect: each of the session's channels gets what its own request was answered."""
+    """X-Plane Connect: each of the session's channels gets the reply to its own request."""
     names = ('lat', 'lon', 'alt', 'further')
     plugin, position_port, state_port = (
         ('10.0.0.1', xpc.PORT), ('10.0.0.2', 6001), ('10.0.0.2', 6002))
@@ -366,8 +366,8 @@ def test_a_recorded_conversation_is_followed(play, speed):
     assert failures == []
     assert (PeerChanged(PeerState.ANSWERING) in [event for event, _ in events])
     flown = [event for event, _ in events if isinstance(event, Telemetry)]
-    # The first request goes out before the capture begins; one pair may be seen in halves. Paced,
-    # a busy machine sees fewer.
+    # The first request goes out before the capture begins; one pair may be seen in halves. With
+    # pacing, a loaded machine sees fewer.
     assert len(flown) >= (1 if speed else 15)
     for telemetry in flown:
         assert telemetry.pose.lat - 47.0 == telemetry.values['further']

@@ -45,7 +45,7 @@ BAUD = 115200
 
 
 class Recorder:
-    """Collects what a loop hands out, and waits for it."""
+    """Collects what a loop delivers, and waits for it."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -86,7 +86,7 @@ class Recorder:
 
 
 class Talk:
-    """A session that hands on what it gets and sends what it is told to."""
+    """A session that passes on what it receives and sends what it is told to."""
 
     def __init__(self):
         self.outgoing = []
@@ -124,7 +124,7 @@ class Talk:
 
 
 class Cable:
-    """A pseudo-terminal behind a symbolic link, whose far end can be pulled out."""
+    """A pseudo-terminal behind a symbolic link whose far end can be unplugged."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -194,7 +194,7 @@ def test_bytes_pass_both_ways_unchanged(cable, run):
     talk = Talk()
     loop, recorder = run(talk, cable.path)
     assert recorder.wait_for_port(True) == f'{cable.path}: open'
-    # Everything that a terminal would change or act upon, were it not raw.
+    # Everything that a terminal would change or act upon if it were not raw.
     every = bytes(range(256)) + b'\r\n\x03\x04\x11\x13\x1a'
     loop.call(talk.say, every)
     assert cable.read(len(every)) == every
@@ -310,7 +310,7 @@ def test_retries_become_seldom(monkeypatch):
     loop.close()
     gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
     assert all(gap >= least for gap, least in zip(gaps, (0.05, 0.1, 0.2, 0.2, 0.2), strict=False))
-    # The same sentence is said once.
+    # The same sentence is logged once.
     assert len(recorder.of_kind(PortChanged)) == 1
 
 
@@ -324,7 +324,7 @@ def test_missing_permission_is_said(cable, monkeypatch):
     def refuse(*_):
         raise PermissionError(errno.EACCES, 'Permission denied')
 
-    # Root may open everything, so the kernel's answer is made up.
+    # Root may open everything, so the kernel's answer is faked.
     monkeypatch.setattr(os, 'open', refuse)
     with pytest.raises(LinkError, match='dialout'):
         open_port(cable.path, BAUD)
@@ -345,11 +345,11 @@ def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch
     talk = Talk()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
-    # Nobody reads the other end: its buffer fills up, and none of these waits for that.
+    # Nobody reads the other end: its buffer fills up, and none of these calls waits for that.
     for _ in range(15):
         loop.call(talk.say, bytes(4096))
     monkeypatch.setattr(link, 'WRITE_TIMEOUT', 0.3)
-    # Bytes still come in meanwhile.
+    # Bytes still arrive meanwhile.
     os.write(cable.master, b'alive')
     recorder.wait_for(lambda: received(recorder) == b'alive', 'bytes')
     assert 'stuck' in recorder.wait_for_port(False, 'lost')
@@ -359,7 +359,7 @@ def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch
 
 
 def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeypatch):
-    """It is never silent for a second, and what waits would grow for ever."""
+    """It is never silent for a second, so a backlog would grow without bound."""
     monkeypatch.setattr(link, 'open_port', lambda name, baud: NarrowPort(1))
     talk, recorder = Talk(), Recorder()
     loop = SerialLoop(talk, 'dripping', BAUD, recorder.on_event, recorder.on_failure)
@@ -492,7 +492,7 @@ def test_close_sends_what_is_owed_bit_by_bit_or_drops_it(monkeypatch, most, take
 
 
 class StuckPort(NarrowPort):
-    """A port without a descriptor that keeps a write waiting until it is closed."""
+    """A port without a descriptor that blocks a write until it is closed."""
 
     def __init__(self):
         super().__init__(0)
@@ -522,7 +522,7 @@ def test_close_does_not_wait_for_a_peer_that_takes_nothing(monkeypatch, early):
         assert port.writing.wait(DEADLINE)
     else:
         talk.outgoing.append(b'goodbye')
-    # Nothing but this ends the write.
+    # Only this ends the write.
     loop.close()
     assert port.discarded
     assert port.writing.is_set()
@@ -540,7 +540,7 @@ def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
 
     def slow(name, baud):
         opening.set()
-        assert opened.wait(DEADLINE), 'close() has waited for it'
+        assert opened.wait(DEADLINE), 'close() waited for it'
         return port
 
     monkeypatch.setattr(link, 'open_port', slow)
@@ -550,7 +550,7 @@ def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
     loop.start()
     assert opening.wait(DEADLINE)
     loop.close()
-    # Only now the other end answers, and finds nobody.
+    # Only now does the other end answer, and finds nobody.
     opened.set()
     loop._thread.join(DEADLINE)
     assert port.discarded
@@ -561,7 +561,7 @@ def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
 
 
 class HungDevice:
-    """A device of pyserial that takes no more bytes: the kernel keeps what was written."""
+    """A pyserial device that takes no more bytes: the kernel keeps what was written."""
 
     port = 'hung'
 
@@ -639,7 +639,7 @@ def test_socket_url_without_a_server_is_a_state(run):
 @pytest.mark.filterwarnings('ignore:setDaemon:DeprecationWarning')
 @pytest.mark.filterwarnings('ignore:setName:DeprecationWarning')
 def test_rfc2217_url(run):
-    """A small server of pyserial's own, with a loop behind it."""
+    """A small server from pyserial itself, with a loop behind it."""
     behind = serial.serial_for_url('loop://', timeout=0.01)
 
     def serve(server):
@@ -696,7 +696,7 @@ def test_pty_leaves_the_link_of_a_later_one_alone(tmp_path):
     assert not link.is_symlink()
 
 
-# The whole way: two sessions, two loops, a pseudo-terminal between them.
+# End to end: two sessions, two loops, a pseudo-terminal between them.
 
 
 @pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Executables that are interrupted at their start, and again while they end: no traceback."""
+"""Executables interrupted while starting, and again while stopping: no traceback."""
 
 from contextlib import suppress
 from functools import partial
@@ -39,7 +39,7 @@ NEEDS = {'simulator': ['jsbsim'], 'record': ['mcap'],
     ('xpc_node', ()), ('simulator', ('xpc', '--port', '0', '--no-beacon')), ('dissect', ('xpc',)),
 ])
 def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, arguments):
-    # From before Python can say anything to well into its imports.
+    # From before Python can report anything until well into its imports.
     for milliseconds in (5, 12, 18, 25, 50):
         child = subprocess.Popen(
             [executable_path(name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -48,7 +48,7 @@ def test_an_interrupt_at_the_start_ends_it_without_a_traceback(tmp_path, name, a
             time.sleep(milliseconds * 1e-3)
             output = None
             while output is None:
-                # Where env cannot keep it back, Python may swallow it just before its script runs.
+                # Where env cannot block it, Python may swallow it just before its script runs.
                 child.send_signal(signal.SIGINT)
                 with suppress(subprocess.TimeoutExpired):
                     output, _ = child.communicate(timeout=1.0)
@@ -95,6 +95,6 @@ def test_the_first_signal_is_heard_by_a_thread_and_the_second_ignored(request, c
             time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGINT)
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    # It is about to end.
+    # It is about to exit.
     os.kill(os.getpid(), signal.SIGINT)
     assert capfd.readouterr() == ('', '')

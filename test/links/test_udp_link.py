@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""UDP sockets: time stamps, senders, buffers, errors. Through the kernel's loopback."""
+"""UDP sockets: timestamps, senders, buffers, errors. Through the kernel's loopback."""
 
 from contextlib import ExitStack
 import select
@@ -53,7 +53,7 @@ def open_socket():
 
 @pytest.fixture
 def other():
-    """Return a plain socket on loopback, of another program as it were."""
+    """Return a plain socket on loopback, playing another program."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
         plain.bind(('127.0.0.1', 0))
         plain.settimeout(2.0)
@@ -61,7 +61,7 @@ def other():
 
 
 def receive(link, seconds=2.0):
-    """Return the next datagram, or None when none comes."""
+    """Return the next datagram, or None if none arrives."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0.0:
         if select.select([link], [], [], left)[0] and (received := link.receive()):
@@ -90,8 +90,8 @@ def test_send_to_another_address_than_the_peer(open_socket, other):
 
 def test_stamp_is_the_kernels_receive_time(open_socket, other):
     link = open_socket(('127.0.0.1', 0))
-    # The kernel begins to stamp a while after the first socket of a machine asks for it; what
-    # comes before gets the time at which it is read.
+    # The kernel begins to stamp some time after the first socket of a machine asks for it;
+    # datagrams before that get the time at which they are read.
     for _ in range(20):
         before = time.time_ns()
         other.sendto(b'x', link.local)
@@ -144,7 +144,7 @@ def test_another_port_of_the_peers_address_is_dropped_counted_and_named(open_soc
 
 @pytest.fixture
 def flooded(open_socket, other):
-    """Return a link to ``other``, a flood of which was read, and a function that floods it."""
+    """Return a link to ``other`` that has read a flood from it, and a function that floods it."""
     link = open_socket(
         ('127.0.0.1', 0), sender='127.0.0.1', sender_port=other.getsockname()[1])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
@@ -165,7 +165,7 @@ def test_a_flood_is_turned_away_by_the_kernel_and_counted(flooded, other):
     link, flood = flooded
     assert link.counters.other_ports == 64
     flood(500)
-    # Nothing waits to be read, and the peer is heard.
+    # Nothing is left to read, and the peer is heard.
     assert not select.select([link], [], [], 0.0)[0]
     other.sendto(b'yes', link.local)
     assert receive(link).data == b'yes'
@@ -191,7 +191,7 @@ def test_what_a_closed_socket_turned_away_is_counted(flooded):
 
 
 class Choice:
-    """Decides which port is the peer's as the test says."""
+    """Decides which port is the peer's, as the test says."""
 
     only = 0
 
@@ -217,7 +217,7 @@ def test_the_kernel_lets_another_port_in_as_soon_as_it_is_the_peers(open_socket,
 @pytest.mark.parametrize(('address', 'port', 'heard'), [
     (True, True, [b'0']), (True, False, [b'0', b'1']), (False, True, [b'0'])])
 def test_gate(address, port, heard):
-    """By address, by port, by both: of the peer, its computer's other port, another address."""
+    """By address, by port, by both: the peer, its computer's other port, another address."""
     with ExitStack() as stack:
         link, *senders = (
             stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -391,7 +391,7 @@ def test_beacon_sent_from_this_machines_network_address_counts_as_the_local_peer
 
 
 def test_what_the_kernel_drops_is_counted(open_socket, other):
-    """Known with the first datagram that finds room again, and counted once."""
+    """Reported with the first datagram that finds room again, and counted once."""
     link = open_socket(('127.0.0.1', 0), receive_buffer=4096)
     for _ in range(100):
         other.sendto(bytes(1000), link.local)

@@ -27,7 +27,7 @@ from xplane_bridge.links.xmlrpc import UnansweredError, XmlRpc
 
 DEADLINE = 30.0
 
-# As twisted.web.xmlrpc answers a method that returns True.
+# What twisted.web.xmlrpc answers for a method that returns True.
 GOOD = (
     b'HTTP/1.0 200 OK\r\nContent-Type: text/xml\r\n\r\n'
     b"<?xml version='1.0'?><methodResponse><params><param><value><boolean>1</boolean></value>"
@@ -42,7 +42,7 @@ FAULT = (
 
 @contextmanager
 def answering(answer):
-    """Serve one connection with these bytes, whatever it asks; give port and request."""
+    """Serve one connection with these bytes, whatever it asks; yield port and request."""
     with socket.socket() as listener:
         listener.bind(('127.0.0.1', 0))
         listener.listen()
@@ -56,7 +56,7 @@ def answering(answer):
                 while b'</methodCall>' not in data:
                     data += connection.recv(4096)
                 requests.append(data)
-                # Who is sent too much closes.
+                # A client that is sent too much closes.
                 with suppress(OSError):
                     connection.sendall(answer)
 
@@ -80,7 +80,7 @@ def test_result_of_a_method():
     (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'not XML-RPC'),
     (b'SSH-2.0-OpenSSH\r\n', 'not XML-RPC'),
     (b'', 'closed the connection'),
-    # Each of these leaves Python's reader as another kind of exception.
+    # Each of these surfaces from Python's parser as another kind of exception.
     (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'not XML-RPC'),
     (GOOD.replace(b'>1<', b'>7<'), 'not XML-RPC'),
     (GOOD[:GOOD.index(b'<?')] + '<?xml version="1.0"?><!DOCTYPE a>'.encode('utf-16'),
@@ -116,7 +116,7 @@ def test_silence_ends_in_time():
 
 
 def test_a_server_that_drips_ends_in_time():
-    """Each byte comes in time, the answer never does."""
+    """Each byte arrives in time, the answer never does."""
     with dripping() as (port, _), pytest.raises(UnansweredError, match='response within 0.3 s'):
         XmlRpc('127.0.0.1', port).call('resume', 0.3)
 
@@ -137,7 +137,7 @@ def test_calls_under_way_end_when_nobody_waits_any_more():
             assert isinstance(error, UnansweredError)
             assert str(error).endswith('cancelled before it was answered')
             assert happened.get(timeout=DEADLINE) == 'reset given up'
-    # New ones may follow.
+    # New calls may follow.
     with answering(GOOD) as (port, _):
         rpc = XmlRpc('127.0.0.1', port)
         rpc.end()
@@ -160,7 +160,7 @@ def test_more_than_four_calls_at_once_are_refused_and_none_is_lost():
         rpc.end()
         assert all(isinstance(ended.get(timeout=DEADLINE)[1], UnansweredError) for _ in range(4))
         assert ended.empty()
-        # Those that have ended leave room.
+        # Finished calls free their slots.
         rpc.start('reset', 3600.0, lambda *result: ended.put(result))
         rpc.end()
 
