@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``dissect fdmdata``: the recorded datagrams to JSON and back, and who says what."""
+"""``dissect fdmdata``: the recorded datagrams to JSON and back, with their senders."""
 
 import io
 import json
@@ -59,7 +59,7 @@ def test_vector(run, vector):
         if 'sent' in fields:
             assert list(record.values())[1:] == fields['sent']
     elif vector['hex'] == 'ff':
-        # Whoever sent it, it is what the peer says of a request that it does not know.
+        # Whoever sent it, it is the peer's reply to an unknown request.
         assert record == {'message': 'error'}
     else:
         assert 'error' in record

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a peer writes: made printable, and counted by kind within bounds."""
+"""Text from a peer: made printable, and counted by kind within bounds."""
 
 import random
 

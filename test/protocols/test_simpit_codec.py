@@ -47,7 +47,7 @@ V0, V1, V2, V2_3, COBS = (PROFILES[name] for name in ('v0', 'v1', 'v2', 'v2.3', 
 
 
 def frames(vector):
-    """Return (packet, decoded fields) of everything that a genuine end sent or took."""
+    """Return (packet, decoded fields) of everything that a genuine end sent or accepted."""
     fields = vector['fields']
     if 'frames' in fields:
         pairs = zip(fields['frames'], fields['decoded'], strict=True)
@@ -68,7 +68,7 @@ def context(vector):
 
 
 def plain(value):
-    """Return a field as the vectors have it."""
+    """Return a field as the vectors represent it."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, HandshakeType):
@@ -80,7 +80,7 @@ def plain(value):
 
 WITH_FRAMES = [name for name, vector in VECTORS.items() if frames(vector)]
 
-# Real peers sent these, or took them with a result that the sender cannot have meant.
+# Real peers sent these, or accepted them with a result that the sender cannot have intended.
 NOT_DECODED = {
     'b1_rotation_short_payload': '2 payload bytes, need 7',     # reads past its array
     'b2_rotation_short_payload': '2 payload bytes, need 7',
@@ -89,7 +89,7 @@ NOT_DECODED = {
 ENCODED_OTHERWISE = {
     # The plugin reads the first byte only.
     'b1_action_activate_two_bytes': Packet(13, b'\2'),
-    # What the library sends on 20 no plugin of its time hears, they listen on 28.
+    # What the library sends on 20 no plugin of its time hears; they listen on 28.
     'b1_sas_mode_on_20': Packet(28, b'\1'),
 }
 NOT_ENCODED = {
@@ -120,7 +120,7 @@ def test_recorded_packet_is_decoded_and_encoded_again(name):
             with pytest.raises(ValueError, match=NOT_ENCODED[name]):
                 encode_packet(message, sender, profile)
         elif sender == 'peer' and len(packet.payload) > profile.plugin_payload_limit:
-            # Tests of the device library fed it what plugins of its time did not send.
+            # Tests of the device library fed it packets that plugins of its time did not send.
             with pytest.raises(ValueError, match='at most 28'):
                 encode_packet(message, sender, profile)
         else:
@@ -395,7 +395,7 @@ def test_any_payload_of_a_known_length_comes_back_from_what_it_means(where, data
         again = encode_packet(message, row.sender, profile, agx=True)
     except (ProtocolError, ValueError):
         return
-    # NaN is not equal to itself, and its payload bits may change: compare what is shown.
+    # NaN is not equal to itself, and its payload bits may change: compare the repr.
     assert repr(decode(again, row.sender, profile)) == repr(message)
     assert again.channel == packet.channel or row.fault
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The dissector on bytes of Kerbal Simpit, those of genuine plugins among them."""
+"""The dissector on Kerbal Simpit bytes, including some from genuine plugins."""
 
 import io
 import json

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""KerbalSimpit framing: recorded streams, any split, garbage anywhere, any bytes at all."""
+"""KerbalSimpit framing: recorded streams, any split, garbage anywhere, arbitrary bytes."""
 
 import dataclasses
 import itertools
@@ -40,23 +40,23 @@ GOOD_8 = (8, '00509a4400808642')
 
 # Where ours differs from the genuine parser that the vector was recorded from, and why.
 BETTER = {
-    # A size of 0 wedges or kills the genuine parsers: here it is noise, and what follows counts.
+    # A size of 0 hangs or crashes the genuine parsers: here it is noise, and parsing resumes.
     'a_echo_zero_then_300_bytes': [*[(1, '112233')] * 43, (1, '44')],
     'b2_echo_zero_then_good': [(1, '11'), (1, '2233')],
     'dev_b1_payload_0_then_good': [GOOD_8],
     'dev_b2_payload_0_then_good': [GOOD_8],
     'dev_c_payload_0': [(2, '11')],
-    # An AA in the place of the second header byte is tested again as a first.
+    # An AA in place of the second header byte is tested again as a first one.
     'a_garbage_aa_then_echo': [(1, '5a'), (1, '5b')],
     'b2_garbage_aa_then_echo': [(1, '5a'), (1, '5b')],
     'dev_a_garbage_aa_then_two_good': [GOOD_4, GOOD_4],
-    # So is the byte in the place of an impossible size: a lone AA 50 loses nothing.
+    # So is the byte in place of an impossible size: a lone AA 50 loses nothing.
     'b1_truncated_after_header_then_good': [(1, '5a'), (1, '5b')],
     'b2_truncated_after_header_then_good': [(1, '5a'), (1, '5b')],
     'dev_a_truncated_after_header_then_two': [GOOD_4, GOOD_4],
     'dev_b1_truncated_after_header_then_two': [GOOD_8, GOOD_8],
     'dev_b2_truncated_after_header_then_two': [GOOD_8, GOOD_8],
-    # The 2017 library delivers 33 bytes beyond its buffer and dies at 255.
+    # The 2017 library delivers 33 bytes beyond its buffer and crashes at 255.
     'dev_a_payload_33_then_good': [GOOD_4],
     'dev_a_payload_33_containing_header_then_good': [(2, '5a'), GOOD_4],
     'dev_a_payload_255_then_good': [GOOD_4],
@@ -67,7 +67,7 @@ BETTER = {
     'dev_c_lone_zeros_then_good': [(2, '11')],
 }
 
-# The plugins take payloads above the document's 32 bytes, and one library sent one.
+# The plugins accept payloads above the document's 32 bytes, and one library sent one.
 OVERSIZE = {
     'a_echo_33', 'a_echo_64', 'b1_echo_33', 'b1_echo_254', 'b2_echo_64',
     'devout_b1_send_200_0102030405060708090a0b0c0d0e0f1'}
@@ -89,11 +89,11 @@ DURING_INIT = {
 
 framings = st.sampled_from(['aa50', 'cobs'])
 packets = st.builds(Packet, st.integers(0, 254), st.binary(min_size=1, max_size=32))
-# No byte of these but the first of the frame can begin a header.
+# Only the first byte of these frames can begin a header.
 plain_packets = st.builds(
     Packet, st.integers(0, 100),
     st.binary(min_size=1, max_size=32).map(lambda data: data.replace(b'\xaa', b'\0')))
-# Made of the bytes that mean something, so that half headers and tiny frames are common.
+# Built from significant bytes, so that partial headers and tiny frames are common.
 telling = st.lists(
     st.sampled_from([0x00, 0x01, 0x02, 0x03, 0x20, 0x21, 0x50, 0x51, 0xaa, 0xff]),
     max_size=60).map(bytes)
@@ -165,7 +165,7 @@ def test_encoder_makes_the_recorded_bytes(name):
     stream = bytes.fromhex(vector['hex'])
     made = encode_all(framing_of(vector), [
         Packet(channel, bytes.fromhex(payload)) for channel, payload in recorded(vector)])
-    # Plugins 1.2.1 to 1.4 fill every write up to 32 bytes.
+    # Plugins 1.2.1 to 1.4 pad every write to 32 bytes.
     padding = 32 - len(made) if 'plugin v1.4.0' in str(vector['fields']) and (
         vector['direction'] == 'plugin->device') and 'fed_to' not in vector['fields'] else 0
     assert stream == made + bytes(max(0, padding))
@@ -179,7 +179,7 @@ def test_recorded_replies_are_decoded(name):
         bytes.fromhex(fields['reply_hex'])))
     expected = [(reply['chan'], reply['payload']) for reply in fields['replies']]
     if 'telemetry_packets_in_window' in fields:
-        expected = expected[:len(found)]      # these reply_hex are cut short
+        expected = expected[:len(found)]      # these reply_hex are truncated
         assert len(found) >= 2
     assert found == expected
 
@@ -321,7 +321,7 @@ def test_truncated_aa50_frame_eats_what_its_size_says_and_no_more(cut_off, keep,
     frame = encode_frame('aa50', cut_off)
     keep = min(keep, len(frame) - 1)
     stream = encode_all('aa50', sent)
-    # Cut before its size byte, it eats nothing: the AA behind it is tested again.
+    # Truncated before its size byte, it swallows nothing: the AA behind it is tested again.
     missing = len(frame) - keep if keep > 2 else 0
 
     decoder = Aa50Decoder()

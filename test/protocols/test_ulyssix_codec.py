@@ -50,7 +50,7 @@ DELIVERED_WITH_A_FLAG = {'wrong_samples_in_payload': PacketFlag.SAMPLE_COUNT_MIS
 FLAGS = {
     'reserved_bits_set': (PacketFlag.RESERVED_BITS,),
     'trailing_bytes': (PacketFlag.TRAILING_BYTES,),
-    # Without samples 4 and 8 bytes a value are the same; no vector of integers has that.
+    # Without samples, 4 and 8 bytes per value look the same; no integer vector covers that.
 }
 
 
@@ -87,7 +87,7 @@ def pairs(*samples, layout='<fd'):
 
 
 def per_parameter(packet):
-    """Return samples as the vectors have them: [value, time] or [value], a list a parameter."""
+    """Return samples as in the vectors: [value, time] or [value], one list per parameter."""
     columns = [packet.values.tolist()]
     if packet.times is not None:
         columns.append(packet.times.tolist())
@@ -97,7 +97,7 @@ def per_parameter(packet):
 
 
 def micros_of(bcd, order, day_base=1):
-    """Return the time in this word order as microseconds since 1 January; None if it is none."""
+    """Return the time in this word order as microseconds since 1 January; None if invalid."""
     for time in ulyssix.decode_bcd(bcd, order):
         return ulyssix.micros_since_jan1(
             time.doy, time.hour, time.minute, time.second, time.microsecond, day_base)
@@ -210,7 +210,7 @@ def test_any_kind_of_buffer_is_decoded_and_may_be_used_again(name, kind):
 
 
 def at_offsets(length, *parts):
-    """Return length bytes with each part at the offset given, which must all be covered once."""
+    """Return length bytes with each part at its offset; the parts must cover every byte once."""
     data, covered = bytearray(length), bytearray(length)
     for offset, part in parts:
         data[offset:offset + len(part)] = part
@@ -377,10 +377,10 @@ def test_row_03_few_times_fit_both_word_orders():
 @pytest.mark.parametrize(
     'bcd',
     [
-        '3412450a12907856',  # a nibble of the date that is no digit
-        '34124500129f7856',  # one of the clock
+        '3412450a12907856',  # a non-decimal nibble in the date
+        '34124500129f7856',  # one in the clock
         '3412450012907861',  # second 61
-        '3460450012907856',  # minute 0x60 in the hour's place: hour 60
+        '3460450012907856',  # minute 0x60 in place of the hour: hour 60
         '6012450012907856',  # minute 60
         '3424450012907856',  # hour 24
         '3412000012907856',  # day 0
@@ -650,7 +650,7 @@ def test_equal_counts_are_copied_in_order(parameters, each):
 
 
 def test_counts_that_only_seem_equal_are_walked():
-    # Three equal strides' worth of bytes, with a different split: counts 2, 1, 3.
+    # As many bytes as three equal strides, split differently: counts 2, 1, 3.
     data = floats(1.0, 2.0) + floats(3.0) + floats(4.0, 5.0, 6.0)
     packet = ulyssix.decode(datagram(data, 6), 'peer')
     assert packet.counts.tolist() == [2, 1, 3]
@@ -658,7 +658,7 @@ def test_counts_that_only_seem_equal_are_walked():
 
 
 def test_counts_that_come_again_are_read_each_anew():
-    # All of one length; the third and later ones of a kind are read by what is remembered.
+    # All of one length; from the third of a kind on they are read by the cached layout.
     first_kind, second_kind, even = (2, 1, 3), (3, 1, 2), (2, 2, 2)
     kinds = 3 * [first_kind] + 2 * [second_kind, first_kind] + 3 * [even] + [(6, 0, 0)]
     for number, counts in enumerate(3 * kinds):
@@ -672,7 +672,7 @@ def test_counts_that_come_again_are_read_each_anew():
 
 
 def test_the_largest_datagram():
-    # 7 + 36 + 8 bytes are around the data, which are one count and 16,363 values.
+    # 7 + 36 + 8 bytes surround the data, which are one count and 16,363 values.
     values = np.arange(16_363, dtype=np.float32)
     data = datagram(u32(len(values)) + values.tobytes(), len(values), control=2, names=b'')
     assert len(data) == 65507
@@ -816,7 +816,7 @@ def packets(draw):
 @given(packets())
 def test_decoding_an_encoded_packet_returns_it(made):
     time, packet = made
-    for _ in range(3):  # the third time by what is remembered of the first two
+    for _ in range(3):  # the third time by the layout cached from the first two
         decoded = ulyssix.decode(
             ulyssix.encode(packet), 'peer', integer_width=packet.integer_width)
         assert_same(decoded, packet)
@@ -891,7 +891,7 @@ def test_what_is_remembered_of_a_packet_changes_nothing_about_the_next(name, cha
     data[change[0] % len(data)] = change[1]
     after_others = outcome(data, width)
     _remember.cache_clear()
-    assert repr(after_others) == repr(outcome(data, width))  # repr: NaN is not itself
+    assert repr(after_others) == repr(outcome(data, width))  # repr: NaN does not equal itself
 
 
 @pytest.mark.parametrize('name', ['example_3', 'names_time', 'integer8_no_time'])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The X-Plane Connect codec against recorded datagrams, its refusals, properties and fuzz."""
+"""The X-Plane Connect codec: recorded datagrams, rejections, properties and fuzz."""
 
 from dataclasses import asdict
 from functools import partial
@@ -33,7 +33,7 @@ VECTORS = {
     vector['name']: vector for vector in vectors('xpc')}
 VALID = [name for name, vector in VECTORS.items() if vector['valid']]
 
-# What real clients send and plugins take, but what nobody should.
+# Sent by real clients and accepted by plugins, but not fit to be sent.
 REFUSED = {
     'py3_GETD_name0': 'GETD name 1 is empty',
     'py3_POSI_08': 'POSI aircraft: got 20, expected 0 to 19',
@@ -295,7 +295,7 @@ def test_protocol_error_says_what_where_expected_and_got(decode, data, text):
     assert str(caught.value) == text
 
 
-# Refusals (docs/wire/xpc.md, section 9).
+# Rejections (docs/wire/xpc.md, section 9).
 
 NAME_256 = 'n' * 256
 ROW = (0, *[0.0] * 8)
@@ -337,7 +337,7 @@ ROW = (0, *[0.0] * 8)
     (xpc.GetTerrain(lat=-90.5), 'GETT lat: got -90.5, expected -90 to 90'),
     (xpc.GetTerrain(lon=181), 'GETT lon: got 181, expected -180 to 180'),
     (xpc.GetTerrain(alt=math.nan), 'GETT alt: got nan, expected a finite number'),
-    # The plugin would take it for the place of the aircraft.
+    # The plugin would take it for the aircraft's position.
     (xpc.GetTerrain(alt=-998.0),
      'GETT alt: got -998.0, expected -900 to 200000'),
     (xpc.SetDatarefs(()), 'DREF items: got none, expected at least one'),
@@ -420,7 +420,7 @@ def test_refusal_says_what_would_be_good(message, text):
     xpc.Datarefs(((0.0,) * 256,)),
 ])
 def test_what_the_format_of_a_reply_cannot_hold_is_refused(message):
-    # The words are struct's, and differ from Python to Python.
+    # The words are struct's, and differ between Python versions.
     with pytest.raises(ValueError, match='^RESP: .* format requires 0 <= number <= 255'):
         xpc.encode(message)
 
@@ -571,7 +571,7 @@ def test_reply_survives_the_wire(message):
 # Fuzz.
 
 def decode_and_encode(data):
-    """Decode in both directions and encode again, letting pass only the errors allowed."""
+    """Decode as either sender and encode again, allowing only the permitted errors."""
     for decode in (decode_request, decode_reply):
         try:
             message = decode(data)
@@ -606,7 +606,8 @@ def test_mutated_recordings_give_a_message_or_a_protocol_error(name, data):
     decode_and_encode(bytes(mutated) + data.draw(st.binary(max_size=5)))
 
 
-# A prefix of these is itself whole: items end where the datagram ends, or a shorter form exists.
+# A prefix of these is itself complete: items end where the datagram ends, or a shorter form
+# exists.
 SHORTER_IS_WHOLE = {'DREF', 'COMM', 'BCOM', 'ECOM', 'DATA', 'DSEL', 'CTRL', 'POSI', 'VIEW', 'BECN'}
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's own UDP against the document's worked examples, recorded bytes and hand-made ones."""
+"""X-Plane's native UDP against the document's worked examples, recorded and hand-made bytes."""
 
 from dataclasses import asdict
 import math
@@ -37,7 +37,7 @@ INVALID = {n: v for n, v in DATAGRAMS.items() if v.get('invalid')}
 LITTLE_6, BIG_6 = xp.Layout(6, 'little', True), xp.Layout(6, 'big', True)
 LITTLE_8 = xp.Layout(8, 'little')
 
-# The bytes of the version 6 document, as it prints them.
+# The bytes of the version 6 document, as printed.
 DOCUMENT_PACKET = bytes([68, 65, 84, 65, 0, 48, 33, 0, 0, 0, 76, 87, 67, 69] + [0] * 28 + [48])
 
 
@@ -156,14 +156,14 @@ def test_every_data_vector_is_in_the_layout_test_or_invalid():
 
 
 @pytest.mark.parametrize('name', sorted(set(VALID) - {
-    # What a peer sends with other padding than ours, or in the vendor's fixed-size form.
+    # Datagrams from peers with other padding than ours, or in the vendor's fixed-size form.
     'measured_pyxpudpserver_rref_subscribe', 'RPOS_request_padded10', 'BECN_1_2_fixed_500'}))
 def test_vector_is_encoded_byte_for_byte(name):
     message = decoded(name)
     version = 10 if name in ('RPOS_request_v10_int',) else 12
     expected = hex_of(name)
     if name.startswith('RREF_reply') or name == 'RADR_reply_v12':
-        # Ours have the fifth byte of real simulators; the vectors' is not to be tested.
+        # Ours have the fifth byte of real simulators; the vectors' fifth byte is not tested.
         expected = expected[:4] + xp.encode(message)[4:5] + expected[5:]
     assert xp.encode(message, version) == expected
 
@@ -288,13 +288,13 @@ def test_version_excludes_the_framing_of_another():
 
 
 def test_gear_flag_of_7_4_is_an_int32_among_floats():
-    # The public program's bytes: 41, no trailer, row 12, int32 1, seven float -999.
+    # The public program's bytes: 41, no trailer, row 12, int32 1, seven floats -999.
     packet = b'DATA\0' + bytes.fromhex('0c000000' '01000000' + '00c079c4' * 7)
     segment = xp.Segment(12, (1,) + (None,) * 7, integers=(0,))
     assert xp.encode(xp.Data((segment,)), 7) == packet
     assert xp.decode(packet, 'bridge', 7).segments == (segment,)
     assert xp.to_segments(7, {'gear': 1.0}) == (segment,)
-    # What X-Plane 7.4 sends is floats only.
+    # X-Plane 7.4 sends floats only.
     assert xp.decode(packet, 'peer', 7).segments[0].values[0] == pytest.approx(1.4e-45, abs=1e-45)
 
 
@@ -372,7 +372,7 @@ def test_rref_reply_has_the_fifth_byte_of_its_version_and_none_is_tested(version
 def test_rpos_request_is_binary_up_to_10_and_a_string_after():
     assert xp.encode(xp.RposRequest(100), 11) == b'RPOS\x00100\0'
     assert xp.encode(xp.RposRequest(100), 9) == b'RPOS\0\x64\0\0\0'
-    # Four bytes both: the version tells, and without it what reads as a number is one.
+    # Both are four bytes: the version tells, and without it what parses as a number is one.
     assert xp.decode(b'RPOS\x00100\0', 'bridge') == xp.RposRequest(100)
     assert xp.decode(b'RPOS\x00100\0', 'bridge', 10) == xp.RposRequest(0x303031)
     assert xp.decode(b'RPOS\0\x64\0\0\0', 'bridge') == xp.RposRequest(100)
@@ -457,7 +457,7 @@ def test_length_of_each_message_of_fixed_size(message, length):
             xp.decode(wrong, 'bridge')
 
 
-# ------------------------------------------------------------ refusals
+# ------------------------------------------------------------ rejections
 
 ROW = (0.0,) * 8
 NAN, INF = math.nan, math.inf
@@ -597,7 +597,7 @@ def test_decode_undoes_encode_of_data_in_every_layout(rows, layout):
 @given(segments.filter(lambda rows: any(s.index for s in rows)), st.sampled_from(
     [LITTLE_6, BIG_6, LITTLE_8, xp.Layout(8, 'big')]))
 def test_layout_of_data_is_recognised(rows, layout):
-    # Row 0 alone fits both orders; the platform byte settles it in 6 anyway.
+    # Row 0 alone fits both byte orders; the platform byte settles it in 6 anyway.
     assert xp.decode(xp.encode(xp.Data(rows, layout)), 'peer') == xp.Data(rows, layout)
 
 

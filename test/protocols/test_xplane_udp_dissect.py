@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The dissector for X-Plane's own UDP."""
+"""The dissector for X-Plane's native UDP."""
 
 import io
 import json

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the rows of X-Plane's data output mean, by version, against hand-written numbers."""
+"""The meaning of X-Plane's data output rows, by version, against hand-written numbers."""
 
 from dataclasses import asdict, fields
 import math
