@@ -45,18 +45,18 @@ class SkylarkNode(Bridge[SkylarkParameters, SkylarkSession]):
         super().__init__('skylark_node', SkylarkParameters, **options)
 
     def make_session(self) -> SkylarkSession:
-        """Return the session, by the parameters."""
+        """Return the session for these parameters."""
         return SkylarkSession(self.parameters.rate)
 
     def make_link(self) -> SessionLoop:
-        """Open the way to Skylark."""
+        """Open the link to Skylark."""
         host, port = resolve(self.parameters.host), self.parameters.port
         return UdpLoop(
             self.session, lambda _: UdpSocket(peer=(host, port), sender=host, sender_port=port),
             self.on_event, self.on_failure, name='skylark link')
 
     def make_topics(self) -> None:
-        """Make publishers, and the gate of command/controls."""
+        """Create the publishers and the gate of command/controls."""
         self._publisher = VehiclePublisher(
             self, self.parameters, topics=('fix', 'odom', 'datum'))
         self.plausibilities[''] = self._publisher.plausibility
@@ -68,7 +68,7 @@ class SkylarkNode(Bridge[SkylarkParameters, SkylarkSession]):
         return f'{self.parameters.host}:{self.parameters.port}'
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with telemetry."""
+        """Return the handlers of telemetry."""
         return {Telemetry: self._publish}
 
     def _send(self, controls: Controls) -> None:
@@ -88,11 +88,11 @@ class SkylarkNode(Bridge[SkylarkParameters, SkylarkSession]):
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
-        """Return how many reports come."""
+        """Return the diagnostics of incoming reports."""
         return (('reports/s', f'{rates.get("reports", 0.0):.1f}'),)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return what became of commands."""
+        """Return the diagnostics of commands."""
         return (('commands', str(self.gates[''].commands)),
                 ('taken from the user', ', '.join(self.session.taken) or 'nothing'))
 

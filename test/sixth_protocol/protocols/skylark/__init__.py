@@ -1,4 +1,4 @@
-"""Skylark, a simulator that exists in a test only: reports out, controls in."""
+"""Skylark, a simulator that exists only in a test: reports out, controls in."""
 
 from xplane_bridge.protocols.skylark.codec import decode, encode
 from xplane_bridge.protocols.skylark.messages import Controls, MESSAGES, Poll, PORT, Report

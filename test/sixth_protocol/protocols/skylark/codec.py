@@ -26,7 +26,11 @@ _BODIES: dict[Sender, dict[bytes, Body[Any]]] = {
 
 
 def decode(data: bytes, sender: Sender) -> Message:
-    """Decode one datagram. Raises ProtocolError for what is none of this sender's."""
+    """
+    Decode one datagram.
+
+    Raises ProtocolError for anything that is not a message of this sender.
+    """
     body = _BODIES[sender].get(data[:4])
     if body is None:
         raise ProtocolError(f'tag at offset 0: {data[:4]!r} is none that a {sender} sends')
@@ -35,7 +39,11 @@ def decode(data: bytes, sender: Sender) -> Message:
 
 
 def encode(message: Message) -> bytes:
-    """Encode any message. Raises ValueError or TypeError for what must not be sent."""
+    """
+    Encode any message.
+
+    Raises ValueError or TypeError for what must not be sent.
+    """
     tag = message.tag.encode()
     for bodies in _BODIES.values():
         if tag in bodies:

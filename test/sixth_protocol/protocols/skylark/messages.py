@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What Skylark and its bridge send each other: four bytes of tag, then little-endian fields."""
+"""Messages between Skylark and its bridge: four bytes of tag, then little-endian fields."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +24,7 @@ PORT = 49100
 
 @dataclass(frozen=True, slots=True)
 class Poll(Message):
-    """Ask for one report."""
+    """Request one report."""
 
     tag: ClassVar[str] = 'POLL'
 
@@ -43,7 +43,7 @@ class Controls(Message):
 
 @dataclass(frozen=True, slots=True)
 class Report(Message):
-    """Where the aircraft is: degrees, metres above mean sea level; heading true."""
+    """The aircraft's position: degrees, metres above mean sea level; heading true."""
 
     tag: ClassVar[str] = 'STAT'
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The conversation with Skylark: it is polled for reports, and holds the controls it was sent."""
+"""The conversation with Skylark: it is polled for reports and holds its controls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SURFACES = ('elevator', 'aileron', 'rudder')
 
 
 class SkylarkSession(Session):
-    """Ask one Skylark for its state ``rate`` times per second, and send it controls."""
+    """Poll one Skylark ``rate`` times per second, and send it controls."""
 
     sentences = {
         PeerState.UNKNOWN: 'nothing heard yet',
@@ -61,11 +61,11 @@ class SkylarkSession(Session):
         return self._taken.names
 
     def start(self, now: float) -> None:
-        """Begin to ask."""
+        """Start polling."""
         self._active, self._deadline = True, now
 
     def stop(self, now: float) -> None:
-        """Stop asking, and centre what was deflected."""
+        """Stop polling, and centre what was deflected."""
         self.centre(now)
         self._active, self._deadline = False, None
         self.peer_state = PeerState.UNKNOWN
@@ -87,7 +87,7 @@ class SkylarkSession(Session):
             self._send(dict.fromkeys(surfaces, 0.0))
 
     def poll(self, now: float) -> Sequence[Outgoing]:
-        """Return commands, and the next question if it is due; notice silence."""
+        """Return commands, and the next request if it is due; notice silence."""
         if self._deadline is not None and now >= self._deadline:
             self._deadline = now + self._period
             self._outbox.append(skylark.encode(skylark.Poll()))

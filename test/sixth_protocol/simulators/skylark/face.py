@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The aircraft as Skylark shows it."""
+"""The aircraft as Skylark presents it."""
 
 from dataclasses import asdict
 import math
@@ -32,7 +32,7 @@ class SkylarkFace(Face):
         self._aircraft = world.aircraft
 
     def frame(self, now: float) -> None:
-        """Answer questions, and take controls."""
+        """Answer requests, and apply controls."""
         endpoint = self.endpoints[0]
         while (received := endpoint.receive(now)) is not None:
             data, sender = received

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator skylark`` can be told, and the face it makes of that."""
+"""The options of ``simulator skylark``, and the simulator built from them."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -31,5 +31,5 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def make_face(arguments: Namespace, faults: Faults) -> SkylarkFace:
-    """Return the face that the options describe."""
+    """Return the simulator that the options describe."""
     return SkylarkFace(UdpEndpoint(arguments.host, arguments.port, faults))
