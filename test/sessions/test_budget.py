@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The budget of datagrams a second."""
+"""The budget of datagrams per second."""
 
 import random
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The session with Huginn, in simulated time: polling, placing replies, silence, controls."""
+"""The session with Huginn, in simulated time: polling, matching replies, silence, controls."""
 
 import math
 import random
@@ -42,9 +42,9 @@ DEFAULT = {
 
 class Huginn:
     """
-    The other end (docs/wire/fdmdata.md): in order, echoed command, one byte 0xff for a refusal.
+    The peer (docs/wire/fdmdata.md): in order, command echoed, single byte 0xff for a refusal.
 
-    All values of a reply are the number of its step, so what belongs together can be told.
+    All values of a reply are its step number, so a test can tell what belongs together.
     """
 
     def __init__(self, session, delay=0.0, step=0.0166):
@@ -102,7 +102,7 @@ class Huginn:
         self.events += self.session.expired()
 
     def run(self, seconds):
-        """Let time pass; return the events of it."""
+        """Let time pass; return the events in it."""
         end, start = self.now + seconds, len(self.events)
         while True:
             times = [at for at, _, _ in self.arriving[:1]]
@@ -121,7 +121,7 @@ class Huginn:
 
 
 def started(plan=None, refuses=(), up=True, **options):
-    """Return a Huginn that a session talks to already."""
+    """Return a Huginn that a session is already talking to."""
     huginn = Huginn(FdmdataSession(), **options)
     huginn.refuses, huginn.up = set(refuses), up
     huginn.call(huginn.session.set_plan, DEFAULT if plan is None else plan)
@@ -167,8 +167,8 @@ def test_what_is_due_together_is_asked_once():
     huginn = started()
     huginn.requests.clear()
     huginn.run(10.0)
-    # Accelerometer, gyroscope and INS 50 times; at 20 a second, every other falls together with
-    # them, and so does what comes 10 times. Gyroscope and INS: 50 + 10; GPS: 20.
+    # Accelerometer, gyroscope and INS 50 times; at 20 per second, every other poll coincides with
+    # them, as do those at 10. Gyroscope and INS: 50 + 10; GPS: 20.
     counts = {command: sum(1 for _, c in huginn.requests if c == command) for command in Command}
     assert counts[ACC] == pytest.approx(500, abs=3)
     assert counts[GYRO] == counts[INS] == pytest.approx(600, abs=3)
@@ -217,7 +217,7 @@ def test_lost_replies_cost_their_samples_only():
     assert len(samples(events, 'gps')) == pytest.approx(360, abs=25)
     imu = samples(events, 'imu')
     assert len(imu) == pytest.approx(900, abs=50)
-    # What else was lost is missing; 0.9 ** 2 have lost nothing else.
+    # Other losses leave it incomplete; 0.9 ** 2 have none.
     assert sum(1 for sample in imu if len(sample.values) == 3) == pytest.approx(729, abs=50)
     assert not huginn.session.missing(huginn.now)
     statistics = huginn.session.statistics
@@ -262,7 +262,7 @@ def test_one_sensor_that_does_not_answer_never_stops_the_others(absent, kind):
     assert len(imu) == pytest.approx(300, abs=5)
     assert all(set(sample.values) == {ACC, GYRO, INS} - {absent} for sample in imu)
     assert bool(samples(events, 'gps')) == (absent != GPS)
-    # It is asked again for ever, with pauses of up to five seconds.
+    # It is asked again indefinitely, with pauses of up to five seconds.
     asked = [at for at, command in huginn.requests if command == absent]
     assert 1 <= len(asked) <= 4
     assert states(events) == []
@@ -307,7 +307,7 @@ def test_a_slow_sensor_is_not_missing_between_its_polls():
 def test_forged_error_bytes_cost_no_sensor_its_rate(delay, forged):
     huginn = started(delay=delay)
     huginn.run(1.0)
-    # One byte from Huginn's address to each socket of ours, faster than its own replies.
+    # One byte from Huginn's address to each of our sockets, faster than its own replies.
     answer = huginn.session.poll
 
     def poll(now):
@@ -348,7 +348,7 @@ def test_malformed_datagrams_are_counted_by_kind(data, kind):
         huginn.session.statistics.last_error)
 
 
-# How Huginn seems.
+# The state of Huginn.
 
 
 def test_silence_is_noticed_and_probed_gently():
@@ -375,11 +375,11 @@ def test_nobody_there_from_the_start():
 
 
 def frozen(huginn, seconds):
-    """Stop the process: what it is asked waits in its socket until it goes on."""
+    """Stop the process: requests queue in its socket until it resumes."""
     huginn.stands_still = True
     events = huginn.run(seconds)
     huginn.stands_still = False
-    # A socket of ours that was closed meanwhile gets nothing any more.
+    # A socket of ours that was closed meanwhile receives nothing any more.
     huginn.arriving = [
         (huginn.now + 0.001, channel, huginn.answer(data)) for channel, data in huginn.unread]
     huginn.unread.clear()
@@ -423,7 +423,7 @@ def test_a_restarted_huginn_is_another_one_and_gets_nothing_of_the_former():
 
 
 def test_requests_that_wait_fit_into_a_stock_receive_buffer():
-    # Which holds 277 small datagrams; a reset takes Huginn a while.
+    # Which holds 277 small datagrams; a reset takes Huginn some time.
     huginn = started({'all': Wanted(tuple(Command), 500.0)}, up=False)
     huginn.run(0.45)
     assert len(huginn.requests) == 16 * 8

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every session has to keep, whatever happens: see mould.py."""
+"""Invariants of every session under any sequence of incidents: see mould.py."""
 
 import os
 
@@ -28,7 +28,7 @@ import pytest
 ADAPTERS = {
     'xpc': XpcAdapter, 'fdmdata': FdmdataAdapter, 'xplane_udp 6': Xplane6Adapter,
     'xplane_udp 12': Xplane12Adapter, 'simpit': SimpitAdapter}
-# The same ones each time; MOULD_EXAMPLES asks for more and for others.
+# The same examples each time; MOULD_EXAMPLES runs more, and others.
 _EXAMPLES = int(os.environ.get('MOULD_EXAMPLES', '0'))
 
 happenings = st.lists(st.builds(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session holds about its peer: lifetimes, leases, the ledger."""
+"""A session's knowledge of its peer: lifetimes, leases, the ledger."""
 
 import math
 
@@ -109,7 +109,7 @@ def test_what_comes_is_asked_for_once_and_what_stops_again_with_back_off():
             leases.heard(('a',), now)
         now += 0.5
     assert [at for at, key in asked if key == 'b'] == [1.0, 3.0, 7.0, 11.0, 15.0, 19.0]
-    # It came last at 9.5, is missed from 11.5 on, and asked for with the same back-off.
+    # Last received at 9.5, missed from 11.5 on, and requested with the same back-off.
     assert [at for at, key in asked if key == 'a'] == [11.5, 12.5, 14.5, 18.5]
     assert leases.missing(20.0) == {'a': 9.5, 'b': 0.0}
 
@@ -267,7 +267,7 @@ def test_a_value_may_have_its_own_patience():
     assert leases.is_fresh('slow', 5.0)
     assert not leases.is_fresh('slow', 5.1)
     assert 'slow' in leases.due(5.2)
-    # A change of plan keeps what was heard.
+    # A change of plan keeps what was received.
     leases.heard(('slow',), 6.0)
     leases.want(('slow',), 6.0)
     assert leases.missing(7.5) == {'slow': 6.0}
@@ -278,7 +278,7 @@ def test_a_value_may_have_its_own_patience():
     patience=st.sampled_from((0.5, 2.0)), longest=st.sampled_from((1.0, 8.0)))
 def test_after_any_loss_every_value_is_fresh_again_within_the_longest_pause(
         lost, patience, longest):
-    """A peer that answers each request for one second, on a line that is dead at times."""
+    """A peer that answers each request for one second, over an intermittent link."""
     leases = Leases(patience, first=0.5, longest=longest)
     leases.want(('a', 'b'), 0.0)
     quiet = max((start + length for start, length in lost), default=0.0)

@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Whole sessions among mutants.
+Whole sessions under mutants.
 
-The peer talks, falls silent and is replaced, and all the time comes what nobody should send.
-Nothing is raised, nothing grows, nothing costs more and more, and what is told of it to people is
+The peer talks, falls silent and is replaced, amid a stream of invalid datagrams. Nothing is
+raised, nothing grows, no call becomes ever more expensive, and every text meant for people is
 short and printable.
 
-FUZZ_SEED and FUZZ_STEPS ask for other runs and for longer ones.
+FUZZ_SEED and FUZZ_STEPS select other and longer runs.
 """
 
 from collections import Counter
@@ -51,24 +51,24 @@ from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, XplaneUdp
 
 STEPS = int(os.environ.get('FUZZ_STEPS', '400'))
 
-# So many lines of Python may one datagram of so many bytes cost, whatever is in it.
+# Limit on executed lines of Python per datagram, by its size, whatever it contains.
 LINES_PER_BYTE = 30
 LINES_PER_CALL = 10_000
-# Kinds of what is counted, and characters of what is told.
+# Kinds counted, and characters of text.
 MOST_KINDS = 64
 LONGEST_TEXT = 1000
 
 
 class Fuzzed:
-    """What is special about fuzzing one protocol."""
+    """The fuzzing adapter of one protocol."""
 
     protocol = ''
     adapter = None
-    # Calls of a user beside the adapter's commands.
+    # User calls besides the adapter's commands.
     calls = ()
 
     def start(self, now):
-        """Return a session that talks."""
+        """Return a session in conversation."""
         adapter = self.adapter()
         session = adapter.make_session()
         adapter.start(session, now)
@@ -79,7 +79,7 @@ class Fuzzed:
         return recorded(self.protocol)
 
     def invent(self, random):
-        """Return a datagram in good form, of something that nobody asked for."""
+        """Return a well-formed datagram with something that nobody requested."""
         raise NotImplementedError
 
     def make_peer(self, number, now):
@@ -89,7 +89,7 @@ class Fuzzed:
 
     @property
     def commands(self):
-        """Return all that a user may call."""
+        """Return all calls that a user may make."""
         return (*self.adapter.commands, *self.calls)
 
     @property
@@ -111,7 +111,7 @@ class FuzzedXpc(Fuzzed):
         lambda s, n, now: s.release(now))
 
     def invent(self, random):
-        """Return a beacon of another X-Plane, or a reply that fits nothing."""
+        """Return a beacon of another X-Plane, or an unsolicited reply."""
         if random.random() < 0.3:
             return xpc.encode(xpc.Beacon(
                 random.choice((49009, 1)), random.randrange(2**16), f'v{random.random()}'))
@@ -133,14 +133,14 @@ class FuzzedXplane12(Fuzzed):
     channels = (BEACON_CHANNEL,)
 
     def start(self, now):
-        """Return a session that takes whatever version answers."""
+        """Return a session that accepts whatever version answers."""
         session = XplaneUdpSession(self.sources, rate=5.0, peer=self.peer)
         session.watch(WATCHED, 2.0, now)
         session.start(now)
         return session
 
     def invent(self, random):
-        """Return values and rows with numbers that were never asked for."""
+        """Return values and rows with numbers that were never requested."""
         if random.random() < 0.5:
             return wire.encode(wire.RrefReply(tuple(
                 (random.randrange(-2**31, 2**31), 1.0) for _ in range(50))), 12)
@@ -182,7 +182,7 @@ SPHERE = simpit.PROFILES['v2'].named('peer', 'sphere_of_influence').id
 
 
 class FuzzedSimpit(Fuzzed):
-    """A Simpit plugin on a serial line, whose bytes come in pieces."""
+    """A Simpit plugin on a serial line, whose bytes arrive in pieces."""
 
     protocol, adapter = 'simpit', SimpitAdapter
     calls = (
@@ -191,7 +191,7 @@ class FuzzedSimpit(Fuzzed):
         lambda s, n, now: s.release(now))
 
     def invent(self, random):
-        """Return a packet on any channel, or a text that is more than that."""
+        """Return a packet on any channel, or an oversized text."""
         channel, payload = random.choice((
             (random.randrange(255), random.randbytes(random.randrange(1, 33))),
             (SPHERE, b'\x1b[2JMun\n[ERROR] forged'[:random.randrange(1, 33)])))
@@ -236,7 +236,7 @@ class FuzzedUlyssix(Fuzzed):
         return session
 
     def invent(self, random):
-        """Return a packet of another type, number or total."""
+        """Return a packet with another type, number or total."""
         return datagram(
             random.randrange(2**32), random.choice((1, random.randrange(2**64))),
             kind=random.choice((0, random.randrange(2**32))))
@@ -256,15 +256,14 @@ FUZZED = {
     'xplane_udp 6': FuzzedXplane6, 'fdmdata': FuzzedFdmdata, 'ulyssix': FuzzedUlyssix,
     'simpit': FuzzedSimpit}
 
-# What goes on for a while: whether the peer talks, how many mutants come in a step, how long a
-# step is.
+# Settings that last for a while: whether the peer talks, mutants per step, length of a step.
 SPELLS = (
     (True, 0, STEP), (True, 2, STEP), (True, 8, STEP), (True, 2, 0.3), (False, 4, STEP),
     (False, 1, 1.0), (False, 0, 0.5), (False, 0, 2.5))
 
 
 class Storm:
-    """A session, its peers, and what comes between them."""
+    """A session, its peers and the traffic between them."""
 
     def __init__(self, fuzzed, seed):
         self.random = random.Random(seed)
@@ -282,7 +281,7 @@ class Storm:
         self.session = fuzzed.start(self._now)
 
     def run(self, steps):
-        """Let so many steps of time pass."""
+        """Advance that many time steps."""
         while steps > 0:
             talks, mutants, step = self.random.choice(SPELLS)
             if self.random.random() < 0.2:
@@ -303,7 +302,7 @@ class Storm:
                             self._receive(channel, data)
 
     def flood(self, mutants):
-        """Let so many mutants come, beside a peer that talks or does not."""
+        """Inject that many mutants while the peer talks or is silent."""
         self._metered = False
         for number in range(mutants):
             self._now += 0.005
@@ -327,14 +326,14 @@ class Storm:
     def _command(self):
         commands = self._fuzzed.commands
         if commands:
-            # Refused while the peer is not there, or while too many wait.
+            # Refused while the peer is absent, or while too many are waiting.
             with suppress(ValueError):
                 self.random.choice(commands)(
                     self.session, self.random.randrange(1, 500), self._now)
 
     def _poll(self, talks):
         outgoing = self._measured(0, self.session.poll, self._now)
-        assert len(outgoing) < 500, f'{len(outgoing)} datagrams are to leave at once'
+        assert len(outgoing) < 500, f'{len(outgoing)} datagrams leave at once'
         for channel, data in outgoing:
             if data is None:
                 if channel in self._channels:
@@ -373,7 +372,7 @@ class Storm:
     def _heed(self, events):
         for event in events:
             self.told[type(event).__name__] += 1
-            # The names in the packet itself are as they came.
+            # The names in the packet itself are unmodified.
             told = event.names if isinstance(event, PacketReceived) else event
             for text in texts(told):
                 assert is_fit_for_people(text, LONGEST_TEXT), f'{event} has the text {text!r}'
@@ -391,7 +390,7 @@ def check_statistics(statistics):
 
 
 def check_bounded(storm, steps=STEPS):
-    """Assert that neither what is kept nor what a call costs grows with what has come."""
+    """Assert that neither memory nor the cost of a call grows with the traffic received."""
     storm.run(steps)
     cost = mean(storm.costs)
     storm.flood(steps * 4)
@@ -419,7 +418,7 @@ def test_a_session_is_bounded_whatever_comes(protocol):
 @pytest.mark.parametrize('protocol', ['xpc', 'xplane_udp 12', 'xplane_udp 6', 'fdmdata', 'simpit'])
 @pytest.mark.parametrize('seed', [SEED, SEED + 3, SEED + 4])
 def test_values_come_again_soon_after_a_flood_and_a_restart(protocol, seed):
-    """Whatever was forged, nothing of it is believed for long."""
+    """Whatever was forged, none of it is believed for long."""
     fuzzed = FUZZED[protocol]()
     adapter = fuzzed.adapter()
     world = World(adapter, seed)

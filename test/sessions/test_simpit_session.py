@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Both ends of a KerbalSimpit conversation, with the time passed in and no port at all."""
+"""Both ends of a KerbalSimpit conversation, in simulated time and without a port."""
 
 from collections import Counter
 import random
@@ -76,7 +76,7 @@ def test_handshake_then_telemetry(profile, seed):
 def test_device_sends_syn_ack_deregister_register_in_this_order(profile):
     cable = connect(profile, run=0.2, id_bytes=b'AB\0', flight=False)
     table = PROFILES[profile]
-    # v0 hears the two on 3 and 4, the others on 8 and 9; altitude is 4, then 8.
+    # v0 receives the two on 3 and 4, the others on 8 and 9; altitude is 4, then 8.
     altitude, register, deregister = (4, 3, 4) if profile == 'v0' else (8, 8, 9)
     sent = packets(profile, cable.sent['device'])
     assert sent[0] == Packet(0, b'\0AB\0')
@@ -108,7 +108,7 @@ def test_synack_is_found_among_telemetry_and_garbage():
     'init_b2_garbage_before_synack', 'init_c_telemetry_before_synack', 'init_c_ksp2',
     'b1_syn_library', 'c_syn_library', 'init_b1_synack_ksp2_byte'])
 def test_recorded_answers_complete_the_handshake(name):
-    """Some of these the genuine libraries do not get along with."""
+    """The genuine libraries cannot cope with some of these."""
     vector = VECTORS[name]
     profile = PROFILE_OF_ERA[vector['era']]
     answer = vector['fields'].get('reply_hex') or vector['hex']
@@ -163,7 +163,7 @@ def test_auto_tries_both_framings_and_never_confuses_the_other():
     assert [at for at, _ in sent] == [0.05, 0.55, 1.05, 1.55]
     assert sent[0][1][:5] == cobs
     assert sent[2][1][:5] == cobs
-    # Its 0 ends the frame for a plugin of the other framing too.
+    # Its 0 also ends the frame for a plugin of the other framing.
     assert sent[1][1] == aa50 + b'\0'
     assert sent[3][1] == aa50 + b'\0'
 
@@ -203,7 +203,7 @@ def test_auto_does_not_take_noise_of_once_for_the_padding_of_v1():
 
 
 def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
-    """Plugins 0.8 to 1.2.0: as v1, without the padding, and in flight only."""
+    """Plugins 0.8 to 1.2.0: like v1, without the padding, and in flight only."""
     plugin = PluginSession('v1')
     plugin._buffer = None
     cable = Cable(SimpitSession(), plugin)
@@ -257,7 +257,7 @@ def test_wrong_profile_is_named_by_what_the_plugin_does_now(plugin, told):
 
 
 def test_noise_of_hours_ago_is_no_advice():
-    """A working v2 link was told to be v1, for a noise count that only ever grows."""
+    """A working v2 link was reported as v1 because of a noise count that only ever grows."""
     cable = connect('v2')
     cable.device.receive('serial', b'\x11' * 300, None, cable.now)
     cable.run(10.0)
@@ -282,7 +282,7 @@ def test_unconfirmed_v0_sends_no_command_that_others_take_for_another():
         cable.device.send(ActionGroups('activate', ActionGroup.GEAR), cable.now)
     cable.call(cable.device.stop)
     cable.run(1.0)
-    # Its registrations are nothing to them either.
+    # Its registrations mean nothing to them either.
     assert cable.commands() == []
     assert cable.plugin.subscriptions == ()
 
@@ -303,7 +303,7 @@ def test_no_duplicates_after_crashes_of_the_device(profile):
 
 
 def test_what_was_owed_to_a_lost_port_does_not_leave_by_the_next():
-    """Another game may be behind it; the handshake goes first."""
+    """It may belong to another game; the handshake goes first."""
     cable = connect('v1')
     cable.call(cable.device.send, simpit.Rotation(16384, 0, 0, 1))
     cable.run(0.1)
@@ -444,7 +444,7 @@ def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
 
 def test_a_missing_echo_is_not_death_while_telemetry_flows():
     cable = connect('v1')
-    # An era in which echoes are lost among the telemetry that overwrites them.
+    # A generation in which echoes are lost among the telemetry that overwrites them.
     cable.spoil['plugin'] = lambda data: data if data[3] != 2 else b''
     cable.events['device'].clear()
     cable.run(20.0)
@@ -459,7 +459,7 @@ def test_leaving_flight_is_a_state_and_entering_it_needs_nothing(profile):
     cable.call(cable.plugin.set_flight, False)
     cable.run(30.0)
     assert cable.device.peer_state is PeerState.ANSWERING
-    # Asked less and less often who is there: after 2, 4, 8 and 12 s.
+    # SYNs at growing intervals: after 2, 4, 8 and 12 s.
     assert 3 <= cable.device.statistics.handshakes <= 5
     cable.call(cable.plugin.set_flight, True)
     cable.run(1.0)
@@ -541,7 +541,7 @@ def test_a_session_that_starts_without_a_port_says_so():
 
 
 def test_other_channels_get_the_same_time_to_come():
-    """They are registered now, so the silence of before says nothing of them."""
+    """They are registered only now, so the earlier silence says nothing about them."""
     cable = connect('v1', flight=False, run=0.0)
     cable.run(1.5)
     registered = cable.device.statistics.handshakes
@@ -594,7 +594,7 @@ def test_noise_on_the_line_costs_packets_but_never_the_conversation(profile, see
     cable = Cable(SimpitSession(profile=profile), PluginSession(profile), seed=seed)
     cable.call(cable.plugin.set_flight, True)
     cable.call(cable.plugin.provide, ALTITUDE)
-    # Only on the way to the device: the plugin's parser has no way out of some of it.
+    # Only towards the device: the plugin's parser cannot recover from some of it.
     cable.spoil['plugin'] = spoil
     cable.call(cable.device.start)
     cable.run(20.0)
@@ -610,7 +610,7 @@ def test_frame_without_its_end_is_given_up_and_what_it_swallowed_is_found():
     good = simpit.encode(ALTITUDE, 'peer', PROFILES['v2'])
     cable.plugin.withdraw('altitude', cable.now)
     cable.events['device'].clear()
-    # The first frame's size counts the second frame as its own, and waits for more.
+    # The first frame's size claims the second frame as its own, and waits for more.
     cable.device.receive('serial', b'\xaa\x50\x20\x08' + good, None, cable.now)
     assert cable.telemetry() == []
     cable.run(0.04)
@@ -802,9 +802,9 @@ def test_device_survives_any_bytes_at_any_time(chunks, profile):
     assert session.next_deadline() is not None
 
 
-# The plugin's side, held to the recordings.
+# The plugin's side, compared with the recordings.
 
-# The genuine reader thread timing shows in these, or what the host did.
+# These show the timing of the genuine reader thread, or what the host did.
 NOT_COMPARED = {
     'b1_asyncreader_five_echoes_back_to_back': 'a race of the plugin that is not kept',
     # Ours refuses the short struct; there it was read past its end, to the same effect: none.
@@ -834,7 +834,7 @@ def plugin_outcome(vector):
 
 
 def effects(events):
-    """Say in the recordings' words what commands do, as far as they name single effects."""
+    """Express commands in the recordings' words, as far as those name single effects."""
     names = {'STAGE': 'Stage', 'GEAR': 'Gear', 'LIGHT': 'Light', 'BRAKES': 'Brakes',
              'ABORT': 'Abort'}
     said = []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the device's side of a KerbalSimpit conversation holds is true, or expires."""
+"""The device side's knowledge in a KerbalSimpit conversation is true, or expires."""
 
 import pytest
 from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
@@ -29,7 +29,7 @@ FULL = 32767
 
 
 def fly(cable, seconds, step=0.05):
-    """Let time pass, while the game obeys action groups and reports them."""
+    """Let time pass while the game obeys action groups and reports them."""
     groups = getattr(cable, 'groups', ActionGroup(0))
     for _ in range(round(seconds / step)):
         cable.run(step)
@@ -47,14 +47,14 @@ def fly(cable, seconds, step=0.05):
 
 
 def set_groups(cable, groups):
-    """Let the game have these action groups on, whoever did that."""
+    """Turn these action groups on in the game, whoever did it."""
     cable.groups = groups
     if 'action_status' in cable.plugin.channels:
         cable.call(cable.plugin.provide, simpit.ActionStatus(groups))
 
 
 def told(cable, name):
-    """Return the last telemetry of a channel."""
+    """Return the last telemetry on a channel."""
     return [event.values[name] for event in of_kind(cable.events['device'], Telemetry)
             if name in event.values][-1]
 
@@ -73,14 +73,14 @@ def test_stop_leaves_the_throttle_as_it_was_commanded(profile):
     cable.commands()
     cable.call(cable.device.stop)
     cable.run(0.1)
-    # 0 hands an axis back; that of roll was never taken.
+    # 0 gives an axis back; roll was never taken.
     assert cable.commands() == [simpit.Rotation(0, 0, 0, 5), simpit.Wheel(0, 0, 1)]
     assert cable.plugin.hold.throttle == 20000
     assert cable.device.taken == ()
 
 
 @pytest.mark.parametrize(('profile', 'throttle', 'forced'), [
-    # Before 2.3 a 0 closes it for good: never.
+    # Before 2.3 a 0 would close it for good: never sent.
     ('v2', 20000, True), ('v2.2', 20000, True), ('v2.3', 0, False)])
 def test_the_throttle_is_released_by_choice_where_the_plugin_lets_go(profile, throttle, forced):
     cable = connect(profile, release_throttle=True)
@@ -141,7 +141,7 @@ def test_2_3_is_told_by_all_of_what_tells_it_and_by_nothing_less(seen, told):
 
 
 def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
-    """2.2 in flight answers echoes; only without its telemetry would it look like 2.3."""
+    """In flight 2.2 answers echoes; only without its telemetry would it look like 2.3."""
     cable = Cable(SimpitSession(profile='cobs'), PluginSession('v2.2'))
     cable.call(cable.plugin.set_flight, True)
     cable.call(cable.plugin.provide, ALTITUDE)
@@ -188,7 +188,7 @@ def test_what_told_2_3_is_doubted_while_nothing_answers():
     ('v2', 'v2', simpit.TimeWarp(16)),
     ('v2.2', 'v2.2', simpit.TimeWarp(16)),
     ('v2.3', 'v2.3', simpit.TimeWarpTo(4)),
-    # Not known which: each obeys its own and ignores the other.
+    # Version unknown: each obeys its own and ignores the other.
     ('v2.2', 'cobs', simpit.TimeWarp(16)),
     ('v2.3', 'cobs', simpit.TimeWarpTo(4)),
 ])
@@ -199,7 +199,7 @@ def test_a_warp_to_the_apoapsis_is_done_once_by_each(plugin, device, done):
     assert cable.commands() == [done]
 
 
-# Action groups: what the plugin reports counts.
+# Action groups: the plugin's report decides.
 
 
 @pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3'])
@@ -274,7 +274,7 @@ def test_gear_commanded_in_the_menu_is_refused_and_not_remembered():
 
 @pytest.mark.parametrize('profile', ['v2', 'v2.2', 'v2.3'])
 def test_groups_that_a_revert_switched_off_are_asked_for_again(profile):
-    """The plugin's providers begin anew with all off, and say nothing while that is so."""
+    """The plugin's providers start over with everything off, and send nothing while that holds."""
     cable = connect(
         profile, channels=['altitude', 'action_status', 'custom_action_group_status'])
     cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
@@ -444,7 +444,7 @@ def test_a_plugin_that_goes_away_just_after_an_outage_is_missed():
     cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
     cable.run(2.5)
     assert cable.device.peer_state is PeerState.ANSWERING
-    # Telemetry comes back before a handshake is answered, and ends again.
+    # Telemetry comes back before a handshake is answered, and stops again.
     cable.spoil['plugin'] = lambda data: data
     cable.run(0.5)
     assert cable.device.peer_state is PeerState.STREAMING
@@ -512,7 +512,7 @@ def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
     cable.run(60.0)
     assert {packet.channel for _, data in cable.frames['device']
             for packet in packets('cobs', data)} == {1}
-    # A target may not be set, SAS may not change: nothing is missing.
+    # A target may be unset, SAS may not change: nothing is missing.
     assert cable.device.missing(cable.now) == {}
     assert cable.device.wanted == ('altitude', 'vessel_name')
 
@@ -536,11 +536,11 @@ def test_a_lost_registration_of_a_channel_sent_on_a_change_is_made_again():
 
 
 def test_an_answer_to_an_earlier_syn_leaves_no_second_registration():
-    """From 2.0 on a SYN ends what is sent, and an ACK the record of what was registered."""
+    """From 2.0 on a SYN stops transmission, and an ACK clears the registrations."""
     cable = connect('v2.3')
     cable.lose_device()
     cable.device.opened(cable.now)
-    # The SYN of now is lost; the answer to one of before comes.
+    # The current SYN is lost; the answer to an earlier one arrives.
     cable.spoil['device'] = lambda data: b''
     cable.run(0.1)
     cable.spoil['device'] = lambda data: data
@@ -575,7 +575,7 @@ def test_axes_in_raw_packets_are_taken_too():
 
 @pytest.mark.parametrize('profile', ['v2', 'v2.2', 'v2.3'])
 def test_nothing_is_given_back_to_the_next_flight(profile):
-    """With the flight scene goes what the plugin forced; the next may be another device's."""
+    """Leaving the flight scene ends what the plugin forced; the next may be another device's."""
     cable = connect(profile)
     cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
     cable.run(0.1)
@@ -604,7 +604,7 @@ def test_nothing_is_given_back_to_a_plugin_that_came_after_an_outage():
 @pytest.mark.parametrize('when', ['at once', 'after', 'before it is known'])
 @pytest.mark.parametrize('device', ['v2', 'auto'])
 def test_what_a_frozen_plugin_still_holds_is_given_back(device, when):
-    """It shows that it is the same by what it was registered for; 'auto' takes it for v0 first."""
+    """Its registrations show that it is the same; 'auto' takes it for v0 first."""
     cable = connect('v2', device=device)
     cable.run(3.0)
     cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))

@@ -15,7 +15,7 @@
 """
 Following a Ulyssix publisher: counting, names, and its times in UTC.
 
-Datagrams are packed by struct here, and expectations are worked out by hand from the calendar.
+Datagrams are packed with struct here; expectations are worked out by hand from the calendar.
 """
 
 import struct
@@ -85,9 +85,9 @@ def place(timeline, data, received):
 
 def count(*numbers, total_step=1, skipped=()):
     """
-    Return statistics and events of a session that received packets of these numbers, to its end.
+    Return final statistics and events of a session that received packets of these numbers.
 
-    Each has one sample, but those in ``skipped`` are of another type.
+    Each has one sample, except those in ``skipped``, which are of another type.
     """
     made = session()
     events = receive(made, *(
@@ -186,7 +186,7 @@ def test_what_may_still_come_is_not_lost_yet():
     made = session()
     receive(made, datagram(0, 0), datagram(3, 3), datagram(2, 2))
     assert (made.awaited, made.statistics.lost) == (1, 0)
-    # Nothing comes any more: it was.
+    # Nothing more arrives: it was.
     made.poll(made.next_deadline())
     assert (made.awaited, made.statistics.lost) == (0, 1)
 
@@ -215,7 +215,7 @@ def test_a_restart_seen_late_is_told_by_the_falling_total():
 def test_a_restart_of_which_no_time_tells_is_told_by_the_next_packet():
     made = session()
     receive(made, *(datagram(number, number) for number in range(300, 320)))
-    # As by a recording that is played again.
+    # As from a recording that is replayed.
     events = receive(made, datagram(0, 0), datagram(1, 1), datagram(2, 2))
     assert [type(event) for event in events] == [PublisherRestarted] + 3 * [PacketReceived]
     assert packets(events) == [0, 1, 2]
@@ -238,7 +238,7 @@ def test_outages_add_up():
 
 
 def stream(*packets):
-    """Return statistics of (number, total, seconds) that were received then, in this order."""
+    """Return statistics of (number, total, seconds) received at those times, in this order."""
     made = session()
     for number, total, at in packets:
         made.receive(CHANNEL, datagram(number, total), SENDER, at)
@@ -257,7 +257,7 @@ def test_a_packet_sent_again_after_a_second_is_a_duplicate_unless_the_next_comes
 
 
 def test_two_stragglers_far_apart_are_no_restart():
-    """What follows the held one must be within the window after it."""
+    """The successor of the held packet must be within the window after it."""
     order = [(n, 100 + n, 1.0) for n in range(1000, 1003)]
     late = stream(*order, (100, 200, 1.0), (229, 329, 1.0), (1003, 1103, 1.0))
     assert (late.too_late, late.restarts, late.lost) == (2, 0, 0)
@@ -267,7 +267,7 @@ def test_two_stragglers_far_apart_are_no_restart():
 
 @pytest.mark.parametrize(('bcd_hex', 'than', 'later'), [
     (bcd(45, 12, 0, 0), bcd(45, 11, 0, 0), True), (bcd(45, 11, 0, 0), bcd(45, 12, 0, 0), False),
-    # Over the end of a year.
+    # Across the end of a year.
     (bcd(2, 0, 0, 0), bcd(364, 0, 0, 0), True), (bcd(364, 0, 0, 0), bcd(2, 0, 0, 0), False),
     (bcd(45, 12, 0, 0), bcd(45, 12, 0, 0), False),
     (b'\xff' * 8, bcd(45, 12, 0, 0), None), (bcd(45, 12, 0, 0), b'\xff' * 8, None),
@@ -312,7 +312,7 @@ def test_what_is_lost_is_what_never_came_in_whatever_order_the_others_did(first,
     statistics = made.statistics
     assert statistics.lost == arrives.count(False)
     assert (statistics.restarts, statistics.duplicates) == (0, len(again))
-    # One sample each, by totals that fit.
+    # One sample each, with matching totals.
     assert statistics.missing_samples == arrives.count(False)
 
 
@@ -332,7 +332,7 @@ def test_in_a_long_stream_each_packet_may_be_overtaken_by_as_many_as_the_window(
     assert (made.statistics.lost, made.statistics.restarts) == (lost, 0)
 
 
-# What else comes
+# Other packets
 
 
 @pytest.mark.parametrize(('data', 'kind'), [
@@ -410,7 +410,7 @@ def test_silence_and_return_are_told_once_each():
 
 def test_the_width_of_integers_is_kept_and_found_out_anew():
     made = session()
-    # One sample with a high word of 0 reads as 8 or as 4 bytes and an empty parameter.
+    # One sample with a high word of 0 reads as 8 bytes, or as 4 bytes and an empty parameter.
     both = datagram(0, 1, struct.pack('<Iq', 1, 5), control=INTEGER)
     narrow = datagram(1, 3, struct.pack('<Iii', 2, -1, -2), 2, INTEGER)
     wide = datagram(2, 5, struct.pack('<Iqq', 2, -1, -2), 2, INTEGER)
@@ -425,11 +425,11 @@ def test_the_width_of_integers_is_kept_and_found_out_anew():
 
 
 @pytest.mark.parametrize(('before', 'counts', 'values'), [
-    # No parameter, or the one that 8 bytes make of it: 8 bytes are preferred.
+    # No parameter count, or the one that 8 bytes imply: 8 bytes are preferred.
     (0, [1], [5]), (1, [1], [5]),
-    # As many as 4 bytes make of it: those were right.
+    # The count that 4 bytes imply: those were right.
     (2, [1, 0], [5]),
-    # As many as neither reading has.
+    # A count that neither reading implies.
     (3, [1], [5]),
 ])
 def test_an_ambiguous_width_is_decided_by_the_parameters_of_the_packet_before(
@@ -441,7 +441,7 @@ def test_an_ambiguous_width_is_decided_by_the_parameters_of_the_packet_before(
     both = datagram(1, before + 1, struct.pack('<Iq', 1, 5), control=INTEGER)
     packet = receive(made, both)[-1].packet
     assert (packet.counts.tolist(), packet.values.tolist()) == (counts, values)
-    # It proves nothing, so the next one is looked at anew.
+    # It proves nothing, so the next one is examined afresh.
     assert made.integer_width is None
 
 
@@ -517,7 +517,7 @@ def test_tagged_samples_and_packet_time_are_utc():
     first = utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
     assert placed.first_ns == first
     assert placed.times.dtype == np.int64
-    assert abs(placed.times - [first, first + SECOND // 2]).max() <= 1  # a double's rounding
+    assert abs(placed.times - [first, first + SECOND // 2]).max() <= 1  # rounding of a double
     assert (timeline.word_order, timeline.day_base) == (WordOrder.FIRST_WORD_HIGH, 1)
     assert (timeline.sample_days, timeline.year) == (0, 2026)
     assert timeline.latency_ns == 3_210_988_000
@@ -557,7 +557,7 @@ def test_the_word_order_is_settled_by_the_first_clear_time(order):
     placed = place(timeline, datagram(time=bcd(200, 12, 0, 4, order=order)), expected)
     assert placed.first_ns == expected
     assert timeline.word_order is WordOrder(order)
-    # Day 200 12:00:03.000000 one way, day 300 00:00:02.001200 the other: what is settled counts.
+    # Day 200 12:00:03.000000 one way, day 300 00:00:02.001200 the other: the settled order counts.
     unclear = bytes.fromhex('0012000200000003')
     date = (7, 19, 12, 0, 3) if order == 'first_word_high' else (10, 27, 0, 0, 2)
     ns = 0 if order == 'first_word_high' else 1_200_000
@@ -571,7 +571,7 @@ def test_an_unclear_time_that_comes_first_is_read_as_the_samples_say():
     for since, date in ((199 * 86400.0 + 43203, (7, 19, 12, 0, 3)),
                         (299 * 86400.0 + 2.0012, (10, 27, 0, 0, 2))):
         timeline = Timeline()
-        # Received at a date that would say the other one.
+        # Received at a date that would suggest the other order.
         placed = place(timeline, tagged((1.0, since), time=unclear), utc(2026, 9, 6))
         assert placed.first_ns // SECOND * SECOND == utc(2026, *date)
         assert timeline.word_order is None
@@ -602,14 +602,14 @@ def test_a_time_that_cannot_be_read_is_replaced_by_the_samples():
     assert placed.times[1] == placed.first_ns
 
 
-# Day base: the samples are a day ahead of the packet's day when that is counted from 1.
+# Day base: the samples are a day ahead of the packet's day if that is counted from 1.
 
 AHEAD = tagged((1.0, SINCE_JAN1 + 86400), time=DAY_45)
 
 
 def test_samples_a_day_ahead_tell_that_days_count_from_0():
     timeline = Timeline()
-    # A recording, so that the time of reception says nothing.
+    # A recording, so the time of reception says nothing.
     placed = place(timeline, AHEAD, utc(2026, 6, 1))
     assert placed.first_ns == utc(2026, 2, 15, 12, 34, 56, ns=789_012_000)
     assert abs(placed.times[0] - placed.first_ns) <= 1
@@ -684,7 +684,8 @@ def test_time_goes_on_across_new_year(year, given_year):
     end = days * 86400.0
     steps = (
         ((days, 23, 59, 59, 980_000), [end - 0.02, end - 0.01]),
-        # The first sample is of the old year and the others of the new one; counted on, or anew.
+        # The first sample is of the old year and the others of the new one; counted on, or from
+        # zero.
         ((days, 23, 59, 59, 995_000), [end - 0.005, 0.005, 0.015]),
         ((1, 0, 0, 0, 20_000), [0.02, 0.03]),
         ((1, 0, 0, 0, 40_000), [0.04]),
@@ -774,7 +775,7 @@ def test_20_000_packet_types_are_counted_within_bounds():
 
 
 def test_names_are_printable_in_events_and_short():
-    """The packet keeps them as they came."""
+    """The packet keeps them unmodified."""
     made = session()
     raw = b'A\nB\x1b[2J\x1f' + b'x' * 1000
     data = struct.pack('<IfIf', 1, 1.5, 1, 2.5)
@@ -793,7 +794,7 @@ def test_changes_of_names_are_counted():
 
 
 def test_packets_of_other_types_leave_nothing_behind():
-    """Also after a silence, when all before the newest is settled."""
+    """Also after a silence, when everything before the newest is settled."""
     made = session()
     for silence in range(20):
         receive(made, datagram(100 * silence, 1 + silence))

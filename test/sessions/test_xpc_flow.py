@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How much may be sent to a plugin, and when it is polled again: moment by moment."""
+"""How much may be sent to a plugin, and when it is polled again, step by step."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_giving_back_is_saved_afterwards():
 
 
 def test_silence_counts_from_the_last_reply_while_others_are_outstanding():
-    """Who answers one poll of two and stops is away a second later, not when asked again."""
+    """A peer that answers one poll of two and stops is away a second later, not at the next."""
     session = XpcSession({n: names_of(n) for n in range(2)}, rate=1.0)
     session.start(0.0)
     assert [channel for channel, _ in session.poll(0.0)] == [
@@ -100,7 +100,7 @@ def test_silence_counts_from_the_last_reply_while_others_are_outstanding():
 
 
 def test_peer_that_owes_nothing_is_not_waited_for():
-    """Between two seldom polls there is no silence: a command leaves at once."""
+    """Between two infrequent polls there is no silence: a command leaves at once."""
     session = XpcSession({0: names_of(0)}, rate=0.5)
     world = World(session)
     world.call(session.start)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows of X-Plane's data table as X-Plane Connect is to be told them."""
+"""Rows of X-Plane's data table, converted for X-Plane Connect."""
 
 import math
 import struct
@@ -26,7 +26,7 @@ NAN = math.nan
 
 
 def row(*values):
-    """Return eight values, NaN for those that are not given."""
+    """Return eight values, NaN for those not given."""
     return (*values, *[NAN] * (8 - len(values)))
 
 
@@ -62,7 +62,7 @@ def test_equal_throttles_are_a_row_and_others_leave_what_is_not_given():
 
 
 def test_a_row_that_the_plugin_hands_on_goes_alone_and_leaves_by_xplanes_own_sign():
-    # It hands on the whole datagram: X-Plane would read the others in another order.
+    # It forwards the whole datagram: X-Plane would read the others in another order.
     assert sent((17, row(5.0)), (8, row(0.5, NAN, -0.25)), (13, row(NAN, 1.0))) == [
         [(17, 5.0, *[-999.0] * 7)],
         [(8, 0.5, -999.0, -0.25, *[-999.0] * 5)],
@@ -101,7 +101,7 @@ def test_the_ends_of_each_range_are_in_it(number, values):
     (17, row(NAN, NAN, 360.5), r'row 17 heading: got 360.5, expected -360 to 360'),
     (-1, row(1.0), 'row -1 is not in 0..133'),
     (17, row(1.0, 2.0, 3.0, 4.0), 'row 17: X-Plane Connect takes the first 3 values only'),
-    # What somebody would send who knows of the shift.
+    # What a sender aware of the shift would send.
     (20, row(0.0, 47.0, 8.0, 500.0), 'row 20: X-Plane Connect takes the first 3 values only'),
     (20, row(91.0), 'row 20 latitude: got 91'),
     (20, row(NAN, 180.5), 'row 20 longitude: got 180.5, expected -180 to 180'),

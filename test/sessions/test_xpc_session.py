@@ -35,7 +35,7 @@ def make(aircraft=1, rate=50.0, **options):
 
 
 def started(session, settle=0.5, **options):
-    """Return a world in which the session polls already."""
+    """Return a world in which the session is already polling."""
     world = World(session, **options)
     world.call(session.start)
     world.run(settle)
@@ -101,7 +101,7 @@ def test_requests_of_one_update_leave_together():
 
 def test_replies_of_two_frames_are_not_joined():
     session = make(rate=0.0)
-    # The ways to the plugin differ by more than a frame, now and then.
+    # The delays to the plugin sometimes differ by more than a frame.
     world = started(session, delay=(0.0, 0.018))
     events = world.run(20.0)
     check_telemetry(events)
@@ -110,7 +110,7 @@ def test_replies_of_two_frames_are_not_joined():
 
 
 def test_datarefs_that_never_agree_are_published_after_a_while():
-    # The plugin's longitude here is that of another aircraft: two ways to say a place.
+    # The plugin's longitude here is that of another aircraft: two ways to give a position.
     names = ('plane0/lat', 'plane1/lon')
     session = XpcSession({0: Polled(names, names)}, rate=0.0)
     world = started(session, settle=3.0)
@@ -137,7 +137,7 @@ def test_in_lockstep_a_poll_follows_each_command():
     for at, channel, _ in world.sent:
         times.setdefault(at, []).append(channel)
     assert list(times.values()) == [['command', 'position 0', 'state 0']] * 20
-    # Without commands it still looks what there is.
+    # Without commands it still probes what exists.
     world.sent.clear()
     world.run(1.0)
     assert len(world.sent) == pytest.approx(20, abs=2)
@@ -441,7 +441,7 @@ def test_watched_arrays_of_other_plugins_may_grow_between_two_polls():
     world.call(session.watch, [*arrays, 'sim/n/7/8'], 10.0)
     events = events_of(WatchedDatarefs, world.run(3.0))
     assert len(events) > 15
-    # The scripted plugin fails the test where the genuine one would end X-Plane.
+    # The scripted plugin fails the test where the genuine one would crash X-Plane.
     world.datarefs = dict.fromkeys(arrays, (2.0,) * 255)
     events = events_of(WatchedDatarefs, world.run(2.0))
     assert events[-1].values == ((2.0,) * 255,) * 19 + ((7.0,) * 8,)
@@ -450,7 +450,7 @@ def test_watched_arrays_of_other_plugins_may_grow_between_two_polls():
     assert events[-1].values == ((3.0,),) * 19 + ((7.0,) * 8,)
 
 
-# What does not come.
+# Missing replies.
 
 def test_a_dataref_that_does_not_come_is_named_and_stops_nothing():
     session = XpcSession({0: names_of(0, 'sim/none')}, rate=50.0)
@@ -462,7 +462,7 @@ def test_a_dataref_that_does_not_come_is_named_and_stops_nothing():
     missing = session.missing(world.now)
     assert missing == pytest.approx({'sim/none': 1000.0, 'sim/late': 1000.5}, abs=0.01)
     assert set(missing) < set(session.wanted)
-    # The plugin that makes it is loaded later.
+    # The plugin that creates it is loaded later.
     world.datarefs['sim/late'] = (4.0,)
     events = world.run(0.5)
     assert events_of(WatchedDatarefs, events)[-1].values == ((4.0,), (1.0,))
@@ -477,7 +477,7 @@ def test_a_dataref_that_does_not_come_is_named_and_stops_nothing():
 def test_a_group_of_watched_datarefs_whose_answers_are_lost_does_not_stop_the_others():
     session = make()
     world = started(session)
-    # A long answer is cut into fragments, which this network drops.
+    # A long answer is fragmented, and this network drops fragments.
     world.largest_reply = 1000
     world.call(session.watch, ['sim/n/1/1', *(f'big/n/{n}/255' for n in range(4))], 10.0)
     world.run(8.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to an X-Plane Connect plugin: what its generation takes, and what is given back."""
+"""Commands to an X-Plane Connect plugin: what its version accepts, and what is released."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -47,7 +47,7 @@ RUN_3 = bytes.fromhex('53494d5500 cb')
 
 
 def centre_of(aircraft, *surfaces):
-    """Return the DREF that centres surfaces of one of the others."""
+    """Return the DREF that centres the surfaces of another aircraft."""
     return b'DREF\0' + b''.join(
         bytes((len(name),)) + name.encode() + bytes.fromhex('01 00000000') for name in (
             f'sim/multiplayer/position/plane{aircraft}_{surface}' for surface in surfaces))
@@ -79,7 +79,7 @@ def commands_after(world, action, *arguments):
     return [data for _, data in world.commands]
 
 
-# Generations.
+# Plugin versions.
 
 HOLD = (xpc.CommandBegin(('sim/x',)), xpc.CommandEnd(('sim/x',)))
 SINCE_RC6 = (xpc.Command(('sim/x',)), xpc.GetTerrain(0), xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0))
@@ -91,7 +91,7 @@ PLAIN_CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 
 def refusals(generation, messages):
     session = make(generation)
-    # A plugin that says too little to be known.
+    # A plugin that reveals too little to be identified.
     world = started(session, generation='1.2.1')
     sentences = []
     for message in messages:
@@ -187,13 +187,13 @@ def test_refused_command_takes_nothing_and_sends_nothing():
     assert world.commands == []
 
 
-# Giving back.
+# Releasing.
 
 @pytest.mark.parametrize(('messages', 'taken', 'given'), [
     ([xpc.Controls(throttle=0.5)], {'throttle'}, [GIVE_THROTTLE]),
     ([xpc.Controls(elevator=0.5), xpc.Controls(throttle=0.5, aircraft=1)], {'elevator'},
      [CENTRE_ELEVATOR]),
-    # What is centred already need not be, and what was not moved is not.
+    # What is already centred, or was not moved, is left alone.
     ([xpc.Controls(elevator=0.5), xpc.Controls(elevator=0.0)], set(), []),
     ([xpc.Controls(gear=1, flaps=0.5, speedbrake=0.5)], set(), []),
     ([xpc.Controls(rudder=0.5, aircraft=19), xpc.Controls(elevator=-0.5, gear=0, aircraft=1)],
@@ -310,7 +310,7 @@ def test_centring_leaves_throttle_and_what_was_not_moved():
     assert session.taken == ('throttle',)
 
 
-# As it was before, and by what X-Plane reports.
+# As before, going by X-Plane's reports.
 
 def test_what_somebody_else_had_taken_before_is_left_as_it_was():
     held = tuple(float(n == 7) for n in range(20))
@@ -340,7 +340,7 @@ def test_what_the_user_has_taken_back_is_not_given_back():
     world.datarefs.update(OVERRIDES)
     world.run(0.2)
     assert session.taken == ()
-    # A pause that somebody else makes after ours has ended is theirs.
+    # A pause by somebody else after ours has ended is theirs.
     world.datarefs[HELD] = (1.0,) * 20
     world.run(0.2)
     assert commands_after(world, session.stop) == []
@@ -373,7 +373,7 @@ def test_overrides_set_as_datarefs_are_given_back_as_they_were():
     before = {**OVERRIDES, ours: (0.0,), theirs: (1.0,), 'sim/other': (3.0,)}
     session = make()
     world = started(session, datarefs=before)
-    # In one frame, so that both are read before an answer comes.
+    # In one frame, so that both are read before an answer arrives.
     session.send(xpc.SetDatarefs(((ours, (1.0,)),)), world.now)
     world.call(session.send, xpc.SetDatarefs(((theirs, (2.0,)), ('sim/other', (4.0,)))))
     world.run(0.1)
@@ -381,7 +381,7 @@ def test_overrides_set_as_datarefs_are_given_back_as_they_were():
     assert session.taken == (ours, theirs)
     world.call(session.stop)
     world.run(0.1)
-    # Other datarefs are settings, not takings.
+    # Other datarefs are settings, not takeovers.
     assert world.datarefs == {**before, 'sim/other': (4.0,)}
 
 
@@ -436,7 +436,7 @@ def test_a_plugin_of_another_generation_is_spoken_to_as_that_at_once(away, tells
     lengths = [len(data) for at, data in world.commands if at > back + 0.03]
     assert lengths
     assert set(lengths) == {34}
-    # It is known to be so old when no beacon has come.
+    # It is known to be that old when no beacon has arrived.
     world.run(4.0)
     assert session.generation is Generation.V1_2_1
     with pytest.raises(ValueError, match='needs plugin 1.3-rc6'):
@@ -619,7 +619,7 @@ def test_no_command_is_read_later_than_it_may_wait(away, how):
     world.run(1.0)
     read = {data[5]: at for at, data in world.commands if data[:4] == b'TEXT'}
     assert len(read) >= 12
-    # What was under way when X-Plane stopped is out of reach: a quarter of a second of it.
+    # What was in transit when X-Plane stopped is out of reach: a quarter of a second of it.
     assert sum(at - given[number] > 0.52 for number, at in read.items()) <= 6
     late = [number for number, at in read.items() if at - given[number] > 0.52]
     assert all(given[number] < 1000.5 + 0.26 for number in late)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The session with an X-Plane Connect plugin under every fault that a network or X-Plane has."""
+"""The session with an X-Plane Connect plugin under every fault of network and X-Plane."""
 
 import random
 import struct
@@ -60,7 +60,7 @@ def states_of(events):
 
 
 class Asker:
-    """Read and watch datarefs whose values say what was asked for, and check what comes."""
+    """Read and watch datarefs whose values identify the request, and check what arrives."""
 
     def __init__(self, world):
         self.world = world
@@ -68,7 +68,7 @@ class Asker:
         self.answered = self.failed = self.watched = 0
 
     def ask(self, number):
-        """Ask for some values, always as many of them: only the values tell whose they are."""
+        """Request some values, always the same number: only the values tell whose they are."""
         ticket = self.world.call(self.world.session.read_datarefs, [f'n/{number}/1', 'x/frame'])
         self.asked[ticket] = number
 
@@ -105,7 +105,7 @@ def test_no_reply_is_taken_for_another_ones(fault, rate):
     assert not asker.asked
     assert asker.answered > 0.9 * 100
     assert asker.watched > 100
-    # Requests that a slow way puts into different frames are asked anew.
+    # Requests that a slow path spreads over different frames are sent again.
     least = 20 * 8 if world.delay[1] < 0.05 else 20
     assert min(session.statistics.updates[n] for n in range(3)) > least
     assert states_of(world.events) == [PeerState.ANSWERING]
@@ -260,7 +260,7 @@ def test_peer_state_is_unknown_again_after_stop():
     assert session.peer_state is PeerState.UNKNOWN
 
 
-# Generations.
+# Plugin versions.
 
 
 @pytest.mark.parametrize(('generation', 'beacon', 'hears', 'expected'), [
@@ -311,7 +311,7 @@ def test_another_xplane_after_a_pause_is_judged_anew(before, after, expected):
     world.run(10.0)
     world.generation = after
     world.run(2.0)
-    # Until it is known, the form of POSI that no plugin takes as garbage.
+    # Until it is known, the form of POSI that no plugin misreads.
     assert session.generation is (Generation.RC6 if after == 'rc6' else None)
     world.run(3.0)
     assert session.generation is expected
@@ -367,7 +367,7 @@ def test_100000_random_and_mutated_datagrams_end_nothing():
 
 
 def state_sizes(session):
-    """Return how many things the session holds, at any depth."""
+    """Return how many objects the session holds, at any depth."""
     seen = set()
 
     def count(thing):
@@ -405,7 +405,7 @@ def test_lost_reads_leave_nothing_behind():
 
 @pytest.mark.slow
 def test_long_loss_jitter_freezes_and_restarts():
-    """A quarter of an hour; what has grown by its end would grow for ever."""
+    """A quarter of an hour; whatever has grown by its end would grow without bound."""
     session = make(rate=20.0)
     world = started(
         session, fps=40.0, loss=0.05, duplication=0.01, delay=(0.0, 0.02), beacon=True, seed=3)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What commands take from X-Plane's user by the plugin, and the messages that give it back."""
+"""What commands take from X-Plane's user through the plugin, and the messages that return it."""
 
 import pytest
 from scripted_xpc import HELD, JOYSTICK, names_of, OVERRIDES, THROTTLE, World
@@ -27,12 +27,12 @@ NOBODY = (0.0,) * 20
 
 
 def held(*aircraft):
-    """Return which aircraft X-Plane reports to be paused."""
+    """Return which aircraft X-Plane reports as paused."""
     return tuple(float(number in aircraft) for number in range(20))
 
 
 def taken(*messages, reported=None):
-    """Return what is taken after these commands, where this was reported before."""
+    """Return what is taken after these commands, given these earlier reports."""
     book = Taken()
     book.report(reported or {})
     for message in messages:
@@ -41,7 +41,7 @@ def taken(*messages, reported=None):
 
 
 @pytest.mark.parametrize(('before', 'given'), [
-    # -2 is no override; 0 would shut the throttle for good.
+    # -2 is no override; 0 would close the throttle for good.
     (None, -2.0), ((-2.0,), -2.0), ((0.0,), -2.0), ((0.75,), 0.75)])
 def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, given):
     book = taken(
@@ -87,7 +87,7 @@ def test_ending_the_pause_of_all_leaves_what_others_and_other_commands_pause():
 
 
 def test_many_pauses_of_single_aircraft_end_by_one_datagram():
-    """The plugin loses what exceeds 20 datagrams in a frame."""
+    """The plugin loses what exceeds 20 datagrams per frame."""
     pauses = [xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + number) for number in range(1, 6)]
     few = taken(*pauses[:4], reported={HELD: held(9)})
     assert few.give_back() == [
@@ -138,7 +138,7 @@ def test_what_is_taken_waits_while_it_is_not_known_who_will_read_it():
     world.run(0.1)
     world.freeze(0.6)
     world.run(0.5)
-    # Silent for so long that it may be another one, and not for so long that it is away.
+    # Silent long enough that it may be another one, but not long enough to be away.
     assert session.peer_state is PeerState.ANSWERING
     world.sent.clear()
     world.call(session.release)
@@ -149,7 +149,7 @@ def test_what_is_taken_waits_while_it_is_not_known_who_will_read_it():
 
 
 def test_answers_that_are_lost_leave_no_more_than_8_channels_open():
-    """What an override was is read just before it is written; the first of many are given up."""
+    """An override's old value is read just before the write; the first of many are given up."""
     session, world = started(datarefs=OVERRIDES)
     receive = session.receive
     session.receive = lambda channel, data, sender, now: (

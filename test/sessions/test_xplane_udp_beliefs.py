@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session with X-Plane holds about it is true or expires, each case as it was seen."""
+"""What a session believes about X-Plane is true or expires; each case was observed."""
 
 import random
 import struct
@@ -61,7 +61,7 @@ def rate(run, seconds, kind=Telemetry):
 
 
 def freeze(run, seconds):
-    """Let X-Plane stop for some time; what is sent to it then is read when it goes on."""
+    """Stop X-Plane for some time; what is sent to it meanwhile is read when it resumes."""
     peer, waiting = run.peer, []
     handle, peer.handle = peer.handle, lambda *datagram: waiting.append(datagram)
     peer.on = False
@@ -305,7 +305,7 @@ def test_forged_beacons_change_nothing(discovers):
     for second in range(10):
         before = len(run.events)
         for part in range(4):
-            # Of another port, version or name, from the same host, more often than the true one.
+            # From another port, version or name on the same host, more often than the true one.
             forged = beacon(version=115501) if part % 2 else beacon(version=115501, port=49500)
             hear_beacon(run.session, forged, (PEER[0], 49001), run.now)
             run.run(0.25)
@@ -349,7 +349,7 @@ def commands(run):
 
 
 def give_commands(run):
-    """Give commands of each kind; all have to be refused, with the same reason."""
+    """Send commands of each kind; all have to be refused, with the same reason."""
     session, reasons = run.session, set()
     for give in (
         lambda: session.set_controls({'elevator': 0.5}, run.now),
@@ -459,7 +459,7 @@ def test_many_datarefs_of_one_command_leave_within_its_lifetime():
     assert run.of(CommandDone) == [CommandDone(ticket, 'set_datarefs')]
 
 
-# What was taken is given back, to whom it was taken from
+# What was taken is returned to the peer it was taken from
 
 def test_gear_alone_centres_nothing():
     run = Run(version=12).up()
@@ -491,7 +491,7 @@ def test_another_run_of_x_plane_gets_nothing_back(version):
     run.up()
     steer(run, 0.5)
     restart(run, 3.0)
-    # Its new user has it all to himself.
+    # Its new user has it to themselves.
     run.peer.written[OVERRIDE] = run.peer.written[STICK] = 1.0
     run.peer.received.clear()
     run.run(3.0)
@@ -604,7 +604,7 @@ def test_release_that_waits_is_off_once_controls_are_commanded_again():
     run.run(3.0)
     run.session.release(run.now)
     run.peer.on = True
-    # What says that it is the same run comes a little later.
+    # The evidence that it is the same run arrives a little later.
     run.lose_reply = lambda channel, data: channel == 'reports'
     while run.session.peer_state is not PeerState.ANSWERING:
         run.run(0.001)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session with X-Plane believes of reports, of rows, and of what it took: by itself."""
+"""A session's memory of reports, rows and takeovers from X-Plane, in isolation."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_what_was_just_written_counts_until_x_plane_had_time_to_read_it():
 
 
 @pytest.mark.parametrize(('seconds', 'silence', 'same'), [
-    # It goes on where it was; as long as nobody listened; by the resolution of a float32 back.
+    # It resumed where it was; advanced as long as nobody listened; went back by a float32 step.
     (500.0, 30.0, True), (530.0, 30.0, True), (499.95, 0.02, True), (500.4, 600.0, True),
     # It goes back; it may have run for no longer than nobody listened.
     (499.8, 0.02, False), (10.0, 30.0, False), (520.0, 600.0, False)])
@@ -72,7 +72,7 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     assert taken.on_hold
     assert taken.names == ()
     assert taken.held_rows == (17,)
-    # Taken again meanwhile: what it was before our first command counts.
+    # Taken again meanwhile: the value before our first command counts.
     taken.take('elevator_trim', 0.5)
     taken.restore()
     assert not taken.on_hold

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The session with X-Plane's own UDP, against a scripted X-Plane in simulated time."""
+"""The session with X-Plane's native UDP, against a scripted X-Plane in simulated time."""
 
 import itertools
 import math
@@ -99,7 +99,7 @@ def test_unknown_dataref_is_missing_and_asked_for_for_ever():
     assert pauses == sorted(pauses)
     assert pauses[-1] > 9.0
     assert 58.0 < run.now - run.session.missing(run.now)['g'] < 61.0
-    # The plugin that has it is loaded.
+    # The plugin that provides it is loaded.
     run.peer.values['g'] = known
     run.run(11.0)
     assert run.of(Telemetry)[-1].values['g'] == 1.0
@@ -113,7 +113,7 @@ def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
     assert late
     for event in late:
         assert event.pose.lat == event.values[LAT] == latitude(event.values['frame'])
-    # Still at the rate asked for.
+    # Still at the requested rate.
     assert 15 <= len(late) / 4.0 <= 25
 
 
@@ -165,7 +165,7 @@ def test_silent_x_plane_is_asked_at_once_and_then_once_a_second():
     run.run(4.5)
     questions = []
     for at, _, _ in run.sent:
-        # The datagrams of one question leave at the pace.
+        # The datagrams of one request leave at the pace.
         if at >= away and at > asked + 0.5:
             questions.append(at - away)
             asked = at
@@ -218,7 +218,7 @@ def test_rows_by_choice_in_a_late_version():
     run = Run(version=12, by_rows=True).start().run(2.0)
     assert run.of(RowTelemetry)
     assert not run.of(Telemetry)
-    # Where, then what: index 64, our address and port, use it.
+    # Address first, then selection: index 64, our address and port, use it.
     received = [data for channel, data in run.peer.received if channel == 'data']
     assert received[0] == received[1] == bytes.fromhex('49534534' '00' '40000000') + (
         b'10.0.0.1'.ljust(16, b'\0') + b'49003'.ljust(8, b'\0') + b'\1\0\0\0')
@@ -331,7 +331,7 @@ def test_version_is_found_by_asking(version):
     run = Run(XPlane(version)).start().run(4.0)
     assert [event.version for event in run.of(VersionFound)] == [version]
     assert len(run.of(Telemetry)) > 50
-    # The questions are cancelled, and their socket closed.
+    # The requests are cancelled, and their socket closed.
     assert not [key for key in run.peer.rref if key[0] == 'version']
     assert ('version', None) in [(channel, data) for _, channel, data in run.sent]
 
@@ -433,7 +433,7 @@ def test_x_plane_that_comes_back_elsewhere_is_followed():
         run.run(1.0)
         run.hear('10.0.0.7')
     run.transmit()
-    # What was taken was given back to the old one, on the old socket.
+    # What was taken was returned to the old one, on the old socket.
     assert [data for _, channel, data in run.sent if channel == 'command'][-3:] == [
         xp.encode(xp.Dref(0.0, 'sim/joystick/yoke_pitch_ratio')),
         xp.encode(xp.Dref(0.0, OVERRIDE)), None]
@@ -522,7 +522,7 @@ def test_one_name_beside_2000_comes_within_a_few_frames():
     done = run.of(ReadDone)[-1]
     assert (done.ticket, done.values) == (many, tuple(float(n % 200) for n in range(2000)))
     assert len(run.of(Telemetry)) - before == pytest.approx(400, abs=15)
-    # All of them are cancelled in the end, and nothing more is heard of them.
+    # All of them are cancelled in the end, and nothing more is received of them.
     run.run(5.0)
     assert not [key for key in run.peer.rref if key[0].startswith('read')]
     assert run.session.statistics.unexpected == 0
@@ -541,7 +541,7 @@ def test_what_telemetry_asks_for_again_goes_before_what_is_watched():
     run.session.watch([f'n{n % 200}' for n in range(1000)], 10.0, run.now)
     run.start().run(1.5)
     assert len(run.of(Telemetry)) > 20
-    # The plugin of a dataref goes and comes again; it is asked for again within the second.
+    # The plugin of a dataref is unloaded and reloaded; it is requested again within the second.
     run.peer.rref = {key: entry for key, entry in run.peer.rref.items() if key[0] != 'telemetry'}
     run.run(1.5)
     assert len([key for key in run.peer.rref if key[0] == 'telemetry']) == len(NAMES)
@@ -740,7 +740,7 @@ def test_trim_that_the_user_has_moved_since_is_left_as_it_is():
     report(0.25)
     run.session.set_controls({'elevator': 0.75}, run.now)
     run.run(0.1)
-    # The last report of before is none of the user's.
+    # The last report from before is not the user's doing.
     run.session.receive(
         'data', b'DATA@' + struct.pack('<i8f', 13, 0.25, *[0.0] * 7), None, run.now)
     for trim in (0.75, -0.5):
@@ -860,7 +860,7 @@ def test_commands_need_to_know_the_version():
         run.session.set_controls({'elevator': 0.0}, run.now)
 
 
-# Bad datagrams
+# Malformed datagrams
 
 @pytest.mark.parametrize('data', [
     b'', b'RREF', b'RREF,1234', b'RPOS4' + bytes(63), b'DATA*' + bytes(35), b'WHAT\0', bytes(99)])
@@ -888,7 +888,7 @@ def test_20_000_labels_are_counted_within_bounds():
     assert malformed['RREF'] == 20_000
 
 
-# Sentences and numbers that people and callers see
+# Messages and numbers for people and callers
 
 def test_commands_are_named_in_what_becomes_of_them():
     run = Run(version=12).up()
