@@ -50,10 +50,18 @@ FUNCTIONS = {
 
 def functions(path):
     """Return the length of each function of a file, by name."""
-    return {
-        node.name: node.end_lineno - node.lineno + 1
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    found = {}
+
+    def measure(nodes):
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[node.name] = max(
+                    node.end_lineno - node.lineno + 1, found.get(node.name, 0))
+            elif hasattr(node, 'body'):
+                measure(node.body)
+
+    measure(ast.parse(path.read_text()).body)
+    return found
 
 
 @cache

@@ -410,6 +410,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('protocol', FUZZED)
 def test_a_session_is_bounded_whatever_comes(protocol):
     check_bounded(Storm(FUZZED[protocol](), SEED))

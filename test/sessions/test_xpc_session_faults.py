@@ -389,6 +389,7 @@ def state_sizes(session):
     return count(session)
 
 
+@pytest.mark.slow
 def test_lost_reads_leave_nothing_behind():
     session = make()
     world = started(session)
