@@ -149,7 +149,7 @@ def test_what_is_taken_waits_while_it_is_not_known_who_will_read_it():
 
 
 def test_answers_that_are_lost_leave_no_more_than_8_channels_open():
-    """An override's old value is read just before the write; the first of many are given up."""
+    """Old values are read before each write; of many pending reads the oldest are dropped."""
     session, world = started(datarefs=OVERRIDES)
     receive = session.receive
     session.receive = lambda channel, data, sender, now: (
