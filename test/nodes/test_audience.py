@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a replay waits for, and for how long: with publishers and a graph that are made up."""
+"""What a replay waits for, and for how long, with fake publishers and a fake graph."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ class Publisher:
 
 @pytest.fixture
 def stage():
-    """Return a clock, a graph, what was warned of, and an audience at full speed."""
+    """Return a clock, a graph, a list of warnings, and an audience at full speed."""
     it = SimpleNamespace(now=100.0, graph={}, warned=[])
     node = SimpleNamespace(
         get_subscriptions_info_by_topic=lambda topic: it.graph.get(topic, ()),
@@ -103,7 +103,7 @@ def test_known_subscribers_are_waited_for(stage):
         assert audience.holds()
         stage.now += 0.03
     publisher.matched = 1
-    # The graph has changed: others may be on their way.
+    # The graph has changed: others may be coming.
     assert stage.held(audience) == pytest.approx(1.0, abs=0.03)
     assert stage.warned == []
 
@@ -190,7 +190,7 @@ def test_a_subscriber_that_died_holds_it_for_two_seconds_once(stage):
     assert waited == pytest.approx(2.0, abs=0.01)
     assert len(stage.warned) == 1
     assert 'a subscriber of /fix has acknowledged nothing for 2 s' in stage.warned[0]
-    # Discovery has given it up: the others are waited for again.
+    # Discovery has dropped it: the others are waited for again.
     publisher.acknowledged = True
     for _ in range(5):
         publisher.publish(None)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The autopilot's node, through real topics against the simulated X-Plane."""
+"""The autopilot node, through real topics against the simulated X-Plane."""
 
 import math
 
@@ -118,7 +118,7 @@ def test_old_telemetry_is_not_flown_by(ros):
     ros.wait_for(lambda: commanded(3), 'commands')
 
     def silent():
-        # The attitude goes on coming, altitude and airspeed do not.
+        # Attitude keeps arriving, altitude and airspeed do not.
         publish(False)
         silent.calls += 1
         before, silent.count = silent.count, len(ros.messages['/command/controls'])
@@ -131,7 +131,7 @@ def test_old_telemetry_is_not_flown_by(ros):
 
 
 class Vehicle:
-    """The four topics of a vehicle that stands still, and the commands that it gets."""
+    """The four topics of a stationary vehicle, and the commands it receives."""
 
     def __init__(self, ros):
         self.ros = ros
@@ -163,13 +163,13 @@ def test_in_lockstep_each_update_is_commanded_for_once(ros):
     node = ros.start(AutopilotNode, engage=True, lockstep=True)
     vehicle = Vehicle(ros)
     ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
-    # Whatever the order in which the topics come.
+    # Whatever order the topics arrive in.
     vehicle.publish(0, 'imu/data', 'fix')
     vehicle.publish(0, 'controls', 'air_data')
     ros.wait_for(lambda: vehicle.commanded() == [0], 'the first command')
     first = ros.messages['/command/controls'][0]
     assert (first.elevator, first.throttle) == pytest.approx((0.125, 0.5))
-    # Of this update something is missing, this one is repeated, and this one is whole.
+    # The first update is incomplete, the second a repeat, the third complete.
     vehicle.publish(17, 'imu/data', 'air_data', 'controls')
     vehicle.publish(0)
     vehicle.publish(33)
@@ -193,7 +193,7 @@ def test_in_lockstep_a_command_is_repeated_when_its_state_keeps_coming(ros):
     begin = node._commanded_at
     ros.wait_for(lambda: commands(2), 'the command again')
     assert node._commanded_at - begin >= 1.0
-    # The time alone, as a machine that stalls makes it pass, is no sign of a lost command.
+    # Elapsed time alone, as on a stalled machine, is no sign of a lost command.
     published = 0
     node._commanded_at -= 10.0
     ros.wait_for(lambda: commands(3), 'the command once more')
@@ -232,7 +232,7 @@ def test_it_engages_at_the_stamp_it_is_told_however_far_behind_it_is(ros):
     for milliseconds in (0, 17, 33):
         vehicle.publish(milliseconds)
     ros.wait_for(lambda: vehicle.commanded() == [33], 'the command')
-    # Once: who disengages it afterwards is obeyed.
+    # Only once: disengaging it afterwards is respected.
     assert engage(ros, False).success
     vehicle.publish(50)
     assert ros.change(node, engage_at=0.067).successful
@@ -259,5 +259,5 @@ def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
     ros.wait_for(engaged, 'the autopilot to engage')
     held = ros.messages['/autopilot/active_target'][-1]
     assert held.airspeed == 61.0
-    # It holds from the state on at which the autopilot was engaged.
+    # It holds the state in which the autopilot was engaged.
     assert held.header.stamp == level.header.stamp

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What becomes of command/controls in any node: checked, counted, watched; without a simulator."""
+"""command/controls in any node: checked, counted, supervised; without a simulator."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def command(**given):
 
 
 class Node:
-    """A node whose one command is called, and whose one timer runs out, when a test wants it."""
+    """A node whose only command is called, and only timer fires, when a test wants it."""
 
     steady_clock = 'steady'
 
@@ -68,13 +68,13 @@ class Node:
 
 
 def gate(node, **options):
-    """Return a gate and what it does."""
+    """Return a gate and the log of its actions."""
     done = []
     options.setdefault('neutral', lambda: done.append('centred'))
     return CommandGate(node, done.append, lambda: done.append('released'), **options), done
 
 
-# What is checked.
+# Checks.
 
 
 def test_only_what_is_set_is_commanded():

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Every command of every node, as a careless user writes it and as the documentation does.
+Every command of every node, as a careless user and as the documentation write it.
 
-A message that nobody filled in is refused, by the real node on its real topic, and counted; each
-line that a definition or a page gives to copy is taken.
+A message that nobody filled in is rejected, by the real node on its real topic, and counted; every
+example line in a definition or on a page is accepted.
 """
 
 import array
@@ -56,7 +56,7 @@ from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
 
 ROOT = Path(__file__).parents[2]
 
-# Node -> what it takes beside the services of std_srvs, which have no more than one bool.
+# Commands of each node besides the std_srvs services, which have at most one bool.
 COMMANDS = {
     'xpc_node': {
         'command/controls', 'command/pose', 'command/datarefs', 'command/data', 'command/text',
@@ -73,7 +73,7 @@ COMMANDS = {
     'autopilot_node': {'autopilot/target'},
 }
 TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data'}
-# A read that changes nothing may mean something without being filled in.
+# A read that changes nothing may be meaningful without being filled in.
 MAY_BE_EMPTY = {'get_terrain'}
 PAGE_OF = {
     'xpc_node': 'xpc.md', 'xplane_udp_node': 'xplane_udp.md', 'fdmdata_node': 'fdmdata.md',
@@ -86,7 +86,7 @@ _LINE = re.compile(
 
 
 def lines():
-    """Return (file, topic or service, type, YAML) of each line to copy that needs a value."""
+    """Return (file, topic or service, type, YAML) of each example line that needs a value."""
     found = []
     for path in (*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv'), *ROOT.glob('docs/*.md'),
                  ROOT / 'README.md', ROOT / 'CHANGELOG.rst'):
@@ -98,7 +98,7 @@ LINES = lines()
 
 
 def filled(kind, text):
-    """Return a message as `ros2 topic pub` fills it: what is not said stays 0."""
+    """Return a message as `ros2 topic pub` fills it: unset fields are 0."""
     message = kind()
     fill(message, yaml.safe_load(text))
     return message
@@ -118,14 +118,14 @@ def fill(message, values):
 
 
 def kind_of(name):
-    """Return the class of a type's name, the request's for a service."""
+    """Return the class for a type name, the request class for a service."""
     package, folder, kind = name.split('/')
     return getattr(MODULES[package][folder], kind)
 
 
 @pytest.fixture
 def commands(monkeypatch):
-    """Return topic -> kind of what a node takes; and how often each was taken."""
+    """Return topic -> kind for a node's commands, and how often each was accepted."""
     taken = Counter()
     topics, services = {}, {}
     make_command, make_service = BridgeNode.make_command, BridgeNode.make_service
@@ -209,7 +209,7 @@ def start_autopilot_node(ros, stack, tmp_path):
 
 
 def telemetry_of(ros, node):
-    """Wait until a node knows where its aircraft is, for what a command leaves as it is."""
+    """Wait until a node knows its aircraft's position, which partial commands need."""
     if isinstance(node, XpcNode):
         ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
     elif isinstance(node, XplaneUdpNode):
@@ -306,7 +306,7 @@ def test_a_report_says_which_controls_are_known(ros, simulator):
     ({'airspeed': 0.0}, 'airspeed 0 m/s is not in 1 .. 1000 m/s'),
     ({'airspeed': -20.0}, 'airspeed -20 m/s'),
     ({'altitude': 1e6}, 'altitude 1e.06 m'),
-    # In degrees, it seems.
+    # Apparently in degrees.
     ({'true_heading': 90.0}, 'true_heading 90 rad'),
     ({'altitude': 1000.0, 'true_heading': math.nan}, 'true_heading is nan'),
 ])
@@ -319,7 +319,7 @@ def test_targets_that_cannot_be_flown_are_refused(ros, tmp_path, target, words):
         masked(msg.AutopilotTarget, **target))
     ros.wait_for(lambda: node.refused['autopilot/target'], 'the refusal')
     assert re.search(words, said[0])
-    # None of it, not the part that could be flown either.
+    # Nothing of it, not even the part that could be flown.
     assert len(ros.messages['autopilot/active_target']) == 1
 
 

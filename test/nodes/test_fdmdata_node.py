@@ -67,10 +67,10 @@ TOPICS = {
 
 class Scripted:
     """
-    A Huginn that says what the test says: the figures of each command, packed here by hand.
+    A Huginn that sends what the test says: the values for each command, packed by hand.
 
     It is banked 30 degrees to the right, nose 10 degrees up, heading east, at 38 degrees north.
-    The last of the accelerometer's figures flickers, as no simulation stands quite still.
+    The last accelerometer value flickers, since no simulation stands perfectly still.
     """
 
     def __init__(self):
@@ -135,7 +135,7 @@ def scripted():
 
 @contextmanager
 def flying(aircraft=None, held=False, **options):
-    """Run the simulated Huginn; give its server, and the node's parameters for it."""
+    """Run the simulated Huginn; yield its server, and the node's parameters for it."""
     face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
     with running(face, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
         yield server, {
@@ -148,7 +148,7 @@ def started(ros, parameters, *topics, **others):
     for topic in topics or TOPICS:
         ros.subscribe(TOPICS[topic], topic)
     node = ros.start(FdmdataNode, **parameters, **others)
-    # Before the first answer commands are refused.
+    # Before the first answer commands are rejected.
     ros.wait_for(lambda: node.session.peer_state is not PeerState.UNKNOWN, 'an answer')
     return node
 
@@ -191,7 +191,7 @@ def test_hand_computed_case(ros, scripted):
     got = {topic: ros.next(topic) for topic in TOPICS}
 
     fix = got['fix']
-    # The GPS's, not the INS's, as it is sent; float32 has 4e-6 degrees here.
+    # The GPS's, not the INS's, as sent; float32 resolves 4e-6 degrees here.
     assert (fix.latitude, fix.longitude) == pytest.approx((37.8130, 23.9), abs=4e-6)
     assert fix.altitude == pytest.approx(634.6, abs=1e-3)
     assert fix.header.frame_id == 'base_link'
@@ -236,7 +236,7 @@ def test_hand_computed_case(ros, scripted):
     assert got['static_pressure'].fluid_pressure == 94214.0
     assert got['dynamic_pressure'].fluid_pressure == 1238.0
 
-    # Nothing of the wire is lost: its own words, in SI.
+    # Nothing from the wire is lost: its own terms, in SI.
     gps, ins = got['gps'], got['ins']
     assert (gps.latitude, gps.longitude, gps.altitude) == pytest.approx(
         (37.8130, 23.9, 609.6), abs=1e-4)
@@ -355,7 +355,7 @@ def test_parts_of_a_message_belong_together_while_the_aircraft_rolls(ros):
     seen = {}
 
     def remember(_, state):
-        # What a gyroscope in float32 says tells the frames apart.
+        # The float32 gyroscope is precise enough to tell frames apart.
         seen[struct.pack('>f', math.degrees(state.p))] = (len(seen), state)
 
     with flying(on_frame=remember) as (server, parameters):
@@ -375,7 +375,7 @@ def test_parts_of_a_message_belong_together_while_the_aircraft_rolls(ros):
         assert min(abs(up - roll) for roll in rolls) < 1e-5
         offsets.append(abs(up - math.sin(state.phi) * math.cos(state.theta)) < 1e-5)
     assert len(offsets) > 80
-    # Requests that leave together may meet the end of a step between them, seldom.
+    # Requests that leave together may rarely straddle the end of a step.
     assert sum(offsets) / len(offsets) > 0.9
 
 
@@ -385,13 +385,13 @@ def test_rates_are_reached_and_are_live(ros):
         ros.next('air_data', 3)
 
         def rates():
-            """Return the rates of a whole second from now on."""
+            """Return the rates over the next full second."""
             ros.diagnosed('telemetry')
             _, _, values = ros.diagnosed('telemetry')
             return [float(values[f'{name}: updates/s']) for name in ('imu', 'gps', 'ins', 'air')]
 
         def reach(expected):
-            # A busy machine may need some seconds to find the time for it.
+            # A loaded machine may need a few seconds before it has time for it.
             ros.wait_for(lambda: rates() == pytest.approx(expected, rel=0.15), f'{expected}')
 
         reach([50.0, 20.0, 20.0, 10.0])
@@ -407,7 +407,7 @@ def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
     ros.next('temperature')
     scripted.requests.clear()
     ros.next('temperature', 20)
-    # Thermometer, pitot tube, static pressure and GPS make the air data; accelerometer and
+    # Thermometer, pitot tube, static pressure and GPS yield the air data; accelerometer and
     # gyroscope tell whether it is held.
     assert set(scripted.requests) == {0, 1, 2, 4, 5, 6}
     assert scripted.requests.count(1) <= 8
@@ -585,7 +585,7 @@ def test_pause_resume_and_reset(ros):
         response = ros.call(Trigger, 'reset', Trigger.Request())
         assert response.success
         assert server.state().altitude_msl == pytest.approx(Initial().altitude_msl, abs=5.0)
-        # Held as it was.
+        # Held as before.
         assert server.call(lambda world: world.paused)
 
 
@@ -632,7 +632,7 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
         assert client.wait_for_service(10.0)
         future = client.call_async(Trigger.Request())
         taken, _ = deaf.accept()
-        with taken:  # Dropped, it would be closed when the collector comes, and end the wait.
+        with taken:  # If dropped, it would be closed when garbage collected, ending the wait.
             publisher = ros.publisher(FlightControls, 'command/controls')
             publisher.publish(controls(throttle=0.5))
             assert scripted.taken()[3] == 0.5
@@ -643,7 +643,7 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_the_end_does_not_wait_for_a_server_that_never_ends_its_answer(ros, scripted, number):
-    """The call under way is given up before the last one, which has a second, is made."""
+    """The pending call is abandoned before the last one, which has one second, is made."""
     with dripping() as (rpc_port, happened):
         ports = {**scripted.parameters, 'rpc_port': rpc_port}
         with process('fdmdata_node', '--ros-args', *(
@@ -672,7 +672,7 @@ def test_deactivation_ends_calls_and_says_so(ros, scripted):
         futures = [client.call_async(Trigger.Request()) for _ in range(6)]
         for _ in range(4):
             assert happened.get(timeout=DEADLINE) == 'reset asked'
-        # The others are refused, at once.
+        # The others are rejected, at once.
         ros.wait_for(lambda: sum(future.done() for future in futures) == 2, 'the refusals')
         refused = [future.result().message for future in futures if future.done()]
         assert all('4 calls' in text and 'already waiting' in text for text in refused)
@@ -686,7 +686,7 @@ def test_deactivation_ends_calls_and_says_so(ros, scripted):
         assert happened.empty()
 
 
-# The peer comes, stands still, goes.
+# The peer starts, freezes and exits.
 
 
 def test_held_is_said_with_what_to_do(ros):
@@ -749,7 +749,7 @@ def test_recovery(ros, how):
 
 
 def test_a_poisoned_huginn_publishes_nothing_and_is_named(ros, scripted):
-    # The magnetometer goes on to say zeros, of which nothing is published.
+    # The magnetometer keeps sending zeros, none of which are published.
     ros.subscribe(MagneticField, 'magnetic_field')
     started(ros, scripted.parameters, 'fix', 'imu/data', magnetometer_rate=10.0)
     ros.next('fix')
@@ -821,7 +821,7 @@ def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
     aircraft.set_controls(elevator=0.2, aileron=0.1, throttle=0.8)
     aircraft.advance(1.5)
     with running(xpc, huginn, make_world=lambda: World(aircraft)) as server:
-        # JSBSim stands still, so that both say the same instant.
+        # JSBSim is paused, so both report the same instant.
         server.call(lambda world: setattr(world, 'paused', True))
         kinds = {'fix': NavSatFix, 'imu/data': Imu, 'air_data': AirData}
         for topic, kind in kinds.items():
@@ -838,7 +838,7 @@ def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
     assert converted['fix'].latitude == pytest.approx(exact['fix'].latitude, abs=2.1e-6)
     assert converted['fix'].longitude == pytest.approx(exact['fix'].longitude, abs=1e-6)
     assert converted['fix'].altitude == pytest.approx(exact['fix'].altitude, abs=1e-3)
-    # As it is sent, the latitude is 0.187 degrees too far south: 20.7 km.
+    # As sent, the latitude is 0.187 degrees too far south: 20.7 km.
     assert exact['fix'].latitude - plain['fix'].latitude == pytest.approx(0.187, abs=1e-3)
     assert plain['fix'].longitude == converted['fix'].longitude
 
@@ -848,8 +848,8 @@ def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
             turned(other.orientation, axis), abs=1e-6)
     assert vector(other.angular_velocity) == pytest.approx(
         vector(imu.angular_velocity), abs=1e-6)
-    # The one is felt at the centre of gravity, the other at the pilot's eye, half a metre ahead
-    # and above: they differ by what turning adds there.
+    # One is measured at the centre of gravity, the other at the pilot's eye, half a metre ahead
+    # and above: they differ by the terms due to rotation.
     assert vector(other.linear_acceleration) == pytest.approx(
         vector(imu.linear_acceleration), abs=0.5)
 
@@ -859,5 +859,5 @@ def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
     assert other.true_airspeed == pytest.approx(air.true_airspeed, abs=1e-3)
     assert other.indicated_airspeed == pytest.approx(air.indicated_airspeed, abs=0.05)
     assert other.density == pytest.approx(air.density, rel=1e-5)
-    # By the calibrated airspeed there, by qbar here: equal at low speed.
+    # From calibrated airspeed there, from qbar here: equal at low speed.
     assert other.dynamic_pressure == pytest.approx(air.dynamic_pressure, rel=0.01)

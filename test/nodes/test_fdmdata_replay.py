@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Captured conversations with Huginn, ours and others', played into fdmdata_node."""
+"""Captured conversations with Huginn, ours and others', replayed into fdmdata_node."""
 
 import struct
 
@@ -35,7 +35,7 @@ TOPICS = {'fix': NavSatFix, 'imu/data': Imu, 'air_data': AirData, 'temperature':
 
 
 def asked(at, port, commands, apart=0.0):
-    """Return requests and replies of one poll; all figures say which second of the flight."""
+    """Return requests and replies of one poll; all values tell the second of the flight."""
     client, datagrams = ('10.0.0.1', port), []
     for number, command in enumerate(commands):
         datagrams.append((EPOCH + at + number * apart, client, HUGINN, bytes((command,))))
@@ -46,7 +46,7 @@ def asked(at, port, commands, apart=0.0):
 
 
 def played(ros, tmp_path, datagrams, topics=TOPICS, **parameters):
-    """Play a capture to its end at full speed; return the node."""
+    """Replay a capture to its end at full speed; return the node."""
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*datagrams))
     for topic in topics:
@@ -62,7 +62,7 @@ def test_our_own_polls_give_each_topic_as_often_as_its_sensors_were_asked(ros, t
         at = number * 0.02
         commands = {1, 2, 7} | ({0, 4, 5, 6} if number % 5 == 0 else set())
         datagrams += asked(at, 40000 + number % 16, sorted(commands))
-    # What else was on the wire.
+    # Other traffic on the wire.
     datagrams.insert(0, (EPOCH, HUGINN, ('10.0.0.1', 40001), b'\xff'))
     datagrams.insert(1, (EPOCH, ('10.0.0.9', 7400), ('10.0.0.1', 7410), b'RTPS'))
     node = played(ros, tmp_path, datagrams)

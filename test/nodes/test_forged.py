@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Nodes of which another program of the simulator's own computer forges the telemetry."""
+"""Nodes under forged telemetry from another program on the simulator's own computer."""
 
 from contextlib import contextmanager
 import math
@@ -43,7 +43,7 @@ TOPICS = {
     'fix': NavSatFix, 'imu/data': Imu, 'odom': Odometry, 'air_data': AirData,
     'data_rows': DataRows,
 }
-# The forger sends as many of each of its datagrams to each socket, in each frame.
+# Copies of each forged datagram sent to each socket in each frame.
 TIMES = 8
 CASES = {
     'xpc': ('xpc', None, {}),
@@ -58,7 +58,7 @@ CASES = {
 
 @contextmanager
 def simulated(protocol, version, on_frame):
-    """Run a simulator; give the node for it, and that one's parameters."""
+    """Run a simulator; yield the node for it and the node's parameters."""
     if protocol == 'xpc':
         face = XpcFace(UdpEndpoint())
     elif protocol == 'fdmdata':
@@ -81,7 +81,7 @@ def simulated(protocol, version, on_frame):
 
 
 def is_forged(message):
-    """Tell whether a message has something of the forger's in it."""
+    """Return whether a message contains forged values."""
     if isinstance(message, NavSatFix):
         return abs(message.latitude - LATITUDE) < 0.1
     if isinstance(message, Imu):
@@ -121,7 +121,7 @@ def test_forged_telemetry_is_not_published_and_does_not_displace_the_true_one(ro
 
 
 def test_x_plane_that_is_restarted_with_another_port_is_taken_again(ros):
-    """Its send port is a setting; what listens is where it was."""
+    """Its send port is a setting; the listening port stays where it was."""
     ros.subscribe(NavSatFix, 'fix')
     listens, first, second = UdpEndpoint(), UdpEndpoint(), UdpEndpoint()
     with running(XplaneUdpFace(listens, 12, sender=first)):
@@ -137,7 +137,7 @@ def test_x_plane_that_is_restarted_with_another_port_is_taken_again(ros):
 
 
 def test_the_port_that_a_parameter_names_is_the_only_one(ros):
-    """A forger that is there before X-Plane would be taken for it otherwise."""
+    """Otherwise a forger that is there before X-Plane would be mistaken for it."""
     ros.subscribe(NavSatFix, 'fix')
     sends = UdpEndpoint()
     data_port = free_port()

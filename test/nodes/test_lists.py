@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lists in commands and services have a bound, and a sentence beyond it."""
+"""Lists in commands and services are bounded; longer ones are rejected with a sentence."""
 
 import pytest
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every node has from its base: parameters, lifecycle, commands, services, diagnostics."""
+"""What every node inherits: parameters, lifecycle, commands, services, diagnostics."""
 
 from dataclasses import dataclass
 import threading
@@ -61,13 +61,13 @@ class Parameters(BaseParameters):
     lowest: float = parameter(float('nan'), 'NaN is none.')
 
     def __post_init__(self):
-        """Refuse what single values cannot say."""
+        """Reject invalid combinations of values."""
         if 13 in self.numbers:
             raise ValueError('parameter numbers: 13 brings bad luck')
 
 
 class Node(BridgeNode):
-    """A node that notes what its base asks for, and can be made to fail."""
+    """A node that records calls from its base class, and can be made to fail."""
 
     def __init__(self, **options):
         super().__init__('node', Parameters, **options)
@@ -195,7 +195,7 @@ def test_numbers_may_be_written_as_people_write_them(ros):
 
 
 def test_names_of_other_nodes_and_of_rclpy_are_no_mistakes(ros):
-    # A section /** of a parameter file is for all nodes that get it.
+    # A /** section of a parameter file is for all nodes that receive it.
     node = ros.start(
         Node, gps_rate=20.0, gains__roll_rate_to_aileron=0.5, use_sim_time=False,
         **{'qos_overrides./out.publisher.depth': 5})
@@ -324,7 +324,7 @@ def test_refused_commands_are_counted_and_logged_once_a_second(ros):
     assert values == {'in': '30'}
     warnings = [log for log in ros.messages['/rosout'] if 'in refused: -1 is below 0' in log.msg]
     assert len(warnings) <= 2
-    # Each status has a name of its own.
+    # Each status has a distinct name.
     names = [status.name for status in ros.messages['/diagnostics'][-1].status]
     assert names == ['/node: link', '/node: refused', '/node: log']
 
@@ -373,7 +373,7 @@ def test_more_calls_than_may_wait_are_refused_with_a_sentence(ros):
     client = ros.observer.create_client(Trigger, '/wait', qos_profile=QoSProfile(depth=150))
     assert client.wait_for_service(5.0)
     answers = [client.call_async(Trigger.Request())]
-    # The service knows then where its responses go.
+    # By then the service knows where its responses go.
     ros.wait_for(lambda: node.waiting, 'the first call')
     answers += [client.call_async(Trigger.Request()) for _ in range(149)]
     ros.wait_for(lambda: sum(answer.done() for answer in answers) == 50, 'the refusals')
@@ -423,7 +423,7 @@ def test_a_shorter_timeout_holds_for_the_command_that_came_before(ros):
     ros.run_in(node, node.watchdog.feed)
     ros.run_in(node, node.watchdog.set_timeout, 0.05)
     ros.wait_for(lambda: node.watchdog.expired, 'the watchdog')
-    # One that waits for a command goes on waiting.
+    # A watchdog that waits for a command keeps waiting.
     ros.run_in(node, node.watchdog.disarm)
     ros.run_in(node, node.watchdog.set_timeout, 0.001)
     ros.diagnosed('link', node=node)
@@ -448,12 +448,12 @@ def test_nothing_of_it_is_left_when_it_is_closed(ros):
     timers = len(list(node.timers))
     assert transition(ros, node, 'deactivate') == transition(ros, node, 'cleanup') == SUCCESS
     assert len(list(node.timers)) == timers - 1
-    # The executor's own.
+    # The executor.
     assert len(set(threading.enumerate()) - before) <= 1
 
 
 def test_what_a_peer_writes_comes_out_printable(ros):
-    """In the log, in diagnostics and in the answer of a service; so no line is forged."""
+    """In the log, in diagnostics and in a service response; so no line is forged."""
     node = ros.start(Node)
     raw, shown = 'one\n\x1b[2J\u202e \ud800', r'one\n\x1b[2J\u202e \ud800'
     ros.subscribe(Log, '/rosout', 1000)
@@ -473,7 +473,7 @@ def test_what_a_peer_writes_comes_out_printable(ros):
 
 
 class Played:
-    """A replay that is over, as diagnostics see it."""
+    """A finished replay, as diagnostics sees it."""
 
     finished = True
     path = '/tmp/flight.pcap'
@@ -504,7 +504,7 @@ def test_a_capture_says_what_of_it_was_not_played(progress, received, level, tex
 
 
 def test_spinning_keeps_nothing_of_the_callbacks_it_has_executed(ros):
-    """Rclpy's spin_until_future_complete keeps something of each, for as long as it spins."""
+    """Check a leak: spin_until_future_complete keeps something of each future while it spins."""
     added = []
 
     class Counted(Future):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Nodes in a flood: mutants from the peer's own port, and from strangers, beside a simulator.
+Nodes in a flood of mutants from the peer's own port and from strangers, beside a simulator.
 
-The node lives, its telemetry goes on, and its log, its diagnostics, its topics and its memory stay
-bounded. relay.py adds the mutants, test_session_fuzz.py has the same for sessions without sockets.
+The node survives, its telemetry goes on, and its log, diagnostics, topics and memory stay bounded.
+relay.py adds the mutants; test_session_fuzz.py does the same for sessions without sockets.
 """
 
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ from xplane_bridge.simulators.ulyssix import UlyssixFace
 from xplane_bridge.simulators.xpc import XpcFace
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
 
-# Mutants per second, and how many come before and after the first look at what is kept.
+# Mutants per second, and how many arrive before and after memory is first measured.
 RATE = 2000
 WARM_UP, FLOOD = 1500, 3000
 MOST_STATUSES, MOST_VALUES = 20, 64
@@ -126,9 +126,9 @@ def test_a_node_in_a_flood_flies_on_within_its_bounds(ros, fly, tmp_path):
         more_objects, (more, larger) = look(ros, node)
         lines = [line for line in ros.messages['/rosout'] if line.name == node.get_name()]
         more_topics = len(node.get_publisher_names_and_types_by_node(node.get_name(), '/'))
-        assert more <= elements + 1000, f'{elements} elements of the session became {more}'
-        assert larger <= size + 200_000, f'{size} bytes of the session became {larger}'
-        # The lines themselves are kept here.
+        assert more <= elements + 1000, f'{elements} elements in the session became {more}'
+        assert larger <= size + 200_000, f'{size} bytes in the session became {larger}'
+        # The log lines themselves are kept here.
         allowed = objects + 1500 + 10 * len(ros.messages['/rosout'])
         assert more_objects <= allowed, f'{objects} objects became {more_objects}'
         assert more_topics <= topics + 100
@@ -139,7 +139,7 @@ def test_a_node_in_a_flood_flies_on_within_its_bounds(ros, fly, tmp_path):
 
 
 def look(ros, node):
-    """Return how many objects there are in all, and what the node's session holds."""
+    """Return the total number of objects, and what the node's session holds."""
     with node.link.lock:
         session = held(node.session)
     with ros.changed:
@@ -151,7 +151,7 @@ def look(ros, node):
 
 
 def check_diagnostics(ros):
-    """Assert that all of them are few, short and printable."""
+    """Assert that there are only a few, all short and printable."""
     with ros.changed:
         arrays = list(ros.messages['/diagnostics'])
     for array in arrays:

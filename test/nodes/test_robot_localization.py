@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-config/ekf.yaml, as far as it can be tested without robot_localization, which has no wheel.
+config/ekf.yaml, as far as testable without robot_localization, which has no wheel.
 
-Names are those of robot_localization 3.6 (ros_filter.cpp, navsat_transform.cpp). A filter of the
+Names are those of robot_localization 3.6 (ros_filter.cpp, navsat_transform.cpp). A filter with the
 same state and model reads the file and is fed with what the node publishes.
 """
 
@@ -68,7 +68,7 @@ NAVSAT = """
 """
 # Simulated seconds of the turn.
 FLOWN = 6.0
-# What each kind of input can give, by the rows of its configuration.
+# What each kind of input can provide, by the rows of its configuration.
 GIVES = {'odom': range(12), 'twist': range(6, 12), 'imu': (3, 4, 5, 9, 10, 11, 12, 13, 14)}
 
 
@@ -112,10 +112,10 @@ def test_one_publisher_for_each_transform():
 
 class Filter:
     """
-    The extended Kalman filter of robot_localization's model, in this test's own words.
+    The extended Kalman filter with robot_localization's model, reimplemented for this test.
 
     The state is x, y, z, roll, pitch, yaw (world), velocities, angular velocities and
-    accelerations (body). Velocities in the body frame change by the accelerations alone.
+    accelerations (body). Body velocities change by the accelerations alone.
     """
 
     def __init__(self):
@@ -134,7 +134,7 @@ class Filter:
         self.covariance = jacobian @ self.covariance @ jacobian.T + self.noise * elapsed
 
     def correct(self, name, first, values, covariance):
-        """Fuse those of consecutive values that the file's configuration of ``name`` has."""
+        """Fuse the values that the file selects for input ``name``."""
         rows = [row for row in range(first, first + len(values)) if EKF[f'{name}_config'][row]]
         pick = [row - first for row in rows]
         noise = numpy.asarray(covariance)[numpy.ix_(pick, pick)]
@@ -150,7 +150,7 @@ class Filter:
 
 
 def rotation(roll, pitch, yaw):
-    """Return the matrix from the body to the world."""
+    """Return the rotation matrix from body to world."""
     cr, sr, cp, sp, cy, sy = (function(angle) for angle in (roll, pitch, yaw)
                               for function in (math.cos, math.sin))
     return numpy.array([
@@ -213,7 +213,7 @@ def test_a_filter_with_these_parameters_follows_a_turning_aircraft(ros, x_plane)
     ros.next('/odom', where=lambda message: seconds(message) > begin + FLOWN)
 
     fixes, imus, twists, truths = (list(ros.messages[topic]) for topic in kinds)
-    # Frames: the filter's own, and the one that the bridge's transform turns.
+    # Frames: the filter's own, and the one that the bridge's transform rotates.
     assert imus[0].header.frame_id == truths[0].child_frame_id == EKF['base_link_frame']
     assert truths[0].header.frame_id == EKF['odom_frame']
     assert twists[0].header.frame_id == 'base_link_enu'
@@ -252,7 +252,7 @@ def test_a_filter_with_these_parameters_follows_a_turning_aircraft(ros, x_plane)
             filtered.state[0:3] + start - vector(truth.pose.pose.position),
             filtered.state[6:9] - vector(truth.twist.twist.linear)]))
     assert len(errors) > 100
-    # It was a turn indeed, and a fast one.
+    # It was indeed a turn, and a fast one.
     assert max(abs(angles(message.orientation)[0]) for message in imus) > 0.35
     settled = numpy.abs(errors[len(errors) // 4:])
     assert settled[:, :3].max() < 2.0, 'position, m'

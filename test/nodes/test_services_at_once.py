@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A hundred calls of a service at once: each is answered, or refused with a sentence."""
+"""A hundred concurrent calls of a service: each is answered, or rejected with a sentence."""
 
 from contextlib import contextmanager
 

@@ -56,7 +56,7 @@ def seconds(stamp):
     return stamp.sec + stamp.nanosec * 1e-9
 
 
-# Each gives the node, its parameters, one of its topics, and what makes a datum come.
+# Each yields the node, its parameters, one of its topics, and a trigger for data.
 
 @contextmanager
 def _xpc(_):
@@ -129,7 +129,7 @@ def test_stamps_follow_use_sim_time_in_every_node(ros, tmp_path, make):
             poked(lambda: ros.messages[topic][start:], f'a message on {topic}')
             return seconds(ros.messages[topic][-1].header.stamp)
 
-        # Data come, and there is no time yet: that is said, and nothing is published.
+        # Data arrive before there is any time: that is reported, and nothing is published.
         poked(lambda: node.stamps.withheld > 2, 'data without a time')
         level, sentence, _ = ros.diagnosed('ROS time', node=node)
         assert level == WARN
@@ -139,13 +139,13 @@ def test_stamps_follow_use_sim_time_in_every_node(ros, tmp_path, make):
                                  for log in ros.messages['/rosout']), 'the sentence')
 
         ros.tell_time(node, 100.25)
-        # What was withheld is not published late with the stamp of then.
+        # What was withheld is not published late with the old stamp.
         assert next_stamp() == 100.25
         assert ros.diagnosed('ROS time', lambda level, *_: level == OK, node=node)
         assert seconds(ros.messages['/diagnostics'][-1].header.stamp) == 100.25
         ros.tell_time(node, 101.5)
         ros.wait_for(lambda: next_stamp() == 101.5, 'the new time')
-        # As it does while it is away.
+        # As it does while the peer is away.
         assert ros.change(node, use_sim_time=False).successful
         ros.wait_for(lambda: abs(next_stamp() - time.time()) < 60.0, 'wall time')
         with ros.changed:
@@ -169,14 +169,14 @@ def test_samples_of_a_packet_keep_their_distance_in_ros_time(ros, tmp_path):
 
         samples = ros.wait_for(poked, 'samples')[0]
         assert seconds(samples.header.stamp) == pytest.approx(100.75, abs=1e-6)
-        # What the publisher says is not touched.
+        # The publisher's own times are left unchanged.
         assert abs(samples.times[0] * 1e-9 - time.time()) < 60.0
 
 
-# As a listener with tf2 has it: the flight at the stamp of another topic.
+# As for a tf2 listener: the pose at the stamp of another topic.
 
 class Buffer:
-    """Poses by stamp, interpolated in between, and an error outside: tf2's, without tf2."""
+    """Poses by stamp, interpolated in between, and an error outside: like tf2, without tf2."""
 
     def __init__(self, odometry):
         self.stamps = [seconds(message.header.stamp) for message in odometry]
@@ -211,7 +211,7 @@ def test_the_pose_at_the_stamp_of_imu_is_found(ros, bridge):
             '/imu/data', '/odom', '/clock'))
     newest = max(seconds(message.clock) for message in clock)
     buffer = Buffer(odom)
-    # The last updates may have come in part.
+    # The last updates may be incomplete.
     stamps = [seconds(message.header.stamp) for message in imu][:-5]
     inside = [stamp for stamp in stamps if stamp >= buffer.stamps[0]]
     assert len(inside) > 20
@@ -221,7 +221,7 @@ def test_the_pose_at_the_stamp_of_imu_is_found(ros, bridge):
     assert inside[-1] <= newest < 600.0
     assert all(before <= after for before, after in zip(stamps, stamps[1:], strict=False))
     if own_clock:
-        # 100 knots indicated at 1500 m: there is no jitter in such stamps.
+        # 100 knots indicated at 1500 m: such stamps have no jitter.
         for (one, at_one), (other, at_other) in zip(
                 zip(inside, places, strict=True), list(zip(inside, places, strict=True))[10:],
                 strict=False):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""simpit_node against plugins of each generation, through real pseudo-terminals."""
+"""simpit_node against every generation of plugin, through real pseudo-terminals."""
 
 import math
 import signal
@@ -84,7 +84,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def plugin(path):
-    """Return a function that plugs a plugin in; all are pulled out at the end."""
+    """Return a function that plugs a plugin in; all are unplugged at the end."""
     plugged = []
 
     def plug(profile, make=Plugin, **options):
@@ -97,7 +97,7 @@ def plugin(path):
 
 
 def connect(ros, plugin, generation, channels=('altitude',), **parameters):
-    """Return a plugin in flight and a node that hears it."""
+    """Return a plugin in flight and a node that receives it."""
     plugged = plugin(generation)
     plugged.say(ALTITUDE)
     ros.subscribe(SimpitAltitude, 'altitude')
@@ -109,7 +109,7 @@ def connect(ros, plugin, generation, channels=('altitude',), **parameters):
 
 
 def status(ros, name, predicate=lambda level, text, values: True):
-    """Return the next status of diagnostics that fits."""
+    """Return the next matching diagnostics status."""
     with ros.changed:
         start = len(ros.messages['/diagnostics'])
 
@@ -193,7 +193,7 @@ def test_what_genuine_plugins_wrote_is_published(ros, plugin, name, topic, kind,
     assert (raw.channel, bytes(raw.payload).hex()) == (frame['chan'], frame['payload'])
 
 
-# What is put in, and what is to come out, by hand.
+# Inputs and expected outputs, by hand.
 TELEMETRY = {
     'airspeed': (SimpitAirspeed, simpit.Airspeed(102.9, 0.31, 2.0), {
         'indicated': 102.9, 'mach': 0.31, 'load': 19.6133}),
@@ -240,11 +240,11 @@ def test_every_kind_of_telemetry_is_in_si_units(ros, plugin):
     plugged = plugin('cobs')
     plugged.say(*(message for _, message, _ in TELEMETRY.values()))
     for topic, (kind, _, _) in TELEMETRY.items():
-        # What is sent on a change only is there for those who come late.
+        # Messages that are sent on change only are latched for late subscribers.
         ros.subscribe(kind, topic, LATCHED if topic in RARE else 10)
     ros.start(SimpitNode, port=plugged.path, profile='cobs')
     ros.wait_for(lambda: ros.messages['airspeed'], 'telemetry')
-    # Its registration alone does not bring it.
+    # Its registration alone does not trigger it.
     plugged.say(simpit.SasInfo(255, 0), TELEMETRY['sas'][1])
     for topic, (_, _, expected) in TELEMETRY.items():
         ros.wait_for(
@@ -391,7 +391,7 @@ def test_events_and_names_are_published(ros, plugin):
 
 def test_channels_come_and_go_at_run_time(ros, plugin):
     plugged, node = connect(ros, plugin, 'v2')
-    # Beside what is asked for: scene change, altitude, action status, for the session itself.
+    # Besides the requested ones: scene change, altitude, action status, for the session itself.
     assert plugged.channels == (3, 8, 37)
     plugged.say(simpit.Velocities(2200.0, 2000.0, -12.5))
     ros.subscribe(SimpitVelocities, 'velocities')
@@ -430,7 +430,7 @@ def test_action_groups_of_each_generation(ros, plugin, profile, verb):
     custom.publish(SimpitActionCommand(verb=ON_AND_OFF[verb], groups=[10, 3]))
     expected = [CustomActionGroups(verb, (10,)), CustomActionGroups(verb, (3,))]
     if profile == 'v0' and verb == 'toggle':
-        # The document has it, and no plugin of its time listened (docs/wire/simpit.md, section 5).
+        # The document has it, but no plugin of its time listened (docs/wire/simpit.md, section 5).
         ros.wait_for(lambda: node.refused['command/action_groups'], 'the refusal')
     else:
         expected.append(ActionGroups(verb, ActionGroup.GEAR | ActionGroup.BRAKES))
@@ -532,7 +532,7 @@ def test_axes_that_a_plugin_has_are_not_taken_with_those_that_it_has_not(ros, pl
 
 
 @pytest.mark.parametrize(('what', 'expected'), [
-    # Of the axes those that were taken, and never the throttle: that would stop the engines.
+    # Only the axes that were taken, and never the throttle: that would stop the engines.
     ('neutral', [simpit.Rotation(0, 0, 0, 3)]),
     ('release', [simpit.Rotation(0, 0, 0, 3)]),
     ('hold', []),
@@ -544,7 +544,7 @@ def test_what_happens_when_the_commander_is_killed(ros, plugin, what, expected):
         ros.wait_for(lambda: simpit.Throttle(16384) in plugged.commands, 'commands')
         commander.kill()
     ros.wait_for(lambda: node.gates[''].watchdog.expired, 'the watchdog')
-    # What it does if the commander is late before it is killed does not count.
+    # A watchdog action before the kill, because the commander was slow, does not count.
     ros.wait_for(
         lambda: sorted(map(str, plugged.commands[len(plugged.commands) - len(expected):]))
         == sorted(map(str, expected)), 'what shall happen then')
@@ -607,7 +607,7 @@ def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
         # The camera, which has no topic of its own.
         raw.publish(SimpitPacket(channel=21, payload=[10]))
         ros.wait_for(lambda: simpit.CameraMode(10) in plugged.commands, 'the camera mode')
-    # Registration is the session's business, and 255 ends a plugin's reader.
+    # Registration is the session's business, and 255 kills a plugin's reader.
     raw.publish(SimpitPacket(channel=8, payload=[22]))
     raw.publish(SimpitPacket(channel=255, payload=[1]))
     raw.publish(SimpitPacket(channel=200, payload=[]))
@@ -645,7 +645,7 @@ def test_resend_asks_for_all_that_is_sent_on_a_change(ros, plugin):
     ros.wait_for(lambda: len(ros.messages['vessel_name']) == 2, 'the name again')
 
 
-# What goes wrong.
+# Faults.
 
 
 def test_auto_outside_flight_says_what_it_waits_for(ros, plugin):
@@ -777,7 +777,7 @@ def test_restarted_game_is_found_again(ros, plugin, profile):
     plugged.call(plugged.session.restart)
     plugged.say(simpit.Altitude(5.0, 6.0))
     assert ros.next('altitude', where=lambda message: message.sea_level == 5.0).surface == 6.0
-    # And no packet comes twice.
+    # And no packet arrives twice.
     assert len(set(plugged.channels)) == len(plugged.channels)
 
 
@@ -812,7 +812,7 @@ def test_channels_that_the_plugin_lacks_are_named(ros, plugin):
 
 
 def test_damaged_packets_are_counted(ros, plugin):
-    # A register of 22 (velocities), 12 bytes long, and one that says 4.
+    # A frame with register 22 (velocities), 12 bytes long, and one that claims 4.
     recording = bytes.fromhex('aa50041600000000' + 'aa500c16' + '00' * 12)
     plugged = plugin('aa50', RecordedPlugin, recording=recording)
     ros.subscribe(SimpitVelocities, 'velocities')
@@ -834,7 +834,7 @@ def test_deactivation_gives_back_what_was_taken(ros, plugin, throttle):
     node.trigger_deactivate()
     ros.wait_for(lambda: not plugged.channels, 'deregistration')
     assert simpit.Rotation(0, 0, 0, 1) in plugged.commands
-    # Given to the player's lever, the throttle is closed: that is the user's choice.
+    # Handed to the player's lever, the throttle closes: that is the user's choice.
     assert (simpit.Throttle(0) in plugged.commands) is throttle
     assert plugged.session.hold.throttle == (0 if throttle else 32767)
     with ros.changed:
@@ -858,7 +858,7 @@ def test_bad_parameters_are_refused_with_a_sentence(ros, parameters, reason):
     assert reason in node.failed
 
 
-# The whole way, with the simulated aircraft.
+# End to end, with the simulated aircraft.
 
 
 def test_surfaces_are_centred_when_the_commander_of_the_aircraft_is_killed(ros, path):
@@ -876,7 +876,7 @@ def test_surfaces_are_centred_when_the_commander_of_the_aircraft_is_killed(ros, 
             ros.wait_for(
                 lambda: (value('fcs/elevator-cmd-norm'), value('fcs/aileron-cmd-norm'))
                 == pytest.approx((-0.25, 0.5), abs=1e-4), 'the surfaces')
-            # The plugin reads them back, rotation and throttle in packets of their own.
+            # The plugin reads them back, rotation and throttle in separate packets.
             ros.wait_for(lambda: any(
                 (seen.elevator, seen.aileron, seen.throttle)
                 == pytest.approx((0.25, 0.5, 0.5), abs=1e-4)
@@ -889,7 +889,7 @@ def test_surfaces_are_centred_when_the_commander_of_the_aircraft_is_killed(ros, 
 
 
 def test_node_and_simulator_as_processes_survive_each_other(ros, path):
-    """The simulator is frozen, killed and started again; the node goes on."""
+    """The simulator is frozen, killed and restarted; the node carries on."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     ros.subscribe(SimpitAltitude, 'altitude')
     ros.subscribe(DiagnosticArray, '/diagnostics')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The standard simulator interface, with the real simulation_interfaces where it is installed."""
+"""The standard simulator interface, with the real simulation_interfaces if installed."""
 
 from contextlib import contextmanager, nullcontext
 import math
@@ -65,14 +65,14 @@ STOPPED, PLAYING, PAUSED, QUITTING = (
 OK = Result.RESULT_OK
 FAILED = Result.RESULT_OPERATION_FAILED
 FRAME = 1.0 / 60.0
-# More than would pass while a test waits.
+# Longer than a test waits.
 MANY = 10_000_000
 HAS_FLAGS = hasattr(SetEntityState.Request(), 'set_pose')
 
 
 @pytest.fixture
 def sim(ros):
-    """Return a harness with a simulator_node, and calls of the standard interface."""
+    """Return a harness with a simulator_node, and clients of the standard interface."""
     return start(ros)
 
 
@@ -116,7 +116,7 @@ def state_at(x=0.0, y=0.0, z=2000.0, east=50.0, frame=''):
 
 @contextmanager
 def action_client(ros):
-    """Make a client of the action."""
+    """Create a client of the action."""
     client = ActionClient(ros.observer, SimulateSteps, '/simulator/simulate_steps')
     try:
         assert client.wait_for_server(10.0)
@@ -142,7 +142,7 @@ def done(ros, future):
     return ros.wait_for(lambda: [future.result()] if future.done() else None, 'an answer')[0]
 
 
-# What is written down of the definitions
+# Names from the definitions
 
 
 def test_numbers_are_those_of_the_definitions():
@@ -238,7 +238,7 @@ def test_steps_by_the_action_are_told_one_by_one(sim):
         assert 'playing' in refused.result.result.error_message
     put(sim, PAUSED)
     with action_client(sim) as client:
-        # Feedback is told to those that the server has found; what it says first may be lost.
+        # Feedback goes to subscribers that the server has discovered; the first may be lost.
         with stepping(sim, MANY, client) as (handle, feedback, result):
             sim.wait_for(lambda: feedback, 'feedback')
             done(sim, handle.cancel_goal_async())
@@ -258,7 +258,7 @@ def test_steps_are_cancelled_and_the_rest_goes_on_meanwhile(sim):
     put(sim, PAUSED)
     with stepping(sim, MANY) as (handle, feedback, result):
         sim.wait_for(lambda: feedback, 'feedback')
-        # The executor is free for others, who learn that it moves; and for a second goal.
+        # The executor is free for others, who see it moving; and for a second goal.
         assert get(sim) == PLAYING
         with stepping(sim, 1) as (_, _, second):
             refused = second()
@@ -350,7 +350,7 @@ def test_an_entity_says_what_it_is_and_how_it_moves(sim):
     assert (response.result.result, state.header.frame_id) == (OK, 'world')
     stamp = state.header.stamp.sec + state.header.stamp.nanosec * 1e-9
     assert stamp == pytest.approx(simulated(sim), abs=1e-9)
-    # To the east at 100 kt calibrated, 1500 m over the sea; nose hardly up.
+    # Eastward at 100 kt calibrated, 1500 m above sea level; nose slightly up.
     assert state.pose.position.z == pytest.approx(1500.0, abs=0.1)
     assert state.twist.linear.x == pytest.approx(55.3, abs=0.1)
     assert state.pose.orientation.w == pytest.approx(1.0, abs=1e-4)

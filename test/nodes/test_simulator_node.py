@@ -75,7 +75,7 @@ def pause(ros, on):
 def test_time_goes_at_the_speed_asked_for(flying):
     ros = flying(speed=5.0)
     first = seconds(ros.next('/clock'))
-    # 180 frames are three simulated seconds, or more where a busy machine made longer ones.
+    # 180 frames are three simulated seconds, or more where a loaded machine made longer ones.
     assert seconds(ros.next('/clock', 180)) - first > 179 * FRAME - 1e-6
 
     def at_speed(level, message, values):
@@ -98,7 +98,7 @@ def test_a_pause_is_answered_and_stepped_through(flying):
         response = ros.call(Trigger, '/simulator/step', Trigger.Request())
         assert response.success, response.message
         assert seconds(ros.next('/clock', 2)) == pytest.approx(stood + count * FRAME, abs=1e-6)
-    # 51 m/s to the east for two frames are 1.7 m.
+    # 51 m/s eastward for two frames is 1.7 m.
     moved = (ros.next('/fix', 2).longitude - place.longitude) * 111_320.0 * math.cos(
         math.radians(place.latitude))
     assert 1.0 < moved < 3.0
@@ -115,7 +115,7 @@ def test_it_pauses_at_the_time_asked_for_and_goes_on_to_the_next(flying):
         assert ros.change(ros.simulator, pause_at=until).successful
         ros.next('/clock', where=lambda message, until=until: seconds(message) > until - 0.01)
         stood = seconds(ros.next('/clock', 5))
-        # Frames that the machine was late for are longer, up to a 19th second.
+        # Frames for which the machine was late are longer, up to 1/19 s.
         assert until - FRAME / 2 < stood < until + 0.06
         assert seconds(ros.next('/clock', 5)) == stood
     assert ros.change(ros.simulator, pause_at=math.nan).successful
@@ -162,7 +162,7 @@ def test_a_bridge_watches_commands_by_real_time_while_the_simulated_one_stands(f
         masked(FlightControls, elevator=0.25, aileron=0.0, rudder=0.0, throttle=0.5))
     ros.wait_for(
         lambda: ros.simulator.server.state().elevator == pytest.approx(0.25), 'the command')
-    # Neutral, by the watchdog; and diagnostics still come once a second.
+    # Neutral, by the watchdog; and diagnostics still arrive once per second.
     ros.wait_for(lambda: ros.simulator.server.state().elevator == 0.0, 'the watchdog')
     ros.diagnosed('commands', lambda level, message, _: 'stopped' in message)
 
@@ -204,7 +204,7 @@ def test_wind_blows_from_now_on(flying):
     assert ros.change(ros.simulator, wind=[6.0, -8.0, 0.5]).successful
     blown = ros.next('/air_data', where=lambda message: message.wind.x > 5.0)
     assert (blown.wind.x, blown.wind.y, blown.wind.z) == pytest.approx((6.0, -8.0, 0.5), abs=0.05)
-    # It pushes what flies north to the east.
+    # It pushes a northbound aircraft to the east.
     ros.next('/fix_velocity', where=lambda message: message.twist.twist.linear.x > 1.0)
     refused = ros.change(ros.simulator, wind=[300.0, 0.0, 0.0])
     assert not refused.successful
@@ -246,7 +246,7 @@ def test_a_link_that_is_down_is_noticed_and_comes_back(flying):
     ros.diagnosed('peer', lambda level, message, _: level == OK, ros.bridge)
 
 
-# Faces
+# Protocols
 
 
 @pytest.mark.parametrize('face', [name for name in SIMULATORS if name != 'xpc'])
@@ -358,7 +358,7 @@ def test_two_flights_in_lockstep_are_the_same_to_the_last_bit(face):
     # Every frame was published.
     assert len(fixes) == len(rates) == pytest.approx(until / FRAME, abs=2)
     assert first == second
-    # It was a flight: shaken, and turned by the autopilot.
+    # It was a real flight: disturbed, and turned by the autopilot.
     assert max(abs(rate) for _, _, _, rate in rates.values()) > 0.03
     latitudes = [latitude for latitude, _, _ in fixes.values()]
     assert latitudes[-1] < latitudes[0]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ROS time made of a simulator's own: near it, never backwards, and a restart is told."""
+"""ROS time from a simulator's own clock: close to it, monotonic, and restarts are reported."""
 
 from contextlib import contextmanager
 import math
@@ -49,7 +49,7 @@ def seconds(stamp):
 
 
 def stamps(*updates, simulated=None):
-    """Return the stamps in seconds of (simulator time, paused); each is another state."""
+    """Return the stamps in seconds for (simulator time, paused) pairs, each a new state."""
     simulated = simulated or SimulatorTime()
     return [
         simulated.stamp(time, paused, number) * 1e-9
@@ -74,7 +74,7 @@ def test_a_restart_is_a_jump_after_which_time_goes_on():
         pytest.approx([46.9, 46.9, 47.9], abs=1e-5))
     assert (simulated.jumps, simulated.jumped_ns) == (1, 46_900_000_000)
     assert simulated.jump_s == pytest.approx(-46.9)
-    # Nor does the next process of the bridge begin at 0.
+    # The bridge's next process does not start at 0 either.
     assert stamps((1.0, False)) == [1.0]
 
 
@@ -85,7 +85,7 @@ def test_another_state_of_the_same_time_is_a_microsecond_later_and_the_same_is_n
     moved = simulated.stamp(10.0, True, 'there')
     assert moved == first + MICROSECOND
     assert simulated.stamp(10.0, True, 'there') == moved
-    # float32 at ten seconds: the next one that there is is later than that.
+    # float32 at ten seconds: the next representable value is later than that.
     assert simulated.stamp(10.000001, False, 'on') == moved + MICROSECOND
     assert simulated.stamp(10.02, False, 'further') == 10_020_000_000
     assert simulated.jumps == 0
@@ -94,7 +94,7 @@ def test_another_state_of_the_same_time_is_a_microsecond_later_and_the_same_is_n
 def test_a_reply_that_was_overtaken_is_no_restart():
     simulated = SimulatorTime()
     own = simulated.stamp(10.02, False, 'own', 0)
-    # Of the frame before, about another aircraft.
+    # From the previous frame, about another aircraft.
     assert simulated.stamp(10.0, False, 'other', 1) == 10_000_000_000
     assert simulated.stamp(10.0, False, 'late', 0) == own + MICROSECOND
     assert simulated.now_ns == own + MICROSECOND
@@ -108,7 +108,7 @@ def test_old_replies_about_another_aircraft_are_no_restart_and_a_restart_is_one_
     simulated.stamp(10.02, False, 'own on', 0)
     simulated.stamp(9.5, False, 'other on', 1)
     assert (simulated.jumps, simulated.now_ns) == (0, 10_020_000_000)
-    # Both are heard of after it.
+    # Both are received after it.
     assert simulated.stamp(0.5, False, 'other anew', 1) == 10_020_000_000 + MICROSECOND
     assert simulated.stamp(0.5, False, 'own anew', 0) == 10_020_000_000 + MICROSECOND
     assert simulated.stamp(1.5, False, 'own later', 0) == 11_020_000_000 + MICROSECOND
@@ -186,7 +186,7 @@ def _rows(_):
 
 
 def aged(world):
-    """Let the simulator have run for a while."""
+    """Let the simulator run for a while first."""
     world.total_running_time = 46.9
 
 
@@ -213,7 +213,7 @@ def test_ros_time_through_configuration_gap_new_flight_and_restart(ros, x_plane,
         again = newest()
         assert again > first
 
-        # Nothing is heard for 11.5 s in which 688 m are flown.
+        # Nothing is received for 11.5 s, in which 688 m are flown.
         transitions('deactivate')
         ros.wait_for(lambda: not node.active, 'the gap')
         with ros.changed:
@@ -228,7 +228,7 @@ def test_ros_time_through_configuration_gap_new_flight_and_restart(ros, x_plane,
         stamps = [seconds(message.header.stamp) for message in ros.messages['odom']]
         assert stamps[before] - stamps[before - 1] > 11.5
 
-        # X-Plane's running time goes on through a new flight.
+        # X-Plane's running time continues through a new flight.
         server.call(lambda _: server.simulation.reset_flight())
         flown = newest()
         level, _, values = ros.diagnosed('clock', node=node)
@@ -256,7 +256,7 @@ def test_ros_time_through_configuration_gap_new_flight_and_restart(ros, x_plane,
         times = [(stamp.sec, stamp.nanosec) for stamp in clock]
         assert times == sorted(times)
         assert sum('stepped back' in log.msg for log in ros.messages['/rosout']) == 1
-        # No two places have one stamp.
+        # No two positions share a stamp.
         places = {}
         for message in odom:
             stamp = message.header.stamp.sec, message.header.stamp.nanosec

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How many lines the world outside may write into a node's log."""
+"""How many lines external input may write into a node's log."""
 
 import ast
 from pathlib import Path
@@ -22,8 +22,8 @@ import pytest
 from xplane_bridge.nodes.throttle import MOST, Throttle
 
 NODES = Path(__file__).resolve().parents[2] / 'xplane_bridge' / 'nodes'
-# Said while configuring and ending, once of a capture, and of what is installed: the wire has no
-# part in these.
+# Logged while configuring and shutting down, once per capture, and about installed packages:
+# external input plays no part in these.
 NOT_FROM_THE_WIRE = {
     'base.py': 6, 'ulyssix/node.py': 1, 'transforms.py': 1, 'stamps.py': 1}
 
@@ -52,7 +52,7 @@ def test_200_000_kinds_in_ten_seconds_write_ten_a_second():
 @pytest.mark.parametrize(
     'file', sorted(path.relative_to(NODES).as_posix() for path in NODES.rglob('*.py')))
 def test_no_warning_goes_past_the_throttle(file):
-    """``warn`` is the way; what logs itself is counted here, so that a new one is looked at."""
+    """``warn`` is the way; other logging calls are counted here, so that new ones are reviewed."""
     past = [
         node.lineno for node in ast.walk(ast.parse((NODES / file).read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ulyssix_node through real sockets: every kind of packet, every way to get it, every fault."""
+"""ulyssix_node through real sockets: every kind of packet, route and fault."""
 
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -50,7 +50,7 @@ def free_port():
 
 @contextmanager
 def publisher(port, host=LOOPBACK):
-    """Give a function that sends a datagram to the node."""
+    """Yield a function that sends a datagram to the node."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         sender.setsockopt(
@@ -59,7 +59,7 @@ def publisher(port, host=LOOPBACK):
 
 
 class Setup:
-    """A node that listens on ``port``, and the messages of its topic packets."""
+    """A node that listens on ``port``, and the messages on its packets topic."""
 
     def __init__(self, ros, topics=(), **parameters):
         self.ros = ros
@@ -81,7 +81,7 @@ class Setup:
 
 
 def now():
-    """Return the time to the second: in ns since 1970, as a packet has it, since 1 January."""
+    """Return the time to the second: in ns since 1970, as in a packet, and since 1 January."""
     date = datetime.now(timezone.utc).replace(microsecond=0)
     begin = datetime(date.year, 1, 1, tzinfo=timezone.utc)
     raw = bcd(date.timetuple().tm_yday, date.hour, date.minute, date.second)
@@ -92,7 +92,7 @@ def stamp_ns(message):
     return message.header.stamp.sec * SECOND + message.header.stamp.nanosec
 
 
-# What is in the messages
+# Contents of the messages
 
 
 def test_a_tagged_packet_with_names_becomes_one_message(ros):
@@ -176,7 +176,7 @@ def test_names_are_latched_and_told_again_when_they_change(ros):
                  'the new name')
 
 
-# Topics of single parameters
+# Topics for single parameters
 
 
 def test_parameters_that_are_asked_for_have_topics_of_their_own(ros):
@@ -194,7 +194,7 @@ def test_parameters_that_are_asked_for_have_topics_of_their_own(ros):
     topics = ['samples/Acc_1', 'samples/Acc_1_2', 'samples/Hohe_m']
     for topic in topics:
         ros.subscribe(UlyssixSamples, topic, DEEP)
-    # That the graph shows both ends does not mean that they have matched.
+    # The graph showing both ends does not mean that they have matched.
     ros.wait_for(lambda: sum(
         'samples/' in publisher.topic_name and publisher.get_subscription_count() > 0
         for publisher in setup.node.publishers) == len(topics), 'the subscriptions')
@@ -223,7 +223,7 @@ def test_decimation_counts_across_packets_and_may_change(ros):
     setup.got(1)
     ros.wait_for(lambda: setup.node.count_subscribers('samples/x')
                  and ros.observer.count_publishers('samples/x'), 'the topic')
-    # Only now the first ones are passed on; what came before counted for nothing.
+    # Only now the first ones are forwarded; earlier packets did not count.
     del ros.messages['samples/x'][:]
     setup.send(*(packet(counter) for counter in (1, 2, 3, 4)))
     setup.got(5)
@@ -241,7 +241,7 @@ def test_decimation_counts_across_packets_and_may_change(ros):
     assert not ros.change(setup.node, decimation=0).successful
 
 
-# Ways that a packet comes
+# Routes of a packet
 
 
 def test_broadcasts_are_heard(ros):
@@ -308,7 +308,7 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
                   port=port)
     messages = setup.got(30)
     assert [message.counter for message in messages] == list(range(30))
-    # Its year is that of the recording, whatever year it is now.
+    # Its year is that of the recording, whatever the current year.
     assert stamp_ns(messages[0]) == utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
     ros.diagnosed('link', lambda _, text, __: text == 'the capture is at its end')
     _, _, values = ros.diagnosed('time', node=setup.node)
@@ -363,7 +363,7 @@ def test_a_capture_that_is_not_there_fails_to_configure(ros):
     assert node.failed == 'capture /no/such/file.pcap: No such file or directory'
 
 
-# What cannot be
+# Impossible requests
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
@@ -400,7 +400,7 @@ def test_malformed_datagrams_are_counted_and_end_nothing(ros):
     assert level == DiagnosticStatus.WARN
     assert values['malformed: payload header'] == '1'
     assert values['malformed: end string'] == '1'
-    # Nothing more comes, so this is not the second in which it came.
+    # Nothing more arrives, so this is not the second in which it arrived.
     level, text, values = ros.diagnosed(
         'link', lambda _, text, __: 'in the last second' not in text, node=setup.node)
     assert level == DiagnosticStatus.WARN
@@ -437,7 +437,7 @@ def test_options_of_time_do_what_they_say(ros, tmp_path, options, date):
 def test_a_word_order_that_is_given_is_used(ros):
     setup = Setup(ros, word_order='true_u64')
     setup.send(datagram())
-    # The time makes no sense that way, so it is the time of reception.
+    # Read that way the time makes no sense, so the time of reception is used.
     assert abs(stamp_ns(setup.got()[0]) - time.time_ns()) < 60 * SECOND
     level, text, values = ros.diagnosed(
         'time', lambda _, __, values: values['unreadable'] == '1', node=setup.node)
@@ -459,7 +459,7 @@ def test_a_clock_that_is_wrong_is_told(ros, year, side):
     assert values['day base'] == 'taken as 1'
 
 
-# Coming and going
+# Starting and stopping
 
 
 def test_nothing_is_published_while_inactive(ros):
@@ -523,7 +523,7 @@ def test_each_kind_of_publisher_is_understood(ros, simulator, variant):
     steps = [later - before for before, later in zip(times, times[1:], strict=False)]
     slack = 60_000_000 if variant == 'Altair, terse' else 2000
     assert all(0 <= step - 2_000_000 <= slack for step in steps)
-    # In the first seconds of a minute a time may fit both orders.
+    # In the first seconds of a minute a time may fit both word orders.
     level, text, values = ros.diagnosed(
         'time', lambda level, text, values: values['word order'] != 'not settled',
         node=setup.node)
@@ -608,7 +608,7 @@ def test_the_program_ends_cleanly_on_a_signal(simulator):
         assert node.wait(60) == 0
 
 
-# Others on the port
+# Other senders on the port
 
 
 def test_topics_go_with_their_names_and_are_limited(ros):
@@ -628,7 +628,7 @@ def test_topics_go_with_their_names_and_are_limited(ros):
     level, message, values = ros.diagnosed('samples', node=node)
     assert level == DiagnosticStatus.WARN
     assert message.startswith('3 parameters fit sample_topics, and only the first 2 have a topic')
-    # New topics are made once a second at most: the packet comes again until they are.
+    # New topics are created once per second at most: the packet is repeated until they exist.
     numbers = iter(range(2, 10**6))
     ros.wait_for(lambda: setup.send(sent(next(numbers), 'B', 'D')) or there() == [
         '/samples/B', '/samples/D'], 'those of the new names')
@@ -638,7 +638,7 @@ def test_topics_go_with_their_names_and_are_limited(ros):
 
 
 def test_a_flood_of_garbage_is_told_with_the_advice_to_set_sender(ros):
-    """Packets of other types count as useless too: that they are well made is no reason."""
+    """Packets of other types count as useless too, even if well-formed."""
     setup = Setup(ros)
     kinds = iter(range(1, 2**32))
 

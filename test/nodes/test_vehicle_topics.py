@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the common topics say of frames and of accuracy, without a simulator."""
+"""Frames and accuracy in the common topics, without a simulator."""
 
 from collections import defaultdict
 from copy import deepcopy
@@ -44,7 +44,7 @@ ABSENT = [-1.0] + [0.0] * 8
 
 
 class Node:
-    """A node whose topics somebody hears, and that keeps what it published."""
+    """A node with subscribers on all its topics, which records what it publishes."""
 
     def __init__(self):
         self.said = defaultdict(list)
@@ -65,7 +65,7 @@ class Node:
 
 
 def said_of(state, stamp_ns=7_000_000_000, **given):
-    """Return what is said of a state, by topic."""
+    """Return the messages for a state, by topic."""
     node = Node()
     VehiclePublisher(node, VehicleParameters(undulation=47.0, **given)).publish(state, stamp_ns)
     return {topic: messages[-1] for topic, messages in node.said.items()}
@@ -77,7 +77,7 @@ def state(**given):
         'specific_force': (0.0, 0.0, 9.8), 'air': Air(wind=(0.0, 6.0, 0.0)), **given})
 
 
-# What cannot be.
+# Impossible values.
 
 def test_an_impossible_position_withholds_fix_and_odom_alone():
     node = Node()
@@ -126,7 +126,7 @@ def test_an_impossible_velocity_is_not_known():
 ])
 def test_one_stddev_does_not_make_the_other_known(given, kind, diagonal):
     said = said_of(state(), **given)
-    # The datum is the first fix, and no better.
+    # The datum is the first fix, and no more accurate.
     for fix in (said['fix'], said['datum']):
         assert fix.position_covariance_type == kind
         assert list(fix.position_covariance) == list(np.diag(diagonal).flat)
@@ -157,7 +157,7 @@ def test_each_quantity_is_known_or_unknown_by_itself(
         assert list(covariance) == pytest.approx(list((variance * np.eye(3)).flat))
     for covariance, diagonal in (
             (odom.pose.covariance, pose), (odom.twist.covariance, twist),
-            # A rate is no part of it.
+            # A rate is not included.
             (velocity.twist.covariance, twist[:3] + [1e6] * 3)):
         assert list(covariance) == pytest.approx(list(np.diag(diagonal).flat))
 
@@ -253,7 +253,7 @@ def test_the_transform_of_the_enu_axes_turns_the_velocity_into_the_body(monkeypa
     assert in_the_body == pytest.approx((twist.x, twist.y, twist.z))
 
 
-# What does not come.
+# Missing values.
 
 def test_a_specific_force_is_published_without_orientation_and_rates():
     said = said_of(state(orientation=None, angular_velocity=None))

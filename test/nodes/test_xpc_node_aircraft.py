@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""xpc_node with several aircraft, with each generation of the plugin, and each X-Plane."""
+"""xpc_node with several aircraft, with each version of the plugin and of X-Plane."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
     assert forward == pytest.approx((0.98481, 0.0, 0.17365), abs=2e-5)
     assert left == pytest.approx((-0.08682, 0.86603, 0.49240), abs=2e-5)
     assert up == pytest.approx((-0.15038, -0.50000, 0.85287), abs=2e-5)
-    # What the simulator does not say of it is marked.
+    # What the simulator does not report about it is marked as unknown.
     imu, odom = said['imu/data'], said['odom']
     assert imu.orientation_covariance[0] == 0.0
     assert imu.angular_velocity_covariance[0] == imu.linear_acceleration_covariance[0] == -1.0
@@ -128,7 +128,7 @@ def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
     other = peer.world('others')[6]
     assert (other.lon_deg, other.altitude_msl) == pytest.approx((8.25, 1500.0), abs=1e-6)
     assert (other.phi, other.theta) == pytest.approx((0.2, -0.1), abs=1e-5)
-    # Only altitude: where that aircraft is, not the first one.
+    # Only altitude: the rest is taken from that aircraft, not from the first one.
     ros.publisher(AircraftPose, '/aircraft_1/command/pose').publish(pose(altitude=2550.0))
     ros.wait_for(lambda: abs(peer.world('others')[0].altitude_msl - 2500.0) < 1e-6, 'altitude')
     assert peer.world('others')[0].lat_deg == pytest.approx(47.3, abs=1e-9)
@@ -142,13 +142,13 @@ def test_aircraft_share_the_budget_alike(ros, x_plane):
     for _ in range(2):
         _, _, values = ros.diagnosed('telemetry')
     rates = [float(values[f'aircraft {number}: updates/s']) for number in (0, 1, 7)]
-    # Two datagrams each: 60 updates a second in all.
+    # Two datagrams each: 60 updates per second in total.
     assert sum(rates) < 66.0
     assert min(rates) > 12.0
     assert max(rates) < min(rates) + 4.0
 
 
-# Generations of the plugin, and of X-Plane.
+# Versions of the plugin and of X-Plane.
 
 GENERATIONS = ('1.2.1', 'rc5', 'rc6', 'develop')
 
@@ -160,7 +160,7 @@ def generation(request):
 
 def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generation):
     peer = x_plane(turning, generation=generation, beacon_interfaces=['127.0.0.1'])
-    # What cannot be told is given.
+    # Values that cannot be detected are configured.
     given = {'plugin': 'develop'} if generation == 'develop' else {}
     node = ros.start(XpcNode, port=peer.port, undulation=0.0, **given)
     ros.wait_for(lambda: node.session.generation, 'the generation')
@@ -265,7 +265,7 @@ def test_each_x_plane_gives_orientation_and_weather(ros, x_plane, version):
     said = paused(ros, peer)
     # Weather and attitude have other names in other versions; nothing else is missing in any.
     assert ros.diagnosed('values')[0] == DiagnosticStatus.OK
-    # X-Plane 9 has the attitude against its local axes only.
+    # X-Plane 9 has the attitude relative to its local axes only.
     for axis, expected in zip(
             axes_of(said['imu/data'].orientation), body_axes(peer.jsbsim), strict=True):
         assert axis == pytest.approx(expected, abs=1e-6)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Each command and service of xpc_node, against what the aircraft and the plugin then have."""
+"""Each command and service of xpc_node, against the resulting state of aircraft and plugin."""
 
 import math
 
@@ -47,7 +47,7 @@ INF = math.inf
 
 
 def answering(ros, node):
-    """Wait until the node knows the plugin, and where its aircraft are."""
+    """Wait until the node knows the plugin and its aircraft's positions."""
     ros.wait_for(
         lambda: all(map(node.publisher.last_state, node.parameters.aircraft)), 'telemetry')
 
@@ -62,7 +62,7 @@ def pose(**values):
 
 @pytest.fixture
 def peer(x_plane):
-    """Return an X-Plane in a pause of its own, where only commands change the aircraft."""
+    """Return an X-Plane in its own pause, where only commands change the aircraft."""
     peer = x_plane()
     peer.pause()
     return peer
@@ -75,12 +75,12 @@ def near(ros, read, expected, what, **tolerance):
 
 
 def sent_nothing(ros, node, publisher, messages, topic):
-    """Publish commands that must be refused, and check that nothing is sent."""
+    """Publish commands that must be rejected, and check that nothing is sent."""
     for count, message in enumerate(messages, node.refused[topic] + 1):
         publisher.publish(message)
         ros.wait_for(
             lambda count=count: node.refused[topic] == count, f'the refusal of {message}')
-    # The socket of commands opens with the first that is sent.
+    # The command socket is opened by the first command sent.
     with node.link.lock:
         assert 'command' not in node.link._links
 
@@ -155,10 +155,10 @@ def test_altitudes_are_above_the_ellipsoid_without_further_settings(ros, peer):
     near(ros, lambda: peer.jsbsim('position/lat-geod-deg'), 47.4, 'latitude', abs=1e-7)
     peer.pause()
     fix = ros.next('/fix', 5)
-    # The geoid at Zurich by EGM96's full grid, and how far from that the packaged one may be.
+    # The geoid at Zurich from EGM96's full grid, and the packaged grid's permitted error.
     above_sea = fix.altitude - peer.jsbsim('position/h-sl-meters')
     assert above_sea == pytest.approx(47.40, abs=0.8)
-    # Altitude in is altitude out: what was flown until the pause is less than a few metres.
+    # Altitude in is altitude out: less than a few metres are flown before the pause.
     assert fix.altitude == pytest.approx(2000.0, abs=20.0)
 
 
@@ -239,7 +239,7 @@ def test_rows_of_the_data_table_are_written(ros, peer):
     publisher.publish(DataRows(rows=[17, 25], values=[
         5.0, -10.0, 200.0, *[NAN] * 5, 0.75, *[NAN] * 7]))
     near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.75, 'throttle')
-    # These angles are X-Plane's, against its local axes.
+    # These angles are X-Plane's, relative to its local axes.
     assert peer.dataref('sim/flightmodel/position/phi')[0] == pytest.approx(-10.0, abs=1e-4)
     assert peer.dataref('sim/flightmodel/position/theta')[0] == pytest.approx(5.0, abs=1e-4)
     publisher.publish(DataRows(rows=[17], values=[NAN, 20.0, *[NAN] * 6]))
@@ -271,7 +271,7 @@ def test_rows_that_would_crash_x_plane_are_refused(ros, peer):
     ], 'command/data')
     _, message, values = ros.diagnosed('refused', node=node)
     assert (message, values) == ('5 commands refused', {'command/data': '5'})
-    # 31 are the most that it bears.
+    # 31 is the most it survives.
     publisher.publish(DataRows(rows=[25] * 31, values=[0.25] * 248))
     near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm'), 0.25, 'throttle')
 
@@ -325,12 +325,12 @@ def test_views_that_are_none_are_refused(ros, peer):
         masked(CameraView, view=80, location=[0.0, 0.0, INF]),
         masked(CameraView, view=80, location=[0.0] * 3, direction=[-4.0, 0.0, 0.0]),
         masked(CameraView, view=80, location=[0.0] * 3, zoom=NAN),
-        # X-Plane's zoom of nothing at all.
+        # X-Plane's zoom if nothing is set.
         masked(CameraView, view=80, location=[0.0] * 3, zoom=0.0),
         masked(CameraView, view=80, location=[0.0] * 3, zoom=-1.0),
-        # In other views the plugin places no camera.
+        # In other views the plugin does not position the camera.
         masked(CameraView, view=78, location=[0.0] * 3),
-        # A camera is nowhere without a place, and no view without the view.
+        # A camera without a position is nowhere; without the view it has no effect.
         masked(CameraView, view=80, zoom=2.0),
         masked(CameraView, location=[0.0] * 3),
         masked(CameraView, view=79, location=[0.0] * 3, direction=[0.0, NAN, 0.0]),
@@ -602,7 +602,7 @@ def test_a_read_without_an_answer_fails_with_a_reason_and_delays_nothing(ros, pe
     assert any(words in answer.result().message for words in (
         'no answer', f'nothing answers at 127.0.0.1:{peer.port}'))
     peer.server.resume()
-    # The late answer is nobody's: the next read gets its own.
+    # The late answer belongs to nobody: the next read gets its own.
     ros.wait_for(
         lambda: ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(
             names=['sim/flightmodel/position/true_psi'])).values[:1], 'an answer')

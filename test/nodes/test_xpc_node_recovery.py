@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What xpc_node does when its commander, its peer or it itself goes away."""
+"""What xpc_node does when its commander, its peer or the node itself goes away."""
 
 from contextlib import suppress
 import gc
@@ -50,7 +50,7 @@ RELEASED = -2.0
 
 
 def commander(topic, **controls):
-    """Run a process that commands without end."""
+    """Run a process that sends commands continuously."""
     return process(
         sys.executable, '-P', COMMANDER, topic,
         *(f'{name}={value}' for name, value in controls.items()))
@@ -68,7 +68,7 @@ def controls(**values):
     return masked(FlightControls, **values)
 
 
-# The commander goes away.
+# The commander exits.
 
 @pytest.mark.parametrize('action', ['neutral', 'hold', 'release'])
 def test_a_commander_killed_in_flight(ros, x_plane, action):
@@ -112,7 +112,7 @@ def test_the_next_command_arms_the_watchdog_again(ros, x_plane):
 
 def test_surfaces_that_no_command_moved_are_not_centred(ros, x_plane):
     peer = x_plane()
-    # By the user's own joystick.
+    # From the user's own joystick.
     peer.server.call(lambda world: world.aircraft.set_controls(aileron=0.25))
     node = bridged(ros, peer, command_timeout=0.1)
     ros.publisher(FlightControls, '/command/controls').publish(controls(flaps=0.5))
@@ -129,7 +129,7 @@ def test_the_timeout_may_change_in_flight(ros, x_plane):
     rudder = 'fcs/rudder-cmd-norm'
     publisher.publish(controls(rudder=0.5))
     ros.wait_for(lambda: peer.jsbsim(rudder) == -0.5, 'the rudder')
-    # It holds for the command that came before, too.
+    # It applies to the preceding command, too.
     assert ros.change(node, command_timeout=0.1).successful
     ros.wait_for(lambda: peer.jsbsim(rudder) == 0.0, 'the rudder to be centred')
     assert ros.change(node, command_timeout=0.0).successful
@@ -176,10 +176,10 @@ def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x
         assert peer.jsbsim('fcs/elevator-cmd-norm') == -0.25
 
 
-# It goes away itself.
+# The node exits.
 
 def take_everything(ros, peer):
-    """Take what can be taken, by topics and services."""
+    """Take everything that can be taken, by topics and services."""
     ros.subscribe(NavSatFix, '/fix')
     ros.next('/fix')
     ros.publisher(FlightControls, '/command/controls').publish(
@@ -254,7 +254,8 @@ def test_a_process_that_is_ended_gives_back_and_ends_well(ros, x_plane, numbers)
     with node_process(peer.port, *arguments) as child:
         take_everything(ros, peer)
         for number in numbers:
-            # A terminal and launch both send one. 30 ms later it is in the midst of its clean-up.
+            # A terminal and launch both send one. 30 ms later the node is in the middle of its
+            # clean-up.
             child.send_signal(number)
             with suppress(subprocess.TimeoutExpired):
                 child.wait(0.03)
@@ -309,7 +310,7 @@ def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
 ])
 def test_a_node_that_cannot_be_configured_says_why_and_leaves_nothing(ros, given, sentence):
     node = ros.start(XpcNode, configure=False, **given)
-    # What earlier tests left to the collector.
+    # Garbage from earlier tests.
     gc.collect()
     before = len(os.listdir('/proc/self/fd')), threading.active_count()
     assert transition(ros, node, 'configure') == TransitionCallbackReturn.FAILURE
@@ -350,7 +351,7 @@ def test_without_autostart_a_manager_starts_the_process(ros, x_plane):
         assert child.wait(60.0) == 0
 
 
-# The peer goes away.
+# The peer exits.
 
 def free_port():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -421,7 +422,7 @@ def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane)
     ros.wait_for(lambda: peer.world('overrides')['override_joystick'], 'the override')
     peer.server.switch_off()
     ros.diagnosed('peer', peer_says('nothing there'), node)
-    # A commander goes on meanwhile; what it said then does not pile up.
+    # A commander keeps sending meanwhile; its commands do not pile up.
     for step in range(100):
         publisher.publish(controls(elevator=step / 100.0))
     peer.server.switch_on()
@@ -429,7 +430,7 @@ def test_telemetry_is_back_soon_after_a_restart_and_a_command_acts(ros, x_plane)
     publisher.publish(controls(elevator=-0.5))
     ros.wait_for(
         lambda: peer.jsbsim('fcs/elevator-cmd-norm') == 0.5, 'the elevator')
-    # The new X-Plane knows nothing of the override, so it is asked for again.
+    # The new X-Plane knows nothing of the override, so it is set again.
     ros.wait_for(lambda: peer.world('overrides')['override_joystick'], 'the override')
     assert transition(ros, node, 'deactivate') == TransitionCallbackReturn.SUCCESS
     ros.wait_for(lambda: not peer.world('overrides')['override_joystick'], 'its end')
@@ -446,7 +447,7 @@ def test_an_older_plugin_that_takes_over_at_once_is_spoken_to_as_that(ros, x_pla
     ros.wait_for(
         lambda: node.session.taken == () and node.session.generation is not Generation.RC6,
         'the other to be noticed')
-    # The form of the newer plugins would put this one's aircraft to 0, 3.05.
+    # The newer plugins' form would put this one's aircraft at 0, 3.05.
     ros.publisher(AircraftPose, '/command/pose').publish(
         masked(AircraftPose, latitude=47.25, longitude=8.75))
     ros.wait_for(
@@ -468,10 +469,10 @@ def test_short_freezes_are_survived_without_a_word(ros, x_plane):
         ros.next('/fix', 3)
 
 
-# Somebody sends nonsense.
+# Somebody sends garbage.
 
 def nonsense(generator):
-    """Return a datagram that looks like a reply at times."""
+    """Return a datagram that sometimes looks like a reply."""
     tag = generator.choice((b'POSI', b'RESP', b'TERR', b'CTRL', b'CONF', b'BECN', b'XXXX', b''))
     return tag + generator.randbytes(generator.choice((0, 1, 2, 27, 30, 42, 58, 200, 1400)))
 
@@ -496,7 +497,7 @@ def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
             else:
                 stranger.sendto(datagram, address)
             if count % 100 == 99:
-                # In time with the node, so that no socket's buffer overflows.
+                # In step with the node, so that no socket buffer overflows.
                 ros.wait_for(
                     lambda count=count: node.link.counters().strangers >= count // 3,
                     'the strangers to be counted')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What xpc_node publishes, against JSBSim's own properties and figures worked out by hand."""
+"""What xpc_node publishes, against JSBSim's own properties and values worked out by hand."""
 
 from contextlib import closing
 import math
@@ -71,7 +71,7 @@ def test_every_field_in_a_climbing_turn_is_jsbsims(ros, x_plane):
     ros.start(XpcNode, port=peer.port, undulation=47.5, datum=[47.3, 8.6, 1400.0])
     said = paused(ros, peer)
     fps = {name: peer.jsbsim(f'velocities/{name}-fps') * FOOT for name in 'uvw'}
-    # It is a case that tells all signs and axes apart.
+    # A case that distinguishes all signs and axes.
     assert math.degrees(peer.jsbsim('attitude/phi-rad')) > 10.0
     assert math.degrees(peer.jsbsim('attitude/theta-rad')) > 3.0
     assert velocity_enu(peer.jsbsim)[2] > 1.0
@@ -168,7 +168,7 @@ def test_a_parked_aircraft_feels_gravity_along_its_attitude(ros, x_plane):
     upward_parts = np.array([axis[2] for axis in body_axes(peer.jsbsim)])
     assert array(said['imu/data'].linear_acceleration) == pytest.approx(
         G * upward_parts, abs=1e-5)
-    # JSBSim's own contact forces are not quite that, so the guard is at work.
+    # JSBSim's own contact forces deviate from that, so the guard is active.
     assert np.linalg.norm(specific_force(peer.jsbsim) - G * upward_parts) > 1e-4
     assert array(said['fix_velocity'].twist.twist.linear) == pytest.approx(
         (0.0, 0.0, 0.0), abs=0.02)
@@ -186,7 +186,7 @@ def test_specific_force_from_acceleration_is_that_and_gravity(ros, x_plane):
     expected = np.array([forward, -right, -down]) + G * upward_parts
     force = array(said['imu/data'].linear_acceleration)
     assert force == pytest.approx(expected, abs=1e-4)
-    # Both ways agree but for what gravity really is there.
+    # Both ways agree except for the actual gravity there.
     assert force == pytest.approx(specific_force(peer.jsbsim), abs=0.02)
     assert np.linalg.norm(force) > 10.0
     _, _, values = ros.diagnosed('telemetry', node=node)
@@ -226,7 +226,7 @@ def test_standard_deviations_fill_the_diagonals(ros, x_plane):
 
 
 class Lost(Plugin):
-    """A plugin whose aircraft is nowhere (not a number) until it is ``found``."""
+    """A plugin whose aircraft has no position (NaN) until it is ``found``."""
 
     def __init__(self):
         super().__init__()
@@ -285,7 +285,7 @@ def test_the_first_fix_is_the_datum_and_late_subscribers_get_it(ros, x_plane):
         earth_centred(fix.latitude, fix.longitude, fix.altitude)
         - earth_centred(datum.latitude, datum.longitude, datum.altitude))
     assert array(odom.pose.pose.position) == pytest.approx((east, north, up), abs=1e-3)
-    # The first fix was no more than a few updates before, and the aircraft has flown on since.
+    # The first fix was only a few updates earlier, and the aircraft has flown on since.
     assert np.linalg.norm((east, north, up)) < 5.0
     assert np.linalg.norm(array(ros.next('/odom').pose.pose.position)) > 0.1
 
@@ -349,7 +349,7 @@ def test_chosen_datarefs_come_at_their_own_rate_and_may_change(ros, x_plane):
 
 
 class Numbered(World):
-    """A world in which the frame's number is in the altitude and in the rudder, and no more."""
+    """A world in which altitude and rudder encode the frame number, and nothing else changes."""
 
     FIRST = 1000.0
 
@@ -358,7 +358,7 @@ class Numbered(World):
         self.number = 0
 
     def advance(self, frame_seconds):
-        """Go on to the next frame: far up, and the rudder moved."""
+        """Advance to the next frame: far up, and the rudder moved."""
         self.total_running_time += frame_seconds
         self.number += 1
         self.teleport(0, altitude_msl=self.FIRST + self.number)
@@ -386,7 +386,7 @@ def test_the_parts_of_an_update_are_of_one_frame_and_no_frame_comes_twice(ros, x
     steps = np.diff(by_position)
     assert steps.min() >= 1
     if rate == 0.0:
-        # Each frame once; a busy machine may make the node miss some.
+        # Each frame once; a loaded machine may make the node miss some.
         assert steps.mean() < 1.5
     else:
         # Every third frame of 60.
@@ -408,7 +408,7 @@ def test_stamps_are_when_the_datagram_came(ros, x_plane):
     ros.start(XpcNode, port=peer.port)
     ros.wait_for(lambda: len(late) >= 20, '20 messages')
     assert min(late) >= 0.0
-    # Far below the age of any other time that could stand there, far above a busy machine's.
+    # Far below the age of any wrong timestamp, far above the delays of a loaded machine.
     assert sorted(late)[len(late) // 2] < 0.5
 
 
@@ -429,9 +429,9 @@ def test_the_clock_is_the_simulators_and_stamps_are_its(ros, x_plane):
         return seconds(ros.next('/clock').clock)
 
     def standing():
-        """Let time stand still, and return both clocks."""
+        """Stop time, and return both clocks."""
         peer.pause()
-        # Those from before the pause may still be on their way.
+        # Updates from before the pause may still be in transit.
         ros.wait_for(lambda: len({
             seconds(message.clock) for message in ros.messages['/clock'][-3:]}) == 1, 'a pause')
         return clock(), peer.world('total_running_time')
@@ -449,7 +449,7 @@ def test_the_clock_is_the_simulators_and_stamps_are_its(ros, x_plane):
     assert times[before] == first
     for topic in ('/fix', '/datarefs'):
         stamps = {seconds(message.header.stamp) for message in ros.messages[topic]}
-        # A subscription may be matched before that of the clock is.
+        # A subscription may match before the clock's does.
         stamps = {stamp for stamp in stamps if stamp >= times[0]}
         assert len(stamps) > 3
         assert stamps <= set(times)
@@ -514,7 +514,7 @@ def test_the_transform_is_that_of_odom_without_tf2_to_carry_it(monkeypatch):
     publisher = TransformPublisher(Node())
     for _ in range(2):
         publisher.publish(odom.header, odom.child_frame_id, (1.0, 0.0, 3.0), (0.6, 0.0, 0.0, 0.8))
-    # tf2 would complain of the same one again.
+    # tf2 would warn about a repeated one.
     message, = Node.published
     transform, = message.transforms
     is_that_of(transform, odom)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A captured conversation with X-Plane Connect, played into xpc_node, gives the same topics."""
+"""A captured conversation with X-Plane Connect, replayed into xpc_node, yields the same topics."""
 
 import pytest
 
@@ -32,7 +32,7 @@ EPOCH = 1_700_000_000.0
 
 
 class RecordedLoop(XpcLoop):
-    """The conversation frame by frame, with everything on the wire written down."""
+    """The conversation frame by frame, with everything on the wire recorded."""
 
     def __init__(self):
         super().__init__()

@@ -79,7 +79,7 @@ def flying(version, *others, on_frame=None, **options):
 
 
 def hold(server):
-    """Stand still in an attitude that no two errors of sign or axis can make up for."""
+    """Hold an attitude in which no two sign or axis errors can cancel."""
     def still(world):
         world.aircraft.teleport(
             47.25, 8.5, 1500.0, 10.0, 30.0, 90.0, speed=60.0, rates=(0.1, -0.2, 0.3))
@@ -97,7 +97,7 @@ def value(server, name):
 
 
 def answering(ros, **parameters):
-    """Start a node, and wait until X-Plane answers: before, commands are refused."""
+    """Start a node, and wait until X-Plane answers: before, commands are rejected."""
     node = ros.start(XplaneUdpNode, **parameters)
     ros.wait_for(lambda: node.session.peer_state.name == 'ANSWERING', 'the first answer')
     return node
@@ -122,7 +122,7 @@ def test_topics_say_what_jsbsim_says(ros, version):
         for topic, kind in TOPICS.items():
             ros.subscribe(kind, topic)
         ros.start(XplaneUdpNode, version=str(version), undulation=0.0, **server.parameters)
-        # On a busy machine the first values come before the others are asked for.
+        # On a loaded machine the first values arrive before the others are requested.
         controls = ros.next('controls', 2, where=lambda message: all(
             math.isfinite(getattr(message, name)) for name in CONTROLS))
         exact = version >= 10
@@ -143,7 +143,7 @@ def test_topics_say_what_jsbsim_says(ros, version):
         rates = imu.angular_velocity
         assert (rates.x, rates.y, rates.z) == pytest.approx((0.1, 0.2, -0.3), abs=1e-5)
         velocity = ros.messages['fix_velocity'][-1].twist.twist.linear
-        # Rows do not tell where the local axes are exact (half a degree away at most).
+        # Rows do not tell where the local axes are exact (off by half a degree at most).
         tolerance = 1e-3 if exact else 0.5
         assert (velocity.x, velocity.y, velocity.z) == pytest.approx((
             value(server, 'velocities/v-east-fps') * FOOT,
@@ -234,7 +234,7 @@ def test_parts_of_a_message_belong_to_one_frame(ros, version):
         ros.subscribe(AirData, 'air_data', 100)
         ros.start(XplaneUdpNode, version=str(version), **server.parameters)
         ros.next('air_data', 60)
-        # A frame is noted after it was sent: the last one has been when this comes between two.
+        # A frame is recorded after it was sent: the last one is in when this comes between two.
         server.call(lambda _: None)
         checked = 0
         imus = {(m.header.stamp.sec, m.header.stamp.nanosec): m
@@ -260,7 +260,7 @@ def as_float32(number):
 def test_version_is_found(ros, version):
     with flying(version) as server:
         if version < 10:
-            # The user has ticked a row, and set where it goes.
+            # The user has ticked a row, and set its destination.
             def tick(world):
                 xplane = server.simulation.faces[0].xplane
                 xplane.selected.add(0)
@@ -371,7 +371,7 @@ def test_controls_move_rows_before_10(ros, version, rows, moved, still):
         wait_for_value(ros, server, 'fcs/throttle-cmd-norm', 0.75)
         assert value(server, still) == before
         node.trigger_deactivate()
-        # Joysticks are centred, trims go back to where the user had them.
+        # Joysticks are centred, trims return to the user's setting.
         wait_for_value(ros, server, moved, start, 1e-4)
         xplane = server.simulation.faces[0].xplane
         ros.wait_for(lambda: not xplane.selected, 'the rows to be let go')
@@ -473,7 +473,7 @@ def test_placing(ros, version, message):
         wait_for_value(ros, server, 'position/lat-geod-deg', 47.5)
         wait_for_value(ros, server, 'position/long-gc-deg', 8.25)
         assert value(server, 'attitude/psi-deg') == pytest.approx(120.0, abs=1e-3)
-        # What was NaN stays what it was, whatever undulation is in fix.
+        # What was NaN keeps its value, whatever undulation is in fix.
         assert value(server, 'position/h-sl-ft') * FOOT == pytest.approx(altitude, abs=0.5)
         frozen = server.call(lambda world: world.frozen(0))
         assert frozen is (message == 'vehx')
@@ -487,7 +487,7 @@ def test_a_pose_of_the_gear_moves_nothing_else(ros):
     with flying(11) as server:
         hold(server)
         answering(ros, version='11', **server.parameters)
-        # PREL, which 11 takes, would begin a new flight: this needs no telemetry.
+        # PREL, which 11 accepts, would begin a new flight: this needs no telemetry.
         before = [value(server, name) for name in (
             'position/lat-geod-deg', 'attitude/phi-rad', 'attitude/theta-rad')]
         ros.publisher(AircraftPose, 'command/pose').publish(pose(gear=0.0))
@@ -623,7 +623,7 @@ def test_watched_datarefs_follow_the_parameter(ros):
         ros.next('datarefs', where=lambda m: list(m.names) == ['sim/time/sim_speed'])
 
 
-# The peer that goes and comes
+# The peer leaves and returns
 
 @pytest.mark.parametrize('version', [6, 9, 12])
 def test_restarted_x_plane_is_taken_up_again(ros, version):
@@ -652,7 +652,7 @@ def test_frozen_x_plane_goes_on(ros):
 
 
 def test_discovered_x_plane_is_followed(ros, monkeypatch):
-    # On a port of its own: any other simulator on this machine would be discovered too.
+    # On a separate port: any other simulator on this machine would be discovered too.
     port = free_port()
     monkeypatch.setattr(xplane_udp, 'BEACON_PORT', port)
     monkeypatch.setattr(XplaneUdpFace, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
@@ -686,7 +686,7 @@ def test_version_6_with_one_port_both_ways(ros, order, given, said):
         assert values['byte order of rows'] == said
 
 
-# What is wrong, and how it is said
+# Faults, and how they are reported
 
 def test_port_in_use_stops_configuring(ros):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
@@ -757,7 +757,7 @@ def test_inactive_node_refuses(ros):
     assert 'not active' in response.message
 
 
-# Seen with genuine programs
+# Observed with genuine programs
 
 def test_streams_that_drift_keep_the_rate(ros):
     with flying(12, drift=0.001) as server:
@@ -766,12 +766,12 @@ def test_streams_that_drift_keep_the_rate(ros):
         node = ros.start(XplaneUdpNode, version='12', **server.parameters)
         ros.wait_for(lambda: node.session.feeds.every_frame, 'the drift to be noticed')
         ros.next('fix')
-        # Of the frames that X-Plane drew meanwhile, so that a busy machine does not matter.
+        # Of the frames that X-Plane drew meanwhile, so that a loaded machine does not matter.
         frames, first = server.simulation.frames, len(ros.messages['fix'])
         ros.next('fix', 200)
         drawn = server.simulation.frames - frames
-        # 50 per second, of 60 frames; on a busy machine these come in bunches, the second of
-        # which is too early for the rate.
+        # 50 per second, of 60 frames; on a loaded machine these arrive in bunches, and the second
+        # of a bunch is too early for the rate.
         assert (len(ros.messages['fix']) - first) / drawn >= 40.0 / 60.0
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A captured conversation with X-Plane, played into xplane_udp_node, gives the same topics."""
+"""A captured conversation with X-Plane, replayed into xplane_udp_node, yields the same topics."""
 
 import struct
 
@@ -38,7 +38,7 @@ FRAME = 1.0 / 60.0
 
 
 def fixes(ros, tmp_path, datagrams, expected, **parameters):
-    """Play a capture; return the messages on fix once as many as expected are there."""
+    """Replay a capture; return the messages on fix once the expected number has arrived."""
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*datagrams))
     ros.subscribe(NavSatFix, '/fix', 500)
@@ -49,7 +49,7 @@ def fixes(ros, tmp_path, datagrams, expected, **parameters):
 
 
 def test_datarefs_of_a_capture(ros, tmp_path):
-    # What the node asks is recorded from the node itself.
+    # The node's requests are recorded from the node itself.
     asker = ros.start(XplaneUdpNode, activate=False, version='12', host='127.0.0.1')
     session = asker.session
     world = World(Aircraft())
@@ -88,7 +88,7 @@ def test_rows_of_a_capture_with_one_port_both_ways(ros, tmp_path):
     datagrams = []
     for n in range(50):
         datagrams.append(rows('10.0.0.2', '10.0.0.1', n))
-        # Our own rows, which must not be taken for X-Plane's.
+        # Our own rows, which must not be mistaken for X-Plane's.
         datagrams.append(rows('10.0.0.1', '10.0.0.2', n + 500))
     messages = fixes(ros, tmp_path, datagrams, 45, version='6', data_port=49000)
     assert {message.longitude for message in messages} <= {8.0 + n / 1024 for n in range(50)}
@@ -100,7 +100,7 @@ def test_rows_without_a_position_and_with_an_impossible_one_stop_nothing_else(ro
         position = struct.pack('<i8f', 18, 47.0, longitude, 1000.0, *[0.0] * 5)
         others = b''.join(struct.pack('<i8f', row, *[n / 100] * 8) for row in (
             1, 2, 8, 12, 13, 16, 17, 19, 23))
-        # For a quarter of a second it is waited for, and nothing is torn apart after it.
+        # It is waited for during a quarter of a second, and nothing is split after it.
         rows = others if 20 <= n < 25 or 30 <= n < 60 else position + others
         return EPOCH + n / 20, X_PLANE, ('10.0.0.1', 49003), b'DATA\0' + b'0' + rows + b'0'
 
