@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated aircraft against JSBSim's own properties and against hand-made expectations."""
+"""The simulated aircraft against JSBSim's own properties and hand-made expectations."""
 
 from collections.abc import Callable
 from dataclasses import astuple
@@ -38,7 +38,7 @@ PARKED = Initial(parked=True, heading_deg=90.0)
 
 
 def finite(state: object) -> bool:
-    """Tell whether every number of a state is finite."""
+    """Return whether every number of a state is finite."""
     def numbers(value: object) -> list[float]:
         if isinstance(value, tuple):
             return [n for item in value for n in numbers(item)]
@@ -177,7 +177,7 @@ def test_reset_repeats_the_flight_and_clears_weather_and_faults() -> None:
     assert aircraft.state == calm
 
 
-# State against JSBSim, factors by hand
+# State against JSBSim, conversion factors by hand
 
 FACTORS = [
     ('lat_deg', 'position/lat-geod-deg', 1.0),
@@ -216,7 +216,7 @@ FACTORS = [
 
 @pytest.fixture(scope='module')
 def manoeuvring() -> Aircraft:
-    """Give an aircraft in a climbing turn with some flap and wind."""
+    """Return an aircraft in a climbing turn with some flap and wind."""
     aircraft = Aircraft()
     aircraft.set_wind(3.0, -4.0, 0.5)
     aircraft.set_controls(aileron=0.15, elevator=0.1, rudder=0.1, flaps=0.5)
@@ -480,7 +480,7 @@ def test_engines_and_tanks_that_are_not_there_are_refused() -> None:
 def test_failed_engine_stops_and_the_aircraft_descends_until_it_is_restored() -> None:
     aircraft = Aircraft()
     aircraft.fail_engine()
-    aircraft.set_controls(mixture=1.0, throttle=1.0)    # does not help
+    aircraft.set_controls(mixture=1.0, throttle=1.0)    # no effect
     aircraft.advance(20.0)
     s = aircraft.state
     assert not s.engines[0].running
@@ -545,7 +545,7 @@ def test_turbulence_shakes_and_stops() -> None:
     assert abs(aircraft.state.wind_down) + abs(aircraft.state.wind_north) < 1e-6
 
 
-# Placing
+# Placement
 
 
 def test_teleport_moves_turns_and_flies_on() -> None:
@@ -692,7 +692,7 @@ def test_broken_model_is_put_back_on_the_ground_with_its_engine_stopped() -> Non
     aircraft = Aircraft()
     aircraft.advance(1.0)
     before = aircraft.state
-    # What an impact does to JSBSim now and then.
+    # What an impact occasionally does to JSBSim.
     aircraft._model.set('fcs/elevator-cmd-norm', math.nan)
     aircraft.advance(0.5)
     s = aircraft.state
@@ -733,5 +733,5 @@ def test_wheels_hang_below_the_aircraft_before_it_ever_stood() -> None:
 
     hanging = rest_height(Aircraft())
     standing = rest_height(Aircraft(initial=Initial(parked=True)))
-    # The struts give way by some centimetres.
+    # The struts compress by a few centimetres.
     assert 0.5 < standing <= hanging < standing + 0.3

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's datarefs and world over the aircraft, against JSBSim and hand-made expectations."""
+"""X-Plane's datarefs and world on top of the aircraft, against JSBSim and by hand."""
 
 from collections.abc import Sequence
 import math
@@ -33,12 +33,12 @@ from xplane_bridge.simulators.world import World
 P = 'sim/flightmodel/position/'
 FRAME = 1.0 / 60.0
 PARKED = Initial(parked=True, heading_deg=90.0)
-# The nearest half degrees to the home airfield: where the local frame has its origin.
+# The multiples of half a degree nearest to the home airfield: the local frame's origin.
 ORIGIN = (47.5, 8.5)
 
 
 class Sim:
-    """A world, its datarefs, and short ways to read and fly them."""
+    """A world, its datarefs, and shorthands to read and fly them."""
 
     def __init__(self, initial: Initial | None = None, version: int = 11) -> None:
         """Start in the initial state."""
@@ -48,7 +48,7 @@ class Sim:
         self.commands = Commands(self.world)
 
     def many(self, name: str) -> tuple[float, ...]:
-        """Return all values of a dataref that must be there."""
+        """Return all values of a dataref that must exist."""
         value = self.store.read(name)
         assert value is not None, name
         return value.values
@@ -58,7 +58,7 @@ class Sim:
         return self.many(name)[0]
 
     def put(self, name: str, *values: float) -> None:
-        """Write what must be possible to write."""
+        """Make a write that must succeed."""
         assert self.store.write(name, values), name
 
     def run(self, seconds: float) -> None:
@@ -69,13 +69,13 @@ class Sim:
 
 @pytest.fixture
 def sim() -> Sim:
-    """Give a trimmed aircraft heading east."""
+    """Return a trimmed aircraft heading east."""
     return Sim()
 
 
 @pytest.fixture(scope='module')
 def turning() -> Sim:
-    """Give an aircraft in a climbing turn in wind, three seconds on. For reading only."""
+    """Return an aircraft in a climbing turn in wind, three seconds on. Read-only."""
     sim = Sim(version=12)
     sim.aircraft.set_wind(3.0, -4.0)
     sim.put('sim/joystick/yoke_roll_ratio', 0.15)
@@ -85,7 +85,7 @@ def turning() -> Sim:
     return sim
 
 
-# Values against JSBSim, factors by hand
+# Values against JSBSim, conversion factors by hand
 
 MAPPINGS = [
     (P + 'latitude', 'position/lat-geod-deg', 1.0, 0.0),
@@ -366,8 +366,8 @@ def test_wind_points_downwind_and_its_direction_is_where_it_comes_from(sim: Sim)
     wind = [sim.one(f'sim/weather/wind_now_{axis}_msc') for axis in 'xyz']
     assert wind == pytest.approx([10.0, 0.0, 0.0], abs=0.01)
     assert sim.one('sim/weather/wind_direction_degt') == pytest.approx(270.0)
-    assert sim.one('sim/weather/wind_speed_kt') == pytest.approx(10.0)      # m/s all the same
-    sim.aircraft.set_wind(-5.0, 0.0, 1.0)               # a north wind that sinks
+    assert sim.one('sim/weather/wind_speed_kt') == pytest.approx(10.0)      # m/s nevertheless
+    sim.aircraft.set_wind(-5.0, 0.0, 1.0)               # a sinking north wind
     sim.world.advance(FRAME)
     wind = [sim.one(f'sim/weather/wind_now_{axis}_msc') for axis in 'xyz']
     assert wind == pytest.approx([0.0, -1.0, 5.0], abs=0.01)
@@ -433,7 +433,7 @@ def test_unknown_version_is_refused() -> None:
         DatarefStore(World(Aircraft()), 8)
 
 
-# What there is not
+# Missing datarefs
 
 
 def test_unmodelled_and_misspelt_names_are_unknown(sim: Sim) -> None:
@@ -455,7 +455,7 @@ def test_turbine_figures_exist_for_a_jet_only() -> None:
     assert jet.read('sim/cockpit2/engine/indicators/MPR_in_hg') is None
 
 
-# Reading and writing by rule
+# Rules of reading and writing
 
 
 def test_elements_are_read_by_index(sim: Sim) -> None:
@@ -479,7 +479,7 @@ def test_short_long_and_offset_writes_of_arrays(sim: Sim) -> None:
     name = 'sim/operation/override/override_planepath'
     sim.put(name, *[1.0] * 25)                          # surplus dropped
     assert sim.many(name) == (1,) * 20
-    sim.put(name, 0.0, 0.0)                             # the rest stays
+    sim.put(name, 0.0, 0.0)                             # the rest is unchanged
     assert sim.many(name) == (0, 0) + (1,) * 18
     assert sim.store.write(name, [0.0, 0.0, 0.0], offset=18)
     assert sim.many(name) == (0, 0) + (1,) * 16 + (0, 0)
@@ -584,7 +584,7 @@ def test_override_throttles_hands_the_engines_to_thro_use(sim: Sim) -> None:
     use, flag = ('sim/flightmodel/engine/ENGN_thro_use',
                  'sim/operation/override/override_throttles')
     cruise = engine_throttle(sim)
-    sim.put(use, 0.1)                                   # nothing without the override
+    sim.put(use, 0.1)                                   # no effect without the override
     assert engine_throttle(sim) == cruise
     sim.put(flag, 1.0)
     assert engine_throttle(sim) == pytest.approx(cruise)
@@ -629,7 +629,7 @@ def test_fuel_is_written_by_tank(sim: Sim) -> None:
     assert sim.one('sim/flightmodel/weight/m_fuel_total') == pytest.approx(30.0)
 
 
-# Placing by dataref
+# Placement by dataref
 
 
 def test_local_position_moves_the_aircraft(sim: Sim) -> None:
@@ -638,7 +638,7 @@ def test_local_position_moves_the_aircraft(sim: Sim) -> None:
     sim.put(P + 'local_x', 1000.0)
     sim.put(P + 'local_y', 2000.0)
     sim.put(P + 'local_z', -3000.0)
-    # North by 3 km and east by 1 km at 47.5 degrees: 111.19 km and 75.3 km a degree.
+    # North by 3 km and east by 1 km at 47.5 degrees: 111.19 km and 75.3 km per degree.
     assert sim.one(P + 'latitude') == pytest.approx(47.5 + 3.0 / 111.19, abs=1e-4)
     assert sim.one(P + 'longitude') == pytest.approx(8.5 + 1.0 / 75.3, abs=1e-4)
     assert sim.one(P + 'elevation') == pytest.approx(2000.8, abs=0.3)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The aircraft as entities: hand-computed poses, filters, and what is refused."""
+"""The aircraft as entities: hand-computed poses, filters and rejections."""
 
 import math
 
@@ -72,7 +72,7 @@ def snapshot(world):
 def test_over_the_datum_it_is_up_and_its_nose_is_where_it_flies(entities, world):
     motion = entities.motion('aircraft_0')
     assert motion.position == pytest.approx((0.0, 0.0, 1000.0), abs=0.01)
-    # To the east, forward is x; pitch up is a turn about -y.
+    # Heading east, forward is x; pitch up is a rotation about -y.
     pitch = world.aircraft.state.theta
     assert motion.orientation == pytest.approx(
         (math.cos(pitch / 2), 0.0, -math.sin(pitch / 2), 0.0), abs=1e-5)
@@ -99,7 +99,7 @@ def test_the_earth_falls_away_below_the_frame(entities, world):
     east, north, up = entities.motion('aircraft_0').position
     radius = 6_388_800.0 * math.cos(math.radians(47.0))
     assert east == pytest.approx(radius * math.sin(math.radians(1.0)), rel=1e-3)
-    # A parallel bends to the pole, and the ground falls by d^2 / 2 R.
+    # A parallel bends towards the pole, and the ground falls by d^2 / 2 R.
     assert north == pytest.approx(
         radius * math.sin(math.radians(47.0)) * (1 - math.cos(math.radians(1.0))), rel=0.01)
     assert up == pytest.approx(1000.0 - east ** 2 / (2 * 6_388_800.0), abs=5.0)
@@ -118,7 +118,7 @@ def test_rates_and_accelerations_are_those_that_the_motion_has(entities, world):
             changes = [(b - a) * 120 for a, b in zip(
                 getattr(first, value), getattr(second, value), strict=True)]
             assert changes == pytest.approx(mean(first, second, rate), abs=tolerance), value
-        # For a small turn the quaternion's vector is half of it.
+        # For a small rotation the quaternion's vector is half of it.
         w, x, y, z = first.orientation
         v, i, j, k = second.orientation
         turn = (w * i - v * x + (z * j - y * k), w * j - v * y + (x * k - z * i),
@@ -128,7 +128,7 @@ def test_rates_and_accelerations_are_those_that_the_motion_has(entities, world):
             mean(first, second, 'angular_velocity'), abs=tolerance)
 
 
-# Placing
+# Placement
 
 
 def test_what_was_read_may_be_written_back(entities, world):
@@ -167,7 +167,7 @@ def test_a_pose_alone_takes_the_velocity_along(entities, world):
 
 def test_a_frame_is_another_aircraft(entities, world):
     world.teleport(0, pitch_deg=0.0, roll_deg=0.0, heading_deg=0.0)
-    # 200 m ahead, 100 m left, 50 m above of one that flies north: and faster than it.
+    # 200 m ahead of a northbound aircraft, 100 m left, 50 m above, and faster.
     entities.place('aircraft_4', Motion(
         (200.0, 100.0, 50.0), LEVEL_EAST, (60.0, 0.0, 0.0)), frame='aircraft_0')
     motion = entities.motion('aircraft_4')
@@ -246,7 +246,7 @@ def test_an_unknown_frame_is_refused(entities):
         entities.place('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH), frame='map')
 
 
-# Choosing
+# Selection
 
 
 @pytest.mark.parametrize(('filters', 'count'), [

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of the network and of the simulator, in passed-in time."""
+"""Faults of the network and of the simulator, in simulated time."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from xplane_bridge.simulators.faults import Faults, Outages, Path
 
 
 def arrivals(faults, count=1000, direction='in', spacing=0.01):
-    """Send numbers off at fixed times; return (number, time) as they arrive, in steps of 1 ms."""
+    """Send numbers at fixed times; return (number, time) as they arrive, in steps of 1 ms."""
     path = Path(faults, direction)
     seen = []
     sent = 0

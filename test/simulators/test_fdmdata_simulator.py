@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated Huginn: recorded datagrams, JSBSim's figures, sockets, XML-RPC, its command."""
+"""The simulated Huginn: recorded datagrams, JSBSim's values, sockets, XML-RPC, command line."""
 
 from contextlib import closing
 import math
@@ -129,7 +129,7 @@ def test_nan_poisons_all_replies_for_good():
     assert values(huginn, 3) == (0.0, 0.0, 0.0)
 
 
-# What the bytes mean, against JSBSim.
+# Meaning of the bytes, against JSBSim.
 
 
 def test_replies_are_jsbsims_figures():
@@ -152,7 +152,7 @@ def test_replies_are_jsbsims_figures():
     }
     for command, figures in expected.items():
         assert values(huginn, command) == pytest.approx(figures, rel=1e-5, abs=1e-7), command
-    # None of it is trivial: banked, nose up, climbing through air of its own.
+    # None of it is trivial: banked, nose up, climbing through moving air.
     assert roll > 10.0
     assert abs(pitch) > 2.0
     assert abs(airspeed - jsbsim('velocities/vg-fps') * FOOT) > 1.0
@@ -170,7 +170,7 @@ def test_parked_aircraft_feels_gravity_and_has_no_dynamic_pressure():
     x, y, z = values(huginn, 1)
     assert (y, z) == pytest.approx((0.0, -9.8), abs=0.1)
     assert values(huginn, 5)[0] == pytest.approx(0.0, abs=1e-3)
-    # The runway is at 400 m or so: far below 150, and far above, whatever the unit's name.
+    # The runway is at about 400 m: far below 150, and far above, whatever the unit is called.
     assert 270.0 < values(huginn, 4)[0] < 300.0
 
 
@@ -217,7 +217,7 @@ def client(face, timeout=DEADLINE):
 
 
 class Impatient(xmlrpc.client.Transport):
-    """HTTP that waits five seconds at most."""
+    """HTTP that waits at most five seconds."""
 
     def make_connection(self, host):
         connection = super().make_connection(host)
@@ -230,7 +230,7 @@ def rpc(face):
 
 
 def changes(connection, seconds=DEADLINE):
-    """Wait for the gyroscope's reply to change; tell whether it did."""
+    """Wait for the gyroscope's reply to change; return whether it did."""
     connection.send(b'\2')
     first = connection.recv(100)
     end = time.monotonic() + seconds
@@ -349,7 +349,7 @@ def test_faults_lose_replies():
     with running(face), client(face) as connection:
         for _ in range(100):
             connection.send(b'\4')
-        # A quarter comes through both ways.
+        # A quarter gets through both ways.
         for _ in range(10):
             connection.recv(100)
         received = 10

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lockstep: first in passed-in time, then over real sockets as fast as it goes."""
+"""Lockstep: first in simulated time, then over real sockets as fast as possible."""
 
 import random
 import socket
@@ -52,7 +52,7 @@ def dref(name, value):
 
 
 class Run:
-    """A simulation in lockstep, in passed-in time."""
+    """A simulation in lockstep, in simulated time."""
 
     def __init__(self, make_face=XpcFace):
         self.endpoint = MemoryEndpoint()
@@ -63,7 +63,7 @@ class Run:
         self.simulation.open(self.now)
 
     def send(self, *datagrams):
-        """Deliver datagrams, and let frames pass as Server does; return the replies' tags."""
+        """Deliver datagrams, and run frames as Server does; return the replies' tags."""
         for datagram in datagrams:
             self.endpoint.deliver(datagram, CLIENT, self.now)
         self.simulation.listen(self.now)
@@ -79,7 +79,7 @@ class Run:
 
     @property
     def frames(self):
-        """Return how many frames the world has gone on."""
+        """Return how many frames the world has advanced."""
         return round(self.simulation.world.total_running_time / PERIOD)
 
 
@@ -216,7 +216,7 @@ def test_an_aircraft_that_is_put_elsewhere_waits_for_a_new_command():
     run.simulation.change(lambda world: world.trim_at(47.4, 8.5, 2000.0, 0.0, 50.0))
     run.send()
     assert run.frames == 0
-    # What the trim did to the controls is no command either.
+    # Control changes by the trim are not commands either.
     run.send(GETP)
     assert run.frames == 0
     run.send(ctrl())
@@ -233,7 +233,7 @@ def test_bad_speeds_are_refused(speed):
 
 
 def fly(seed, frames, pauses):
-    """Fly with a proportional roll controller that dawdles at random; return all positions."""
+    """Fly with a proportional roll controller that stalls at random; return all positions."""
     chance = random.Random(pauses)
 
     def make_world():

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated Kerbal Space Program: what it says, compared with JSBSim's own properties."""
+"""The simulated Kerbal Space Program: its telemetry against JSBSim's own properties."""
 
 import math
 import os
@@ -101,7 +101,7 @@ def said(vessel, kind):
     return message
 
 
-# What it says, from JSBSim's properties.
+# Telemetry, from JSBSim's properties.
 
 
 def test_heights_and_speeds_are_jsbsims():
@@ -144,7 +144,8 @@ def test_attitude_of_a_right_bank_nose_up():
     assert attitude.surface_vel_heading == pytest.approx(track, abs=1e-6)
     climb = math.degrees(value('flight-path/gamma-rad'))
     assert attitude.surface_vel_pitch == pytest.approx(climb, abs=0.01)
-    # JSBSim's inertial speed, seen from the horizon: the eastward part has the earth's turning.
+    # JSBSim's inertial speed, seen from the horizon: the eastward part includes the earth's
+    # rotation.
     inertial = value('velocities/eci-velocity-mag-fps')
     up = -value('velocities/v-down-fps') / inertial
     assert math.sin(math.radians(attitude.orbital_vel_pitch)) == pytest.approx(up, abs=1e-4)
@@ -166,7 +167,7 @@ def test_orbit_obeys_kepler():
     apsides = said(ship, simpit.Apsides)
     assert apsides.apoapsis_m - apsides.periapsis_m == pytest.approx(
         2 * orbit.semi_major_m * orbit.eccentricity, rel=1e-6)
-    # An aircraft is near the highest point of the ellipse that it would fall on.
+    # An aircraft is near the highest point of the ellipse on which it would fall.
     assert apsides.apoapsis_m == pytest.approx(said(ship, simpit.Altitude).sea_level_m, abs=50.0)
     times = said(ship, simpit.ApsidesTime)
     assert 0 <= times.apoapsis_s <= orbit.period_s
@@ -181,7 +182,7 @@ def test_orbit_obeys_kepler():
 ])
 def test_anomalies_of_an_ellipse_by_hand(
         monkeypatch, true_anomaly, mean, periapsis, apoapsis):
-    """Of eccentricity 0.5, once round in 200 pi seconds: a radian of mean anomaly in 100 s."""
+    """Eccentricity 0.5, one orbit in 200 pi seconds: a radian of mean anomaly in 100 s."""
     ship, value = vessel()
     half = {
         'orbital/eccentricity': 0.5, 'orbital/period-sec': 200.0 * math.pi,
@@ -196,14 +197,14 @@ def test_anomalies_of_an_ellipse_by_hand(
     assert times.apoapsis_s == pytest.approx(apoapsis, abs=1)
 
 
-# What it does.
+# Actions.
 
 
 @pytest.mark.parametrize(('message', 'expected'), [
     (simpit.Rotation(16384, 0, 0, 1), {'fcs/elevator-cmd-norm': -0.5}),
     (simpit.Rotation(0, 16384, 0, 2), {'fcs/aileron-cmd-norm': 0.5}),
     (simpit.Rotation(0, 0, 16384, 4), {'fcs/rudder-cmd-norm': -0.5}),
-    # What the mask leaves out is left as it is.
+    # What the mask omits is left as it is.
     (simpit.Rotation(9999, 16384, 9999, 2), {
         'fcs/elevator-cmd-norm': 0.0, 'fcs/aileron-cmd-norm': 0.5, 'fcs/rudder-cmd-norm': 0.0}),
     (simpit.Throttle(32767), {'fcs/throttle-cmd-norm': 1.0}),
@@ -280,7 +281,7 @@ def test_what_is_not_modelled_is_silent(path, profile):
     with running(SimpitFace(profile, (f'pty:{path}',))), Device(path, profile) as device:
         expected = MODELLED & {row.name for row in registrable(PROFILES[profile])}
         if profile == 'v1':
-            # Sent when it changes, which it does not; registration does not bring it.
+            # Sent on change, and it does not change; registration does not trigger it.
             expected -= {'sphere_of_influence'}
         device.wait_for(lambda: expected <= set(device.counts), f'{expected}')
         device.wait_for(lambda: device.counts['altitude'] > 12, 'a second of telemetry')
@@ -426,7 +427,7 @@ def test_plugin_is_found_and_heard_over_a_bad_line(path):
         device.wait_for(lambda: device.counts.get('altitude', 0) > 20, 'altitude')
 
 
-# The command.
+# The command line.
 
 
 def start(*arguments):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command ``simulator`` as a process: its lines, its signals, its exit status."""
+"""The command ``simulator`` as a process: its output, signals and exit status."""
 
 from contextlib import contextmanager
 import re
@@ -42,11 +42,11 @@ MODULE = [sys.executable, '-m', 'xplane_bridge.simulators.main']
 
 @contextmanager
 def simulator(*arguments, command=None):
-    """Start the command at a free port; give the process, and its first line once it is there."""
+    """Start the command on a free port; yield the process and its first line once printed."""
     process = subprocess.Popen(
         [*(command or MODULE), 'xpc', '--port', '0', *arguments], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True)
-    # Without a line in time readline() would wait forever.
+    # If no line came in time readline() would wait forever.
     timer = threading.Timer(DEADLINE, process.kill)
     timer.start()
     try:
@@ -58,7 +58,7 @@ def simulator(*arguments, command=None):
 
 
 def ask(line, request):
-    """Send a request to where a line says that it listens; return the reply."""
+    """Send a request to the address in a line of output; return the reply."""
     host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(DEADLINE)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated computer: first in passed-in time, then in real time over real sockets."""
+"""The simulated computer: first in simulated time, then in real time over real sockets."""
 
 import random
 import select
@@ -57,11 +57,11 @@ def conn(port):
     return b'CONN\0' + struct.pack('<H', port)
 
 
-# In passed-in time
+# In simulated time
 
 
 class Run:
-    """A simulation in passed-in time, at 50 frames a second."""
+    """A simulation in simulated time, at 50 frames per second."""
 
     def __init__(self, faults=None, **options):
         self.endpoint = MemoryEndpoint(faults)
@@ -72,7 +72,7 @@ class Run:
         self.simulation.open(self.now)
 
     def frame(self, *requests):
-        """Deliver requests, let a frame pass; return the replies by their tags."""
+        """Deliver requests and let a frame pass; return the replies by their tags."""
         for request in requests:
             self.endpoint.deliver(request, CLIENT, self.now)
         self.now += 0.02
@@ -128,7 +128,7 @@ def test_a_delayed_request_is_answered_in_the_first_frame_after_its_arrival():
     run = Run(Faults(delay=0.05))
     run.frame()
     seen = [run.frame(GETP), *(run.frame() for _ in range(8))]
-    # Sent at 0.02, there at 0.07, answered at 0.08, back at 0.13.
+    # Sent at 0.02, arrived at 0.07, answered at 0.08, back at 0.13.
     assert [n for n, replies in enumerate(seen) if replies] == [5]
 
 
@@ -148,7 +148,7 @@ def test_freezes_and_restarts_by_schedule():
     silent = sum(b'POSI' not in replies for replies in histories[0])
     # In 60 s: some 13 freezes of 25 frames and 6 restarts of 50.
     assert 350 < silent < 950
-    # What waited comes at once, at most the 20 of a frame.
+    # The backlog arrives at once, at most the 20 of a frame.
     assert max(map(len, histories[0])) in (20, 21)
 
 
@@ -175,7 +175,7 @@ def test_each_frame_is_as_long_as_the_rate_says():
 
 @pytest.fixture
 def client():
-    """Return a UDP socket as NASA's clients have it, but patient."""
+    """Return a UDP socket like that of NASA's clients, but with a longer timeout."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(('127.0.0.1', 0))
         client.settimeout(DEADLINE)
@@ -183,7 +183,7 @@ def client():
 
 
 def udp_face(generation='rc6', **options):
-    """Return a face at a free port."""
+    """Return a face on a free port."""
     return XpcFace(UdpEndpoint(), generation, **options)
 
 
@@ -208,7 +208,7 @@ def test_answers_come_at_frame_boundaries(client):
     with running(face, on_frame=lambda now, state: frames.append(now)) as server:
         client.connect(face.endpoint.address)
         for _ in range(40):
-            # At random times, that is: not just after a frame.
+            # At random times, not just after a frame.
             server.wait(chance.uniform(0.0, 0.03))
             sent = time.monotonic()
             client.send(GETP)
@@ -216,9 +216,9 @@ def test_answers_come_at_frame_boundaries(client):
             received = time.monotonic()
             latencies.append(received - sent)
             begun = server.call(lambda _: list(frames))
-            # A frame began in between, or was just at work.
+            # A frame began in between, or was being computed.
             assert any(sent - 0.02 <= frame <= received for frame in begun)
-    # Half a frame is 8.3 ms. The real one: 9.6 ms in the mean.
+    # Half a frame is 8.3 ms. The real one: 9.6 ms on average.
     assert 0.002 < sorted(latencies)[20] < 0.02
 
 
@@ -304,7 +304,7 @@ def test_the_beacon_is_heard_on_this_machine():
             while heard is None and time.monotonic() - begin < DEADLINE:
                 select.select([listener], [], [], 0.1)
                 while (received := listener.receive()) is not None:
-                    # Others on this machine may have a simulator too.
+                    # Other processes on this machine may run a simulator too.
                     if received.data == expected:
                         heard = received
             assert heard is not None
@@ -329,7 +329,7 @@ def test_frames_keep_time_and_cost_little():
     cpu = time.process_time() - before
     seconds = times[60][0] - times[0][0]
     assert 0.95 < seconds < 1.5
-    # The model's time goes with the real one; it lags if the machine stalls, and never leads.
+    # Model time follows real time; it lags if the machine stalls, and never leads.
     assert seconds - 0.3 < times[60][1] - times[0][1] < seconds + 0.02
     assert cpu < 0.6
 
@@ -351,7 +351,7 @@ def test_missed_frames_are_skipped_and_the_next_one_is_longer():
         server.wait(0.2)
         blocked.set()
         assert done.wait(DEADLINE)
-    # About twelve frames were missed: they come neither late nor all at once.
+    # About twelve frames were missed: they are neither late nor sent all at once.
     assert times[3] - times[2] > 0.2
     assert times[9] - times[3] > 0.08
 
@@ -409,7 +409,7 @@ def test_loss_over_a_real_socket(client):
         while select.select([client], [], [], 0.2)[0]:
             client.recv(4096)
             answers += 1
-    # In the mean 3.75.
+    # 3.75 on average.
     assert 0 < answers < 12
 
 

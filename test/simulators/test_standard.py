@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The standard simulator interface's states and results, without ROS; by hand from its text."""
+"""The standard simulator interface's states and results, without ROS, by hand from its text."""
 
 import pytest
 
@@ -29,14 +29,14 @@ from xplane_bridge.simulators.standard import (
 )
 from xplane_bridge.simulators.world import World
 
-# SimulationState.msg and Result.msg, as they are released.
+# SimulationState.msg and Result.msg, as released.
 STOPPED, PLAYING, PAUSED, QUITTING = range(4)
 FEATURE_UNSUPPORTED, OPERATION_FAILED = 0, 4
 ALREADY_IN_TARGET_STATE, STATE_TRANSITION_ERROR = 101, 102
 
 
 class Bench:
-    """A simulation in which frames pass when told, and its standard control."""
+    """A simulation in which frames pass on request, and its standard control."""
 
     def __init__(self):
         self.simulation = Simulation((), lambda: World(Aircraft()))
@@ -79,7 +79,7 @@ def test_it_plays_pauses_and_stops(bench):
     bench.frames(60)
     assert (control.state, bench.time) == (STOPPED, pytest.approx(1.0))
     assert bench.simulation.world.flight_time == 0.0
-    # From stopped it may start paused, without any step.
+    # When stopped it may start paused, without any step.
     control.set_state(PAUSED)
     assert (control.state, bench.time) == (PAUSED, pytest.approx(1.0))
     control.set_state(PLAYING)
@@ -156,13 +156,13 @@ def test_steps_are_for_a_paused_simulation(bench):
     stepping = bench.control.begin_steps(7)
     assert bench.control.state == PLAYING
     assert 'other steps' in bench.refused(OPERATION_FAILED, bench.control.begin_steps, 1)
-    # At least one a slice; each is told.
+    # At least one per slice; each is reported.
     while not stepping.done:
         bench.control.advance(0.0, lambda now: done.append(now.completed))
     bench.control.finish(stepping)
     assert done == [1, 2, 3, 4, 5, 6, 7]
     assert (bench.control.state, bench.time) == (PAUSED, pytest.approx(7 / 60))
-    # None are none.
+    # An empty list selects none.
     stepping = bench.control.begin_steps(0)
     bench.control.advance(0.0)
     bench.control.finish(stepping)

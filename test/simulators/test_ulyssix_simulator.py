@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The simulated Ulyssix publisher, held to the document and to JSBSim's own properties.
+The simulated Ulyssix publisher, against the document and JSBSim's own properties.
 
-Packets are read by struct here, as the document lays them out, not by the project's decoder.
+Packets are parsed with struct here, following the document, not with the project's decoder.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -44,7 +44,7 @@ FRAME = 1 / 60
 
 
 class Packet:
-    """One packet, read by hand."""
+    """One packet, parsed by hand."""
 
     def __init__(self, data, width=None):
         self.data = data
@@ -101,10 +101,10 @@ class Bench:
         self.face.open(self.world, self.now)
 
     def frame(self, seconds=FRAME, **state):
-        """Let a frame pass, at whose end the state is this; return the packets sent."""
+        """Advance one frame that ends in this state; return the packets sent."""
         self.now += seconds
         if state:
-            # Like the real one, a state is never changed but replaced.
+            # As in the real one, a state is never changed but replaced.
             self.world.aircraft.state = SimpleNamespace(**state)
         self.face.frame(self.now)
         collected = self.endpoint.collect()
@@ -252,7 +252,7 @@ def test_what_cannot_be_published_is_refused(options, text):
 
 
 def test_the_quantities_are_the_aircrafts():
-    """A turning, climbing flight: what is sent last is what JSBSim itself says."""
+    """A turning, climbing flight: the last values sent equal JSBSim's own."""
     aircraft = Aircraft(initial=Initial(lat_deg=47.5, lon_deg=8.5, altitude_msl=1500.0))
     world = World(aircraft)
     bench = Bench(ulyssix.DEFAULT_PARAMETERS, world=world)

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The simulated X-Plane Connect plugin against what the real one was measured to do.
+The simulated X-Plane Connect plugin against measurements of the real one.
 
-Requests are made here byte by byte and expectations are by hand: neither goes through the codec.
+Requests are built byte by byte and expectations by hand: neither goes through the codec.
 """
 
 from collections import deque
@@ -45,8 +45,8 @@ VECTORS = [
     vector for vector in vectors('xpc')
     if vector['direction'] == 'client->plugin']
 CLIENT = ('127.0.0.1', 50000)
-# A place with nothing special about it: X-Plane's local frame has its origin there, so that
-# angles relative to it are true ones.
+# An unremarkable position where X-Plane's local frame has its origin, so that angles relative to
+# it are true ones.
 ORIGIN = Initial(lat_deg=47.5, lon_deg=8.5, altitude_msl=1500.0)
 
 POSITION = 'sim/flightmodel/position/'
@@ -93,7 +93,7 @@ class Bench:
         return self.read(name)[0]
 
     def property(self, name):
-        """Return what JSBSim itself has."""
+        """Return JSBSim's own value."""
         return self.aircraft.property_value(name)
 
 
@@ -245,7 +245,7 @@ def test_nineteen_tags_are_forwarded(bench, tag):
 @pytest.mark.parametrize(('end', 'speed'), [(4095, 2), (4096, 2), (4097, 1), (4100, 1)])
 def test_what_is_beyond_4096_bytes_is_cut_off(bench, end, speed):
     item = dref((SPEED, (2.0,)))[5:]
-    # Items without values: a name of n bytes makes n + 2.
+    # Items without values: a name of n bytes takes n + 2.
     sizes = [200] * 20
     sizes.append(end - 5 - len(item) - sum(sizes))
     bench.ask(dref(*(('x' * (size - 2), ()) for size in sizes)) + item + bytes(3))
@@ -290,7 +290,7 @@ def test_window_of_leave(bench, value, applied):
     bench.ask(ctrl(elevator=value, aileron=value, rudder=value, throttle=value, flaps=value,
                    speedbrake=value))
     reply = struct.unpack('<4fbfBf', bench.ask(GETC)[5:])
-    # Applied literally, and then held by the ends of the controls.
+    # Applied literally, and then limited by the ends of the controls.
     expected = (-1.0, -1.0, -1.0, 0.0, 1, 0.0, 0, -0.5) if applied else (
         0.5, 0.5, 0.5, 0.5, 1, 0.5, 0, 0.5)
     assert reply == expected
@@ -430,7 +430,7 @@ def test_one_nan_in_the_angles_drops_the_angles_only(bench, field):
 
 
 def test_a_latitude_out_of_range_is_accepted(bench):
-    # The model's own limit: near the pole it has no longitude.
+    # The model's own limit: at the pole there is no longitude.
     bench.ask(posi(lat=123.0))
     assert bench.property('position/lat-geod-deg') == pytest.approx(89.9)
 
@@ -969,7 +969,7 @@ def conn(port):
 def test_conf_goes_to_the_new_port_and_answers_to_the_old_one(bench):
     a, b = ('127.0.0.1', 1111), ('127.0.0.1', 2222)
     replies = bench.frame((conn(50971), a), (GETP, a), (conn(50972), b))
-    # The connection has moved to port 50971, so a's next request makes a new one.
+    # The connection has moved to port 50971, so a's next request opens a new one.
     assert [(reply[:4], to) for reply, to in replies] == [
         (b'CONF', ('127.0.0.1', 50971)), (b'POSI', a), (b'CONF', ('127.0.0.1', 50972))]
     assert (replies[0][0], replies[2][0]) == (b'CONF\0\0', b'CONF\0\2')
@@ -1086,7 +1086,7 @@ def test_a_late_beacon_makes_none_up(bench):
 
 @pytest.fixture(scope='module')
 def benches():
-    """Return a plugin of each generation."""
+    """Return a plugin of each version."""
     return {generation: Bench(generation) for generation in GENERATIONS}
 
 
@@ -1192,7 +1192,7 @@ OUTCOMES = {
         (37.6, -122.4, 50.0), (None, None, None), 1.5))),
     'plugin-master_accepts_VIEW49_chase': shows('view', (80, xpc.Camera(
         (30.0, 0.0, 10.0), (0.0, -5.0, 0.0), 1.0))),
-    # Six points: two sent, four from memory that is stale, here still empty.
+    # Six points: two sent, four from stale memory, which is still empty here.
     'py3_WYPT_op1_badcount': shows('waypoints', [P1, P2] + [(0.0, 0.0, 0.0)] * 4),
     'py3_WYPT_op2_badcount': shows('waypoints', []),
     'py3_WYPT_clear': shows('waypoints', []),

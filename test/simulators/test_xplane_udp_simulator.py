@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated X-Plane with its own UDP: recorded bytes in, what the real one does out."""
+"""The simulated X-Plane with its native UDP: recorded bytes in, the real one's behaviour out."""
 
 import math
 import struct
@@ -50,7 +50,7 @@ def world(aircraft):
 
 
 def seconds(xplane, duration=1.0, start=100.0, rate=60):
-    """Return what is sent in a time of so many frames a second."""
+    """Return what is sent in a period at that frame rate."""
     sent = []
     for frame in range(round(duration * rate)):
         sent += xplane.frame(start + frame / rate)
@@ -165,7 +165,7 @@ def test_pose_has_the_longitude_first(world):
     assert theta == pytest.approx(property_of(world, 'attitude/theta-deg'), abs=1e-4)
     assert psi == pytest.approx(property_of(world, 'attitude/psi-deg'), abs=1e-4)
     assert phi == pytest.approx(property_of(world, 'attitude/phi-deg'), abs=1e-4)
-    # Some kilometres from the local origin its axes are not quite east and south.
+    # A few kilometres from the local origin its axes are not quite east and south.
     assert east == pytest.approx(property_of(world, 'velocities/v-east-fps') * 0.3048, abs=0.5)
     assert south == pytest.approx(-property_of(world, 'velocities/v-north-fps') * 0.3048, abs=0.5)
     assert up == pytest.approx(-property_of(world, 'velocities/v-down-fps') * 0.3048, abs=0.5)
@@ -295,7 +295,7 @@ def test_mac_of_6_is_big_endian(world):
     assert data[:6] == b'DATA\0' + b'1'
     assert data[-1:] == b'1'
     assert rows_of(data, 6, -1, '>')[17][2] == pytest.approx(90.0, abs=1.0)
-    # Rows in the order of a PC are no rows of its own.
+    # Rows in the byte order of a PC are not rows to it.
     xplane.handle(b'DSEL\0' + b'0' + struct.pack('<i', 18) + b'0', CLIENT)
     assert xplane.selected == {17}
 
@@ -402,7 +402,7 @@ def test_four_datagrams_back_to_back_to_6_lose_two(world):
     assert face.xplane.counters.lost == 2
 
 
-# The face, the beacon, the command line
+# Endpoint, beacon and command line
 
 def test_answers_come_from_another_port_and_beacons_on_their_interfaces(world):
     endpoint, sender = MemoryEndpoint(), MemoryEndpoint()
@@ -446,7 +446,7 @@ def test_bad_options_are_refused(options, capsys):
     assert 'error' in capsys.readouterr().err
 
 
-# Timers of their own, and what its user has ticked
+# Timers of their own, and rows ticked by its user
 
 def test_streams_that_drift_are_in_one_frame_only_now_and_then(world):
     xplane = XPlane(world, 12, drift=0.01)
@@ -474,7 +474,7 @@ def test_rows_that_the_user_ticked_are_selected_in_each_run(world):
 @pytest.mark.parametrize('order', ['little', 'big'])
 @pytest.mark.parametrize('version', [6, 7])
 def test_rows_to_6_and_7_are_read_with_and_without_a_trailer(world, version, order, trailer):
-    """A public sender to 6 leaves it out; the order is the computer's own."""
+    """A public sender to 6 leaves it out; the byte order is the computer's own."""
     code = '<' if order == 'little' else '>'
     mark = {6: b'0' if order == 'little' else b'1', 7: b''}[version]
     end = (mark or b'\0') if trailer else b''
@@ -490,7 +490,7 @@ def test_rows_to_6_and_7_are_read_with_and_without_a_trailer(world, version, ord
 
 
 def test_what_clients_ask_for_has_bounds(world):
-    """Any number of ports may ask for any rates; the first of them are served."""
+    """Any number of ports may request any rates; the first of them are served."""
     xplane = XPlane(world, 12)
     for port in range(2000):
         client = '10.0.0.1', 40_000 + port
