@@ -440,7 +440,7 @@ def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
     assert level == WARN
     assert 'refuses ins' in message
     _, message, _ = ros.diagnosed('values', lambda level, *_: level == WARN)
-    assert 'values do not come: ins (for ' in message
+    assert 'values do not arrive: ins (for ' in message
     assert not ros.messages['odom']
 
 
@@ -530,7 +530,7 @@ def test_the_aircraft_when_the_commander_is_killed_in_flight(ros, action, after)
             os.kill(commander.pid, signal.SIGKILL)
             commander.wait()
         level, message, _ = ros.diagnosed(
-            'commands', lambda level, message, values: message == 'commands stopped coming')
+            'commands', lambda level, message, values: message == 'commands stopped arriving')
         assert level == WARN
         ros.wait_for(lambda: commanded(server) == after, 'what comes after')
 

@@ -112,8 +112,8 @@ def test_forged_telemetry_is_not_published_and_does_not_displace_the_true_one(ro
                 values['from other ports of that address, dropped']) > 20 * TIMES, node=node)
         address, port = forger.address
         assert text.startswith(
-            f'another program sends here and is not heard, from {address}:{port}, which is not '
-            "the simulator's port: end it")
+            f'another program is sending here and is ignored, from {address}:{port}, which is not '
+            "the simulator's port: stop it")
         assert node.session.peer_state.name == 'ANSWERING'
         forger.node = None
     assert not [message for topic in TOPICS for message in ros.messages[topic]

@@ -25,10 +25,10 @@ def test_values_belong_to_their_names():
 
 
 @pytest.mark.parametrize(('names', 'sizes', 'values', 'sentence'), [
-    (0, 0, 0, 'no dataref is named'),
+    (0, 0, 0, 'no dataref given'),
     (1025, 1025, 1025, '1025 names, at most 1024 in one message'),
     (1, 1, 1025, '1025 values, at most 1024 in one message'),
-    (2, 1, 1, '2 names, 1 sizes with a sum of 1, and 1 values do not belong together'),
+    (2, 1, 1, '2 names, 1 sizes with a sum of 1, and 1 values do not match'),
 ])
 def test_values_that_cannot_be_written_are_refused(names, sizes, values, sentence):
     with pytest.raises(ValueError, match=sentence):

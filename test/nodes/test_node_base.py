@@ -378,7 +378,7 @@ def test_more_calls_than_may_wait_are_refused_with_a_sentence(ros):
     answers += [client.call_async(Trigger.Request()) for _ in range(149)]
     ros.wait_for(lambda: sum(answer.done() for answer in answers) == 50, 'the refusals')
     refused = {answer.result().message for answer in answers if answer.done()}
-    assert refused == {'100 calls are being answered; call again after that'}
+    assert refused == {'100 calls are pending; try again later'}
     assert node.refused['wait'] == 50
     assert len(node.waiting) == 100
     for future in node.waiting:
@@ -466,8 +466,8 @@ def test_what_a_peer_writes_comes_out_printable(ros):
     _, _, values = ros.diagnosed('refused', node=node)
     assert values == {shown: '50'}
     _, message, values = ros.diagnosed('log', node=node)
-    assert 'too many' in message
-    assert int(values['lines not logged']) > 0
+    assert 'suppressed' in message
+    assert int(values['messages suppressed']) > 0
     response = ros.call(Trigger, '/fail', Trigger.Request())
     assert (response.success, response.message) == (False, shown)
 

@@ -133,9 +133,9 @@ def test_stamps_follow_use_sim_time_in_every_node(ros, tmp_path, make):
         poked(lambda: node.stamps.withheld > 2, 'data without a time')
         level, sentence, _ = ros.diagnosed('ROS time', node=node)
         assert level == WARN
-        assert 'no /clock has come' in sentence
+        assert 'no /clock has arrived' in sentence
         assert not ros.messages[topic]
-        ros.wait_for(lambda: any('no /clock has come' in log.msg
+        ros.wait_for(lambda: any('no /clock has arrived' in log.msg
                                  for log in ros.messages['/rosout']), 'the sentence')
 
         ros.tell_time(node, 100.25)

@@ -510,7 +510,7 @@ def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
     ros.wait_for(lambda: len(plugged.commands) == 6, 'the axes, and their end')
     assert plugged.commands == sent + given_back
     ros.subscribe(DiagnosticArray, '/diagnostics')
-    assert status(ros, 'commands')[:2] == (DiagnosticStatus.WARN, 'commands stopped coming')
+    assert status(ros, 'commands')[:2] == (DiagnosticStatus.WARN, 'commands stopped arriving')
 
 
 def test_axes_out_of_range_are_refused_whole(ros, plugin):
@@ -734,10 +734,10 @@ def test_channels_that_do_not_come_are_named(ros, plugin):
     ros.subscribe(DiagnosticArray, '/diagnostics')
     plugged, _ = connect(ros, plugin, 'v2.3', channels=['altitude', 'orb*', 'velocities'])
     level, text, told = status(ros, 'values', lambda level, *_: level == DiagnosticStatus.WARN)
-    assert text.startswith('1 of 2 values do not come: velocities (for ')
+    assert text.startswith('1 of 2 values do not arrive: velocities (for ')
     assert told['never came from this plugin'] == 'orbit'
     plugged.say(simpit.Velocities(1.0, 2.0, 3.0))
-    status(ros, 'values', lambda _, text, __: text == 'all 2 values come')
+    status(ros, 'values', lambda _, text, __: text == 'all 2 values arrive')
     plugged.call(plugged.session.set_flight, False)
     status(ros, 'values', lambda _, text, __: 'outside the flight scene' in text)
 

@@ -269,7 +269,7 @@ def test_diagnostics_name_the_values_that_do_not_come_and_since_when():
     assert values_status(wanted, {}, 50.0).level == OK
     status = values_status(wanted, {'v1': 47.0, 'v3': 10.0}, 50.0)
     assert status.level == WARN
-    assert status.message == '2 of 9 values do not come: v1 (for 3 s), v3 (for 40 s)'
+    assert status.message == '2 of 9 values do not arrive: v1 (for 3 s), v3 (for 40 s)'
     status = values_status(wanted, dict.fromkeys(wanted, 49.0), 50.0)
     assert status.message.endswith('v4 (for 1 s) and 4 more')
 
@@ -285,7 +285,7 @@ def test_diagnostics_name_five_impossible_values_and_count_the_others():
     assert (none.name, none.level, none.message) == ('plausibility', OK, 'nothing impossible')
     assert (five.level, seven.level) == (WARN, WARN)
     assert five.message.startswith(
-        'impossible values come, and are not published: uav/value 0 1e+38 (1 times, ')
+        'impossible values received, not published: uav/value 0 1e+38 (1 times, ')
     assert five.message.count('uav/') == 5
     assert 'more' not in five.message
     assert seven.message.count('uav/') == 5

@@ -81,7 +81,7 @@ def test_a_commander_killed_in_flight(ros, x_plane, action):
         child.kill()
         ros.wait_for(lambda: watchdog.expired, 'the watchdog')
     level, message, _ = ros.diagnosed('commands', node=node)
-    assert (level, message) == (DiagnosticStatus.WARN, 'commands stopped coming')
+    assert (level, message) == (DiagnosticStatus.WARN, 'commands stopped arriving')
     ailerons, roll = 'fcs/aileron-cmd-norm', 'velocities/p-rad_sec'
     if action == 'hold':
         assert peer.jsbsim(ailerons) == pytest.approx(0.3)

@@ -785,7 +785,7 @@ def test_missing_values_are_named_and_stop_no_topic(ros):
         level, sentence, _ = ros.diagnostics('values')
         assert level == DiagnosticStatus.WARN
         assert sentence.startswith('1 of ')
-        assert 'values do not come: sim/no/such (for ' in sentence
+        assert 'values do not arrive: sim/no/such (for ' in sentence
         ros.next('fix', 3)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The subscribers of a node that plays a capture: the replay waits for those it can know of."""
+"""The subscribers of a node that plays a capture: the replay waits for the known ones."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from typing import Any
 from rclpy.duration import Duration
 from rclpy.qos import HistoryPolicy, qos_check_compatible, QoSCompatibility
 
-# Discovery tells of one subscriber after the other, and never that it has told of all: all are
-# taken as known once nothing has changed for this long.
+# Discovery reports one subscriber after another, but never that it is complete: it is assumed
+# complete once nothing has changed for this long.
 _SETTLING = 1.0
 # How long a replay waits for subscriptions to be matched, at most.
 _MATCHING_TIMEOUT = 5.0
-# How often it looks at the graph meanwhile.
+# How often to check the graph meanwhile.
 _LOOKING_PERIOD = 0.02
-# How long it waits for acknowledgement, at most: a subscriber that was killed counts as there for
-# many seconds more.
+# How long to wait for acknowledgement, at most: a killed subscriber counts as present for many
+# more seconds.
 _ACKNOWLEDGEMENT_TIMEOUT = 2.0
-# What a publisher keeps at full speed. Acknowledged is what has arrived, taken or not, and most
-# subscribers keep ten: so two batches have room there.
+# History depth of a publisher at full speed. Messages are acknowledged on arrival, read or not,
+# and most subscribers keep ten: two batches fit.
 _BATCH = 5
-# How long a subscriber has at least to take a batch. Within one process, and with some
-# middleware, acknowledgement takes no time.
+# Minimum time for a subscriber to read a batch. Within one process, and with some middleware,
+# acknowledgement is immediate.
 _TAKING = 0.005
 
 _AT_ONCE = Duration(seconds=0)
@@ -53,24 +53,23 @@ class _Publisher:
     kind: str
     depth: int
     published: int = 0
-    # At the recorded speed acknowledgement is waited for once, which proves the matching.
+    # At the recorded speed acknowledgement is awaited once, which proves the matching.
     proven: bool = False
-    # When the present history was full.
+    # When the current history was full.
     full_at: float | None = None
-    # Somebody has not acknowledged in time: it is waited for no more until all is acknowledged.
+    # A subscriber has not acknowledged in time: no more waiting until everything is acknowledged.
     stalled: bool = False
 
 
 class Audience:
     """
-    Who subscribes to a node's publishers, as far as it can be known.
+    The subscribers of a node's publishers, as far as they can be known.
 
-    ``holds()`` tells a replay to wait: until the publishers have matched the subscriptions that
-    the graph knows of, for 5 s at most; while a publisher that is announced (``expect``) is not
-    made; and, when a publisher has published as many messages as it keeps, until its reliable
-    subscribers have acknowledged them, for 2 s at most. The latter is done throughout at full
-    speed, where they have 5 ms for that at least, and for the first messages of each publisher
-    otherwise.
+    ``holds()`` tells a replay to wait: until the publishers have matched the subscriptions in the
+    graph, at most 5 s; until announced publishers (``expect``) have been created; and, when a
+    publisher's history is full, until its reliable subscribers have acknowledged it, at most 2 s.
+    The last applies throughout at full speed, where they have at least 5 ms for it, and otherwise
+    to the first messages of each publisher.
     """
 
     def __init__(
@@ -79,11 +78,11 @@ class Audience:
         self._node = node
         self._clock = clock
         self._full_speed = full_speed
-        # Publishers are made in the executor while the link's thread asks.
+        # Publishers are created in the executor while the link's thread queries.
         self._lock = threading.Lock()
         self._publishers: list[_Publisher] = []
         self._unmatched: list[_Publisher] = []
-        # Subscriptions of each of those topics, matched and known; and when they were others.
+        # Subscriptions of each of those topics, matched and known; and when they last changed.
         self._counts: dict[str, tuple[int, int]] = {}
         self._changed_at = 0.0
         self._settled = False
@@ -92,7 +91,7 @@ class Audience:
         self._looks_at = 0.0
 
     def depth(self, wanted: Any) -> Any:
-        """Return the depth of a publisher's history, for the one that is wanted live."""
+        """Return the history depth of a publisher, given the depth for live data."""
         return min(wanted, _BATCH) if self._full_speed and isinstance(wanted, int) else wanted
 
     def add(self, publisher: Any) -> None:
@@ -115,7 +114,7 @@ class Audience:
             self._changed_at = self._clock()
 
     def remove(self, publisher: Any) -> None:
-        """Wait for nobody on behalf of this publisher, which goes."""
+        """Stop waiting for subscribers of this publisher, which is being removed."""
         with self._lock:
             self._publishers = [
                 item for item in self._publishers if item.publisher is not publisher]
@@ -123,16 +122,16 @@ class Audience:
                 item for item in self._unmatched if item.publisher is not publisher]
 
     def expect(self, expected: bool) -> None:
-        """Announce publishers that are to be made, or say that they are made."""
+        """Announce publishers to be created, or report that they have been."""
         with self._lock:
             self._expected = expected
 
     def holds(self) -> bool:
-        """Tell whether the replay is to wait; for the link's thread."""
+        """Return whether the replay must wait; for the link's thread."""
         with self._lock:
             if self._expected or self._unmatched:
                 return self._holds_for_matching(self._clock())
-            # All of them, so that their times run together.
+            # All of them, so that their timeouts run concurrently.
             held = [self._holds_for_acknowledgement(item) for item in self._publishers]
             return any(held)
 
@@ -151,14 +150,14 @@ class Audience:
                 self._changed_at = now
             self._counts = counts
         missing = [topic for topic, (matched, known) in counts.items() if matched < known]
-        # Once the graph is known, what is made later is matched with what is in it.
+        # Once the graph is known, later publishers are matched with its subscriptions.
         settled = self._settled or now >= self._changed_at + _SETTLING
         if now < self._waits_until and (self._expected or missing or not settled):
             return True
         if missing:
             self._node.warn(
                 'unmatched',
-                f'the replay goes on although subscribers of {", ".join(missing)} could not be '
+                f'the replay continues although subscribers of {", ".join(missing)} could not be '
                 f'reached within {_MATCHING_TIMEOUT:g} s; they may miss the beginning')
         self._expected = False
         self._settled = True
@@ -176,7 +175,7 @@ class Audience:
             for info in self._node.get_subscriptions_info_by_topic(item.publisher.topic_name))
 
     def _holds_for_acknowledgement(self, item: _Publisher) -> bool:
-        # DDS implementations ask for acknowledgement when the history is full. Before, it can
+        # DDS implementations request acknowledgement when the history is full. Before, it can
         # take seconds.
         if not item.depth or item.published < item.depth:
             return False
@@ -196,7 +195,7 @@ class Audience:
             item.stalled = True
             self._node.warn(
                 'stalled',
-                f'the replay goes on although a subscriber of {item.publisher.topic_name} '
+                f'the replay continues although a subscriber of {item.publisher.topic_name} '
                 f'has acknowledged nothing for {_ACKNOWLEDGEMENT_TIMEOUT:g} s; it may lose '
                 'messages')
         item.proven = True

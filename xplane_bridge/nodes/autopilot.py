@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""autopilot_node: fly any vehicle of this package by its common topics."""
+"""autopilot_node: fly any vehicle of this package through its common topics."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ from xplane_bridge.nodes.vehicle import LATCHED
 
 # Topics of one update of a vehicle, all of which lockstep waits for.
 _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
-# Updates that may be incomplete at a time: messages of several topics overtake each other.
+# Updates that may be incomplete at any time: messages of different topics overtake each other.
 _INCOMPLETE = 8
-# A simulator in lockstep that still says the same after this long, and has said it so often since,
-# has lost the command. Time alone does not tell: on a busy machine the command may be under way,
-# and a second one for the same state would count for the next. More than waits in any queue here.
+# A simulator in lockstep that still sends the same state after this long, and has repeated it this
+# often, has lost the command. Time alone is not proof: on a busy machine the command may be in
+# transit, and a second one would count for the next state. More than any queue here holds.
 _REPEAT_AFTER = 1.0
 _REPEATED = 20
 
 _TARGET_MASK = Mask(AutopilotTarget)
-# What can be meant: an airspeed of 0 is none, and a heading beyond two turns is in degrees.
+# Plausible targets: an airspeed of 0 is not one, and a heading beyond two turns is in degrees.
 _TARGETS = {
     'altitude': (-1000.0, 30000.0, 'm'),
     'true_heading': (-4.0 * math.pi, 4.0 * math.pi, 'rad'),
     'airspeed': (1.0, 1000.0, 'm/s'),
 }
 
-# Altitude and airspeed older than this are not flown by; the bridge's watchdog then acts.
+# Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
 
 
@@ -67,19 +67,19 @@ class _OwnParameters(BaseParameters):
 
     engage: bool = parameter(False, 'Engage as soon as telemetry arrives.')
     engage_at: float = parameter(
-        math.nan, 'Stamp of imu/data, s, at which, or at the first one after which, it engages; '
-        'NaN is never.', live=True)
+        math.nan, 'Stamp of imu/data, s, at which, or after which, it engages; NaN is never.',
+        live=True)
     altitude: float = parameter(
-        math.nan, 'Target at engaging: metres above the WGS-84 ellipsoid, as in fix; NaN holds '
-        'what is flown.')
+        math.nan, 'Target when engaging: metres above the WGS-84 ellipsoid, as in fix; NaN holds '
+        'the current altitude.')
     true_heading_deg: float = parameter(
-        math.nan, 'Target at engaging: degrees clockwise from true north; NaN holds what is '
-        'flown.')
+        math.nan, 'Target when engaging: degrees clockwise from true north; NaN holds the '
+        'current heading.')
     airspeed: float = parameter(
-        math.nan, 'Target at engaging: indicated airspeed, m/s; NaN holds what is flown.')
+        math.nan, 'Target when engaging: indicated airspeed, m/s; NaN holds the current one.')
     lockstep: bool = parameter(
-        False, 'Command once a stamp, when imu/data, fix, air_data and controls of that stamp are '
-        'all there: for a simulator in lockstep behind a bridge with stamp: simulator.')
+        False, 'Command once per stamp, when imu/data, fix, air_data and controls of that stamp '
+        'have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
 
 
 AutopilotParameters = make_dataclass(
@@ -95,10 +95,10 @@ AutopilotParameters = make_dataclass(
 
 class AutopilotNode(BridgeNode[Any]):
     """
-    Run the control law at each imu/data, on the newest fix and air_data.
+    Run the control law for each imu/data, with the newest fix and air_data.
 
-    It needs no other topics, so it flies whatever this package bridges. In lockstep it runs once
-    for each update of the vehicle, on nothing but that update.
+    It needs no other topics, so it flies any vehicle bridged by this package. In lockstep it runs
+    once for each update of the vehicle, using only that update.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -109,7 +109,7 @@ class AutopilotNode(BridgeNode[Any]):
         _check_targets({name: value for name, value in _wanted(given).items() if value == value})
 
     def open(self) -> None:
-        """Make topics and the service."""
+        """Create topics and the service."""
         self._law = Autopilot(self._gains(self.parameters))
         self._altitude = self._airspeed = (math.nan, 0.0)
         self._reported = Controls()
@@ -147,7 +147,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._engaged = False
 
     def close(self) -> None:
-        """Nothing but topics was opened."""
+        """Do nothing: only topics were opened."""
 
     def changed(self, given: Any) -> None:
         """Use new gains, or engage at a new stamp."""
@@ -162,7 +162,7 @@ class AutopilotNode(BridgeNode[Any]):
     # Telemetry.
 
     def _gather(self, topic: str, message: Any) -> None:
-        """Handle the messages of one update when the last of them has come."""
+        """Handle the messages of one update when the last of them has arrived."""
         stamp = _nanoseconds(message)
         update = self._incomplete.setdefault(stamp, {})
         update[topic] = message
@@ -173,7 +173,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._incomplete = {
             at: others for at, others in self._incomplete.items() if at > stamp}
         if self._engaged and self._last is not None and stamp == self._last[1]:
-            # The simulator has not gone on yet. A command for its next state would be wrong.
+            # The simulator has not advanced yet. A command for its next state would be wrong.
             self._repeated += 1
             if self._repeated > _REPEATED and (
                     time.monotonic() - self._commanded_at > _REPEAT_AFTER):
@@ -204,7 +204,7 @@ class AutopilotNode(BridgeNode[Any]):
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
             self._engage(measurement, _wanted(self.parameters))
-            # Engaged here and now, wherever the update before was.
+            # Engaged now, whatever the previous update was.
             last = None
         if not self._engaged:
             return
@@ -221,7 +221,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._command_publisher.publish(self._command)
 
     def _measure(self, message: Imu) -> Measurement | None:
-        """Return what the law needs, or None while something is missing or old."""
+        """Return the control law's input, or None while something is missing or stale."""
         now = time.monotonic()
         (altitude, altitude_at), (airspeed, airspeed_at) = self._altitude, self._airspeed
         if (
@@ -250,7 +250,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._set_target(given)
 
     def _set_target(self, given: Mapping[str, float]) -> None:
-        """Hold what is given from now on; what is not given, or is NaN, stays."""
+        """Hold the given targets from now on; those not given, or NaN, keep their value."""
         old = self._law.target
         target = {
             'altitude': old.altitude, 'true_heading': old.heading, 'airspeed': old.airspeed}
@@ -259,7 +259,7 @@ class AutopilotNode(BridgeNode[Any]):
             target['altitude'], target['true_heading'], target['airspeed'])
         message = AutopilotTarget()
         _TARGET_MASK.fill(message, target)
-        # There is one: a target is set only once the autopilot is engaged, at a state.
+        # There is a state: a target is set only while the autopilot is engaged.
         if self._last is not None:
             stamp = message.header.stamp
             stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
@@ -268,18 +268,18 @@ class AutopilotNode(BridgeNode[Any]):
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
         if not request.data:
             self._engaged = self._wants_to_engage = False
-            response.message = 'disengaged; the controls stay as they are'
+            response.message = 'disengaged; the controls keep their positions'
         elif self._engaged:
-            response.message = 'engaged already'
+            response.message = 'already engaged'
         elif self.parameters.lockstep:
-            # At this update or the next, whichever comes first, would not be the same each time.
+            # At this update or the next, whichever came first, runs would not be reproducible.
             self._wants_to_engage = True
-            response.message = 'engages at the update that the simulator waits at'
+            response.message = 'engages at the update for which the simulator waits'
         elif self._last is None or time.monotonic() - self._altitude[1] > _OLDEST:
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
         else:
             self._engage(self._last[0], {})
-            response.message = 'engaged; holding what is flown'
+            response.message = 'engaged; holding the current state'
         response.success = True
 
     def _engage(self, measurement: Measurement, target: Mapping[str, float]) -> None:
@@ -289,7 +289,7 @@ class AutopilotNode(BridgeNode[Any]):
         self.get_logger().info('engaged')
 
     def diagnose(self) -> Sequence[Status]:
-        """Return what the autopilot does."""
+        """Return the state of the autopilot."""
         now = time.monotonic()
         fresh = now - min(self._altitude[1], self._airspeed[1]) < _OLDEST
         target = self._law.target
@@ -308,13 +308,13 @@ class AutopilotNode(BridgeNode[Any]):
 
 
 def _wanted(given: Any) -> dict[str, float]:
-    """Return the targets that the parameters ask for, NaN for none."""
+    """Return the targets set by the parameters, NaN for none."""
     return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
             'airspeed': given.airspeed}
 
 
 def _check_targets(targets: Mapping[str, float]) -> None:
-    """Raise ValueError for a target that cannot be meant."""
+    """Raise ValueError for an implausible target."""
     for name, value in targets.items():
         low, high, unit = _TARGETS[name]
         if not low <= value <= high:

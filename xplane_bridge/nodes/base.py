@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What all nodes of this package are: managed, self-starting, watched, and cleanly ended."""
+"""Common base of all nodes: managed, self-starting, monitored, and cleanly shut down."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BaseParameters:
     """Parameters that every node has."""
 
     autostart: bool = parameter(
-        True, 'Configure and activate at start; false leaves that to a lifecycle manager.'
+        True, 'Configure and activate at startup; false leaves that to a lifecycle manager.'
     )
 
 
@@ -67,10 +67,10 @@ class CaptureParameters(BaseParameters):
     """Parameters of every node that can play a capture instead of talking to a peer."""
 
     capture_file: str = parameter(
-        '', 'Capture (pcap or pcapng, also in gzip) to take datagrams from instead of the '
-        'network; it is played once the subscriptions that are known are matched.')
+        '', 'Capture (pcap or pcapng, also gzipped) to replay datagrams from instead of the '
+        'network; playing starts once the known subscriptions are matched.')
     capture_speed: float = parameter(
-        1.0, 'Speed of playing it, a multiple of the recorded one; 0 is as fast as possible.',
+        1.0, 'Replay speed, a multiple of the recorded one; 0 is as fast as possible.',
         minimum=0.0, maximum=1000.0)
 
 
@@ -81,13 +81,13 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     """
     A managed node that brings itself up, reports on /diagnostics and can be ended at any time.
 
-    Subclasses give ``open`` (configure: raise LinkError or ValueError with a sentence if it
-    cannot be), ``begin`` (activate), ``end`` (deactivate: stop talking, give back what was
-    taken), ``close`` (cleanup), ``diagnose``, and ``changed`` for live parameters.
+    Subclasses implement ``open`` (configure: raise LinkError or ValueError if that fails),
+    ``begin`` (activate), ``end`` (deactivate: stop talking, give back what was taken),
+    ``close`` (cleanup), ``diagnose``, and ``changed`` for live parameters.
     """
 
     if TYPE_CHECKING:
-        # rclpy gives no types to what it mixes into a managed node.
+        # rclpy has no types for what it mixes into a managed node.
         def get_logger(self) -> RcutilsLogger:
             """Return the node's logger."""
 
@@ -98,27 +98,27 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             """Activate, as a lifecycle manager would."""
 
         def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
-            """Make a publisher that publishes while the node is active."""
+            """Create a publisher that publishes while the node is active."""
 
         def destroy_node(self) -> None:
-            """Destroy all that the node has."""
+            """Destroy the node and everything it owns."""
 
     def __init__(self, name: str, table: type[Parameters], **options: Any) -> None:
         super().__init__(name, **options)
         self._table = table
         self._complaints = parameters.declare(self, table)
         self.parameters: Parameters = table()
-        # By command; who sends a command to a session may name it at will.
+        # By command; senders may name a session's commands at will.
         self.refused = Kinds(few=32)
         self.failed = ''
-        # Ends the process, where it is this node's own.
+        # Ends the process, if it is this node's own.
         self.quit: Callable[[], None] | None = None
         self._opened = False
         self._begun = False
         self._throttle = Throttle()
         self._refusing = threading.Lock()
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
-        # Of a node that plays a capture.
+        # If the node plays a capture.
         self.audience: Audience | None = None
         self.stamps = Stamps(self)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -128,15 +128,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         )
         self.add_on_set_parameters_callback(self._on_set_parameters)
 
-    # What a subclass does.
+    # Implemented by subclasses.
 
     @abstractmethod
     def open(self) -> None:
-        """Open the link and make publishers, subscriptions and services."""
+        """Open the link and create publishers, subscriptions and services."""
 
     @abstractmethod
     def begin(self) -> None:
-        """Start to talk."""
+        """Start talking."""
 
     @abstractmethod
     def end(self) -> None:
@@ -144,28 +144,28 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the link; what make_*() made goes by itself afterwards."""
+        """Close the link; whatever make_*() created is destroyed afterwards."""
 
     @abstractmethod
     def diagnose(self) -> Sequence[Status]:
-        """Return the state of link and peer, once a second."""
+        """Return the state of link and peer, once per second."""
 
     def check(self, given: Parameters) -> None:
-        """Raise ValueError with a sentence for values that do not go together."""
+        """Raise ValueError for inconsistent values."""
 
     def changed(self, given: Parameters) -> None:
         """Use new values of live parameters; called while configured."""
 
-    # What a subclass uses.
+    # Used by subclasses.
 
     def make_publisher(
         self, kind: type, topic: str, qos: QoSProfile | int = 10, passing: bool = False
     ) -> Any:
         """
-        Make a lifecycle publisher whose quality of service the user can override.
+        Create a lifecycle publisher whose quality of service the user can override.
 
-        A ``passing`` one has a topic that the peer names, and goes by drop_publisher(). rclpy's
-        parameters of its quality of service cannot go, so they are made only if one was given.
+        The topic of a ``passing`` one is named by the peer; drop_publisher() removes it. rclpy's
+        QoS parameters cannot be removed, so they are declared only if one was given.
         """
         options: QoSOverridingOptions | None = QoSOverridingOptions.with_default_policies()
         if passing and not parameters.are_given(
@@ -180,7 +180,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         return publisher
 
     def drop_publisher(self, publisher: Any) -> None:
-        """Destroy a publisher that nobody publishes with any more."""
+        """Destroy a publisher that is no longer used."""
         if self.audience is not None:
             self.audience.remove(publisher)
         self._entities.remove((self.destroy_lifecycle_publisher, publisher))
@@ -192,8 +192,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         """
         Subscribe to a command topic.
 
-        A command that comes while inactive is ignored. ``handler`` raises ValueError for one that
-        must not be sent; that is counted and logged.
+        A command that arrives while inactive is ignored. ``handler`` raises ValueError for one
+        that must not be sent; that is counted and logged.
         """
         def guarded(message: Any) -> None:
             if self._begun:
@@ -215,9 +215,9 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         """
         Offer a service.
 
-        ``handler(request, response)`` may be a coroutine, and the rest goes on while it waits. A
-        ValueError of it, an inactive node (NotActiveError), and more calls than may wait go to
-        ``refused(response, error)``; without it they become ``success: false`` and the sentence
+        ``handler(request, response)`` may be a coroutine, and others run while it waits. Its
+        ValueErrors, an inactive node (NotActiveError), and too many calls go to
+        ``refused(response, error)``; without it they become ``success: false`` with the reason
         as ``message``.
         """
         service = Service(self, kind, name, handler, refused or _say_refused, while_inactive)
@@ -230,10 +230,10 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         """
         Offer an action whose goals may be cancelled.
 
-        ``handler(goal, result)`` is a coroutine that returns when the goal is reached. A
-        ValueError of it, an inactive node (NotActiveError), and more goals than may be under way
-        abort the goal, or end it as cancelled if that was asked for; ``refused(result, error)``
-        tells the client why, which rejecting it could not.
+        ``handler(goal, result)`` is a coroutine that returns when the goal is reached. Its
+        ValueErrors, an inactive node (NotActiveError), and too many goals abort the goal, or end
+        it as cancelled if that was requested; ``refused(result, error)`` tells the client why,
+        which a rejection could not.
         """
         self._entities.append((Action.retire, Action(self, kind, name, handler, refused)))
 
@@ -244,7 +244,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self.warn(f'refused {what}', f'{what} refused: {error}')
 
     def capture_ended(self, error: str) -> None:
-        """Log that a capture has been played, or why it was only in part."""
+        """Log that a capture has been played, or why only in part."""
         if error:
             self.get_logger().error(printable(error, LONGEST_LINE))
         else:
@@ -254,26 +254,26 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         """
         Log a warning, at most one of a kind per second; the others are only counted.
 
-        Every warning that a peer, or a stranger, can cause goes this way.
+        Every warning that a peer or a stranger can cause must use this.
         """
         if self._throttle.admits(kind, time.monotonic()):
             self.get_logger().warning(printable(sentence, LONGEST_LINE))
 
     def inform(self, kind: str, sentence: str) -> None:
-        """Log what is no fault, as seldom as a warning: a peer may come and go all the time."""
-        # rclpy's loggers keep one severity for each line of the source.
+        """Log information, throttled like warnings: a peer may come and go all the time."""
+        # rclpy's loggers keep one severity per source line.
         if self._throttle.admits(kind, time.monotonic()):
             self.get_logger().info(printable(sentence, LONGEST_LINE))
 
     @property
     def active(self) -> bool:
-        """Tell whether the node is active."""
+        """Return whether the node is active."""
         return self._begun
 
     # Lifecycle.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Read the parameters and open; a sentence says why not."""
+        """Read the parameters and open; ``failed`` says why that failed."""
         try:
             if complaints := self._complaints + parameters.misspelt(self):
                 raise BadParameterError('; '.join(complaints))
@@ -304,7 +304,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to talk."""
         result = super().on_activate(state)
-        # Before begin(): the first event may come before it returns.
+        # Before begin(): the first event may arrive before it returns.
         self._begun = True
         try:
             self.begin()
@@ -320,7 +320,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything that configuring opened."""
+        """Close everything that configuration opened."""
         self._close()
         return super().on_cleanup(state)
 
@@ -330,13 +330,13 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Go back to unconfigured after an error of ours."""
+        """Return to unconfigured after an internal error."""
         self.get_logger().error('a transition failed unexpectedly; the node is unconfigured now')
         self.shut_down()
         return super().on_error(state)
 
     def shut_down(self) -> None:
-        """Give back and close, whatever the state; doing it twice is fine."""
+        """Give back and close, whatever the state; no-op if already done."""
         self._end()
         self._close()
 
@@ -387,22 +387,22 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
-        # 0 under use_sim_time before the first /clock, of which the line about ROS time tells.
+        # 0 under use_sim_time before the first /clock, which the status "ROS time" reports.
         self._diagnostics.publish(diagnostic_array(name, lines, self.stamps.now_ns))
 
     def _diagnose_log(self) -> Status:
         return Status(
-            'log', OK, 'some lines were not logged, being too many: at most one of a kind, and '
-            f'{MOST} in all, are written per second',
-            (('lines not logged', str(self._throttle.suppressed)),))
+            'log', OK, 'some messages were suppressed: at most one of a kind, and '
+            f'{MOST} in all, are logged per second',
+            (('messages suppressed', str(self._throttle.suppressed)),))
 
     def _diagnose_ros_time(self) -> Status:
         now_ns = self.stamps.now_ns
         return Status(
             'ROS time', OK if now_ns else WARN,
             'by /clock' if now_ns else
-            'use_sim_time is set, and no /clock has come: what is stamped by it is not published; '
-            'start what publishes /clock, or set use_sim_time: false',
+            'use_sim_time is set, but no /clock has arrived: messages stamped with it are not '
+            'published; start a /clock publisher, or set use_sim_time: false',
             (('ROS time, s', f'{now_ns / 1e9:.3f}'),
              ('withheld for want of it', str(self.stamps.withheld))))
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What all nodes between ROS and a peer have in common: session, link, commands, diagnostics."""
+"""Common base of all nodes between ROS and a peer: session, link, commands, diagnostics."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ Handler = Callable[[Any, int], None]
 P = TypeVar('P', bound=Any)
 S = TypeVar('S', bound=Session)
 
-# Telemetry older than this tells nothing about now, in seconds.
+# Telemetry older than this is stale, in seconds.
 FRESH = 1.0
 
 
 class Bridge(BridgeNode[P], Generic[P, S]):
     """
-    A node between ROS and one peer: a session, the link that runs it, and what ROS sees of both.
+    A node between ROS and one peer: a session, the link that runs it, and their ROS interface.
 
-    Subclasses give ``make_session``, ``make_link`` and ``make_replay``, ``make_topics``, and what
-    they publish by ``handlers``; the rest where their protocol has something to add. Handlers run
-    in the link's thread, commands and services in the executor.
+    Subclasses implement ``make_session``, ``make_link``, ``make_replay`` and ``make_topics``, and
+    publish in ``handlers``; the rest if their protocol has something to add. Handlers run in the
+    link's thread, commands and services in the executor.
     """
 
     peer: ClassVar[str]
-    """What sentences call the peer."""
+    """Name of the peer in messages."""
 
     piece: ClassVar[str] = 'datagram'
-    """What sentences call one piece of what comes from it."""
+    """Name of one unit of received data in messages."""
 
     hints: ClassVar[Mapping[PeerState, str]] = {}
-    """What the user can do about a state of the peer."""
+    """What the user can do about each state of the peer."""
 
     good: ClassVar[PeerState] = PeerState.ANSWERING
     """The state in which all is well."""
@@ -76,7 +76,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     # Lifecycle.
 
     def open(self) -> None:
-        """Make the session, its link, and everything that ROS sees."""
+        """Create the session, its link, and the ROS interface."""
         self.session = self.make_session()
         self.link = self.make_replay() if self.plays_capture else self.make_link()
         self.pending = Pending(self)
@@ -100,7 +100,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         self.link.start()
 
     def begin(self) -> None:
-        """Start to talk."""
+        """Start talking."""
         self.link.call(self.session.start)
 
     def end(self) -> None:
@@ -122,37 +122,37 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             for watchdog in self.watchdogs():
                 watchdog.set_timeout(timeout)
 
-    # What a protocol gives.
+    # Implemented by each protocol.
 
     @abstractmethod
     def make_session(self) -> S:
-        """Return the session, by the parameters."""
+        """Return a session configured by the parameters."""
 
     @abstractmethod
     def make_link(self) -> SessionLoop:
         """Return the link that runs the session; raise LinkError if it cannot be opened."""
 
     def make_replay(self) -> ReplayLoop:
-        """Return the link that takes datagrams from capture_file; see replay()."""
+        """Return the link that replays capture_file; see replay()."""
         raise ValueError('parameter capture_file: this node plays no captures')
 
     @abstractmethod
     def make_topics(self) -> None:
-        """Make publishers, ``gates`` by vehicle, other commands and services."""
+        """Create publishers, ``gates`` by vehicle, other commands and services."""
 
     @abstractmethod
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with each kind of event of the session, and when it came."""
+        """Return the handlers of the session's events, called with event and receive time."""
 
     def watchdogs(self) -> Iterable[CommandWatchdog]:
-        """Return what watches commands."""
+        """Return the watchdogs of commands."""
         return [gate.watchdog for gate in self.gates.values()]
 
-    # What a protocol uses.
+    # Used by each protocol.
 
     @property
     def plays_capture(self) -> bool:
-        """Tell whether datagrams come from a capture."""
+        """Return whether datagrams come from a capture."""
         given = self.parameters
         return isinstance(given, CaptureParameters) and bool(given.capture_file)
 
@@ -166,7 +166,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             name=f'{self.get_name()} replay', **options)
 
     def stamp(self, message: Any, stamp_ns: int) -> bool:
-        """Stamp what is not telemetry of a vehicle; tell whether there is a time yet."""
+        """Stamp a message other than vehicle telemetry; return whether there is a time yet."""
         clock = self.simulator_clock
         stamp = self.stamps.received(stamp_ns) if clock is None else clock.now_ns
         if stamp is None:
@@ -179,15 +179,15 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         return self.hints.get(state, '')
 
     def sentence(self, state: PeerState) -> str:
-        """Return what a state of the peer means, and what can be done about it."""
+        """Return the meaning of a peer's state, and what can be done about it."""
         said = self.session.sentences[state]
         hint = self.hint(state)
         return f'{said}; {hint}' if hint else said
 
-    # From the peer: these run in the link's thread.
+    # From the peer: in the link's thread.
 
     def on_event(self, event: Any, stamp_ns: int) -> None:
-        """Hand an event to its handler."""
+        """Pass an event to its handler."""
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event, stamp_ns)
@@ -203,7 +203,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         self.tell(event.state)
 
     def tell(self, state: PeerState) -> None:
-        """Log another state of the peer."""
+        """Log a new state of the peer."""
         if state is self.good:
             self.inform(state.value, f'{self.peer} answers at {self.peer_address()}')
         elif state is not PeerState.UNKNOWN and self.active:
@@ -211,9 +211,9 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     @abstractmethod
     def peer_address(self) -> str:
-        """Return where the peer is, for a person."""
+        """Return the peer's address, for people."""
 
-    # Diagnostics. The session is locked in these.
+    # Diagnostics. Called with the session locked.
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link, peer, values, telemetry and commands."""
@@ -229,19 +229,19 @@ class Bridge(BridgeNode[P], Generic[P, S]):
                 *self.diagnose_more(now),
             ]
         if isinstance(self.link, ReplayLoop):
-            # It takes the lock itself.
+            # This acquires the lock itself.
             lines.append(capture_status(self.link))
         return lines
 
     def diagnose_link(self, counters: Any) -> Status:
-        """Return the line about datagrams."""
+        """Return the status of the link."""
         statistics = self.session.statistics
         return self._report.status(
             counters, statistics.malformed, statistics.last_error,
             ('peer address', self.peer_address()))
 
     def diagnose_peer(self) -> Status:
-        """Return the line about the peer."""
+        """Return the status of the peer."""
         state = self.session.peer_state
         if not self.active:
             level, text = STALE, 'not active'
@@ -254,22 +254,22 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         return Status('peer', level, text, (('state', state.value), *self.peer_values()))
 
     def peer_fault(self) -> str:
-        """Return what is wrong with a peer that is in its good state."""
+        """Return what is wrong although the peer is in its good state."""
         return ''
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
-        """Return what else the line about the peer has."""
+        """Return further values of the peer's status."""
         return ()
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Return the line about values asked for."""
+        """Return the status of requested values."""
         session = self.session
         if not self.active:
             return (values_status((), {}, now),)
         return (values_status(session.wanted, session.missing(now), now),)
 
     def diagnose_telemetry(self, now: float) -> Status:
-        """Return the line about telemetry."""
+        """Return the status of the telemetry."""
         age = now - self.last_update if self.last_update else None
         fresh = age is not None and age < self.fresh_for()
         rates = self._rates.per_second(self.session.statistics.updates, now)
@@ -279,28 +279,28 @@ class Bridge(BridgeNode[P], Generic[P, S]):
                 ('age of the last, s', 'none yet' if age is None else f'{age:.3f}')))
 
     def fresh_for(self) -> float:
-        """Return how old telemetry may be that tells something about now, in seconds."""
+        """Return how old telemetry may be to count as fresh, in seconds."""
         return FRESH
 
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
-        """Return what the line about telemetry has; ``rates`` are updates per second."""
+        """Return the values of the telemetry status; ``rates`` are updates per second."""
         return ()
 
     def diagnose_commands(self) -> Sequence[Status]:
-        """Return the line about commands."""
+        """Return the status of commands."""
         stopped = any(watchdog.expired for watchdog in self.watchdogs())
         return (Status(
             'commands', WARN if stopped else OK,
-            'commands stopped coming' if stopped else 'watched', tuple(self.command_values())),)
+            'commands stopped arriving' if stopped else 'watched', tuple(self.command_values())),)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return what the line about commands has."""
+        """Return the values of the commands status."""
         return ()
 
     def diagnose_more(self, now: float) -> Iterable[Status]:
-        """Return further lines."""
+        """Return additional statuses."""
         if self.plausibilities:
             yield plausibility_status(self.plausibilities)
         if self.simulator_clock is not None:

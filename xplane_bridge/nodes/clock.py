@@ -26,40 +26,40 @@ from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 
 _SECOND = 1_000_000_000
 
-# What a pose of the same simulator time is later than another one. X-Plane says float32 seconds:
-# after the first eight they are further apart than this, so the next frame's time is never behind.
+# Offset between stamps of different poses at the same simulator time. X-Plane sends float32
+# seconds: after the first eight they are further apart, so the next frame is never earlier.
 _STEP_NS = 1_000
 
-# A step back of less than this is a reply that another one has overtaken, not a restart.
+# A smaller step back is a reply that was overtaken by another, not a restart.
 _LATE_NS = 200_000_000
 
-# builtin_interfaces/Time ends there.
+# The maximum of builtin_interfaces/Time.
 _LAST_NS = (2**31 - 1) * _SECOND
 
 # How long diagnostics warn of a jump.
 _ANNOUNCED = 60.0
 
-_WITHOUT = 'stamp is simulator, and the simulator has not said its time'
+_WITHOUT = 'stamp is simulator, but the simulator has not reported its time'
 
 
 class SimulatorTime:
     """
-    ROS time made of a simulator's own: that and an offset, 0 until the simulator restarts.
+    ROS time derived from a simulator's own: that plus an offset, 0 until the simulator restarts.
 
-    So a bridge that is restarted goes on near where it was, and a gap in the telemetry is as long
-    as what was flown in it. ROS time never goes back while this object lives, which is as long as
-    its node: not by deactivation, nor by clean-up and a new configuration. It stands still in a
-    pause, also if the simulator's time does not. A simulator that steps back has restarted: ROS
-    time goes on from where it was, and ``jumps``, ``jump_s`` (the size of the last one, seconds)
-    and ``jumped_ns`` (the ROS time at which) tell. A new flight is no jump: X-Plane's running time
-    goes on (docs/wire/xplane_datarefs.md, rows 3.1 and 3.13).
+    So a restarted bridge continues close to where it was, and a gap in the telemetry is as long as
+    the time flown in it. ROS time never goes back while this object lives, which is as long as its
+    node: not by deactivation, nor by clean-up and reconfiguration. It stops during a pause, even
+    if the simulator's time does not. If the simulator's time steps back, it has restarted: ROS
+    time continues from where it was, and ``jumps``, ``jump_s`` (the size of the last one, seconds)
+    and ``jumped_ns`` (the ROS time at which) record it. A new flight is not a jump: X-Plane's
+    running time continues (docs/wire/xplane_datarefs.md, rows 3.1 and 3.13).
 
-    Two poses of one vehicle never have the same stamp; one that is the same again may, though what
-    was commanded since then differs: in lockstep the simulator's time waits for that.
+    Two different poses of a vehicle never have the same stamp; an unchanged pose may, even though
+    the commands have changed since: in lockstep the simulator's time waits for them.
     """
 
     def __init__(self) -> None:
-        # 0 is: not known yet.
+        # 0 means not known yet.
         self.now_ns = 0
         self.jumps = 0
         self.jump_s = 0.0
@@ -67,16 +67,16 @@ class SimulatorTime:
         self._simulator_ns: int | None = None
         self._offset_ns = 0
         self._paused = False
-        # Of each vehicle: last stamp, pose and simulator's time, and the jumps until then.
+        # For each vehicle: last stamp, pose and simulator's time, and the jumps until then.
         self._vehicles: dict[int, tuple[int, Any, int, int]] = {}
 
     def stamp(
         self, seconds: float | None, paused: bool, pose: Any, vehicle: int = 0
     ) -> int | None:
         """
-        Return the ROS time in ns of a vehicle's pose at a simulator's time; None is none yet.
+        Return the ROS time in ns of a vehicle's pose at a simulator's time; None if not known yet.
 
-        ``seconds`` is None where this update does not say it; ``pose`` is compared with ==.
+        ``seconds`` is None if this update does not contain it; ``pose`` is compared with ==.
         """
         last = self._simulator_ns
         if seconds is not None and 0.0 <= seconds * _SECOND < _LAST_NS:
@@ -87,12 +87,12 @@ class SimulatorTime:
             now = last
         before = self._vehicles.get(vehicle)
         if last is None or now > last:
-            # The first update of a pause ends with what was flown before it.
+            # The first update of a pause includes what was flown before it.
             if last is not None and paused and self._paused:
                 self._offset_ns -= now - last
             self._simulator_ns, self._paused = now, paused
         elif before is not None and before[3] == self.jumps and now < before[2] - _LATE_NS:
-            # By its own time: the reply about another aircraft may be older.
+            # Relative to its own time: the reply about another aircraft may be older.
             self.jumps += 1
             self.jump_s = (now - last) / _SECOND
             self.jumped_ns = self.now_ns
@@ -123,13 +123,13 @@ class SimulatorClock:
 
     @property
     def now_ns(self) -> int | None:
-        """Return the newest stamp; None is none yet."""
+        """Return the newest stamp; None if there is none yet."""
         return self._simulated.now_ns or None
 
     def stamp(
         self, seconds: float | None, paused: bool, pose: Any, vehicle: int = 0,
     ) -> int | None:
-        """Return the stamp of a vehicle's pose, after it went out on /clock; None is none yet."""
+        """Return the stamp of a vehicle's pose, once published on /clock; None if none yet."""
         simulated = self._simulated
         stamp = simulated.stamp(seconds, paused, pose, vehicle)
         if stamp is None:
@@ -150,7 +150,7 @@ class SimulatorClock:
         simulated = self._simulated
         return (
             f"the simulator's time stepped back by {-simulated.jump_s:.3f} s, as after a restart; "
-            f'ROS time goes on from {simulated.jumped_ns / _SECOND:.3f} s')
+            f'ROS time continues from {simulated.jumped_ns / _SECOND:.3f} s')
 
     def diagnose(self) -> Status:
         """Return the state of /clock for diagnostics."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command of every vehicle, command/controls: checked, watched, and stopped when it stops."""
+"""The command of every vehicle, command/controls: validated, with a watchdog."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class CommandParameters(BaseParameters):
-    """Parameters of every node that takes command/controls."""
+    """Parameters of every node that accepts command/controls."""
 
     command_timeout: float = parameter(
-        1.0, 'Seconds without command/controls, once some came, until on_command_timeout; 0 '
-        'switches that off.', minimum=0.0, maximum=3600.0, live=True)
+        1.0, 'Seconds without command/controls, after the first one, until on_command_timeout '
+        'applies; 0 disables it.', minimum=0.0, maximum=3600.0, live=True)
     on_command_timeout: str = parameter(
         'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
         'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
@@ -59,9 +59,9 @@ class CommandParameters(BaseParameters):
 
 def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:
     """
-    Return a command as values, None where none is set.
+    Return a command as values, None for those not set.
 
-    Raises ValueError for a value out of its range, or clamps it, and for a mask that is none.
+    Raises ValueError for a value out of range, or clamps it, and for an invalid mask.
     """
     values = CONTROLS_MASK.given(message)
     for name, value in values.items():
@@ -74,25 +74,25 @@ def checked_controls(message: FlightControls, *, clamp: bool = False) -> Control
 
 
 def check_control(name: str, value: float) -> None:
-    """Raise ValueError for a control that is out of its range."""
+    """Raise ValueError if a control is out of range."""
     low, high = _LIMITS[name]
     if not low <= value <= high:
         raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
 
 
 def fill_controls(message: FlightControls, controls: Controls) -> None:
-    """Put controls into a message, those that are not None."""
+    """Copy controls that are not None into a message."""
     CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
 
 
 class CommandGate:
     """
-    The way of command/controls to a simulator: checked, watched, and stopped when it falters.
+    Passes command/controls to a simulator: validated, with a watchdog.
 
-    ``send(controls)`` sends them on; ``release()`` gives the controls back to the simulator.
-    ``clamp``: values out of range are clamped, not refused, as this simulator does it. ``takes``
-    are the controls that it has: what sets others alone is refused. ``neutral()`` centres the
-    surfaces that commands have moved.
+    ``send(controls)`` sends them; ``release()`` gives the controls back to the simulator.
+    ``clamp``: values out of range are clamped, not refused, as the simulator itself does.
+    ``takes`` are the controls that it supports: a command that sets only others is refused.
+    ``neutral()`` centres the surfaces that commands have moved.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class CommandGate:
         controls = checked_controls(message, clamp=self._clamp)
         if not message.fields & self._taken_bits:
             raise ValueError(
-                f'this simulator takes {", ".join(self._takes)}; nothing else is set')
+                f'this simulator supports only {", ".join(self._takes)}; none of them is set')
         self._send(controls)
         self.commands += 1
         self.watchdog.feed()
@@ -132,5 +132,5 @@ class CommandGate:
             elif what == 'release':
                 self._release()
         except ValueError as error:
-            # The simulator went away, perhaps together with the commander.
+            # The simulator disappeared, perhaps together with the commander.
             self._node.refuse(self._topic, error)

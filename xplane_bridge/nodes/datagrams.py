@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What nodes that speak by datagrams share: awaiting a reply, and reporting on the link."""
+"""Common to nodes with datagram protocols: awaiting a reply, and reporting on the link."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.lists import named
 from xplane_bridge.sessions.base import CommandDone
 
-# For how long diagnostics tell of datagrams of another program, in seconds.
+# For how long diagnostics report another program's datagrams, in seconds.
 _RECENT = 5.0
 
 
@@ -37,7 +37,7 @@ class Pending:
     """
     Reads and commands of a session that coroutines wait for, by ticket.
 
-    The session's event for the end of one has ``ticket`` and ``error``.
+    The session's completion event has ``ticket`` and ``error``.
     """
 
     def __init__(self, node: BridgeNode[Any]) -> None:
@@ -46,13 +46,13 @@ class Pending:
 
     async def wait(self, call: Callable[..., Any], ask: Callable[..., int], *given: Any) -> Any:
         """
-        Begin by ``ask(*given, now)``, which returns a ticket, through the link's ``call``.
+        Start with ``ask(*given, now)``, which returns a ticket, through the link's ``call``.
 
-        Return the event of the end; the executor goes on meanwhile. Raises ValueError with the
+        Returns the completion event without blocking the executor. Raises ValueError with the
         reason if it fails.
         """
         future = Future(executor=self._node.executor)
-        # A future without a callback would not wake the executor that awaits it.
+        # Without a callback the future would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
 
         def begin(*arguments: Any) -> None:
@@ -66,7 +66,7 @@ class Pending:
 
     def end(self, done: Any) -> None:
         """
-        Wake whoever waits for this end; for the link's thread.
+        Wake whoever waits for this completion; for the link's thread.
 
         A command that nobody waits for and that was not sent is counted and logged as refused.
         """
@@ -78,7 +78,7 @@ class Pending:
 
 
 class LinkReport:
-    """The line of /diagnostics about a link's datagrams, from one second to the next."""
+    """The diagnostics status of a link's datagrams, from one second to the next."""
 
     def __init__(self) -> None:
         self._before = Counters()
@@ -88,9 +88,9 @@ class LinkReport:
         *addresses: tuple[str, str], advice: str = '',
     ) -> Status:
         """
-        Return the line, with ``addresses`` first; what the kernel drops counts since the last one.
+        Return the status, with ``addresses`` first; kernel drops count since the last one.
 
-        ``advice`` is what else to do about datagrams that come from another port than the peer's.
+        ``advice`` is appended about datagrams from a different port than the peer's.
         """
         before, self._before = self._before, counters
         bad = sum(malformed.values())
@@ -98,8 +98,8 @@ class LinkReport:
         if time.monotonic() - counters.dropped_at < _RECENT and counters.dropped_from is not None:
             address, port = counters.dropped_from
             level = WARN
-            text = (f'another program sends here and is not heard, from {address}:{port}, which '
-                    f"is not the simulator's port: end it{advice}")
+            text = (f'another program is sending here and is ignored, from {address}:{port}, '
+                    f"which is not the simulator's port: stop it{advice}")
         elif bad:
             level, text = WARN, f'{bad} malformed datagrams: {last_error}'
         if too_much := overload(counters, before):
@@ -118,30 +118,30 @@ class LinkReport:
 
 
 def overload(now: Counters, before: Counters) -> str:
-    """Return what to say of datagrams that the kernel has dropped in between; '' without any."""
+    """Return a message about datagrams dropped by the kernel in between; '' if none."""
     count, strangers = now.kernel_drops - before.kernel_drops, now.dropped - before.dropped
     if count <= 0:
         return ''
     if strangers > now.received - before.received:
         return (
-            f'the kernel dropped {count} datagrams, the receive buffer being full: most of what '
-            f'comes is not from the peer ({strangers} datagrams in the last second); end who '
-            'sends them, or keep them off by a firewall')
+            f'the kernel dropped {count} datagrams because the receive buffer was full: most of '
+            f'the traffic is not from the peer ({strangers} datagrams in the last second); stop '
+            'its sender, or block it with a firewall')
     return (
-        f'the kernel dropped {count} datagrams, the receive buffer being full: this computer is '
-        'too busy, or more comes than the node can take; allow a larger buffer: '
+        f'the kernel dropped {count} datagrams because the receive buffer was full: this computer '
+        'is too busy, or the traffic is more than the node can handle; allow a larger buffer: '
         f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
 class Rates:
-    """How often per second things have happened since that was asked last."""
+    """Rates of events per second since the last call."""
 
     def __init__(self) -> None:
         self._at = time.monotonic()
         self._counts: dict[Any, int] = {}
 
     def per_second(self, counts: Mapping[Any, int], now: float) -> dict[Any, float]:
-        """Return the rates, of what has happened so often so far."""
+        """Return the rates, given the total counts so far."""
         before, self._counts = self._counts, dict(counts)
         seconds, self._at = max(now - self._at, 1e-6), now
         return {
@@ -150,19 +150,20 @@ class Rates:
 
 def values_status(wanted: Collection[str], missing: Mapping[str, float], now: float) -> Status:
     """
-    Return the line of /diagnostics about values asked for.
+    Return the diagnostics status of requested values.
 
-    ``missing`` holds those of ``wanted`` that do not come, with since when, on ``now``'s clock.
+    ``missing`` are those of ``wanted`` that do not arrive, with since when, on ``now``'s clock.
     """
     if not missing:
-        return Status('values', OK, f'all {len(wanted)} values come' if wanted else 'none wanted')
+        return Status(
+            'values', OK, f'all {len(wanted)} values arrive' if wanted else 'none requested')
     names = [f'{name} (for {now - since:.0f} s)' for name, since in missing.items()]
     return Status(
-        'values', WARN, f'{len(names)} of {len(wanted)} values do not come: {named(names)}')
+        'values', WARN, f'{len(names)} of {len(wanted)} values do not arrive: {named(names)}')
 
 
 def capture_status(link: ReplayLoop) -> Status:
-    """Return the line of /diagnostics about a capture that is played instead of a network."""
+    """Return the diagnostics status of a capture that is played instead of a network."""
     progress = link.progress()
     tally = progress.tally
     unplayed = progress.incomplete + progress.untimely
@@ -174,20 +175,20 @@ def capture_status(link: ReplayLoop) -> Status:
         text = f'{unplayed} datagrams could not be played: {progress.fault}'
     elif link.finished and not link.counters().received:
         level = WARN
-        text = ('nothing in it was for this node: check the ports and addresses, and below what '
-                'it holds')
+        text = ('nothing in it was for this node: check the ports and addresses, and the counts '
+                'below')
     return Status('capture', level, text, (
         ('file', link.path),
         ('packets', str(tally.packets)),
         ('UDP datagrams', str(tally.datagrams)),
-        ('not captured as a whole', str(progress.incomplete)),
-        ('outside of what ROS time can say', str(progress.untimely)),
+        ('truncated by the capture', str(progress.incomplete)),
+        ('outside the range of ROS time', str(progress.untimely)),
         ('jumps of the recorded time, not waited for', str(progress.jumps)),
         ('of other protocols', str(tally.others)),
         ('over IPv6', str(tally.ipv6)),
-        ('of networks that are not read', str(tally.unknown_links)),
+        ('of unsupported link types', str(tally.unknown_links)),
         ('malformed IP or UDP', str(tally.malformed)),
-        ('captured in part, of any program', str(tally.cut)),
+        ('truncated, of any program', str(tally.cut)),
         ('fragments', str(tally.fragments)),
-        ('fragmented datagrams given up', str(tally.abandoned)),
+        ('fragmented datagrams abandoned', str(tally.abandoned)),
     ))

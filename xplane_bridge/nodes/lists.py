@@ -12,22 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lists in commands and services: how long they may be, and how they are named in sentences."""
+"""Lists in commands and services: their limits, and how they appear in messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Values of datarefs that one command or service may write: a datagram of 4096 bytes, the longest
-# that X-Plane Connect reads, has no room for more.
+# Dataref values that one command or service may write: no more fit into a datagram of 4096 bytes,
+# the longest that X-Plane Connect reads.
 _MOST_WRITTEN = 1024
 
-# How many names a sentence has.
+# Number of names in a message.
 _NAMED = 5
 
 
 def check_count(what: str, count: int, most: int) -> None:
-    """Raise ValueError if there are more of ``what`` in a message than may be."""
+    """Raise ValueError if there are too many of ``what`` in a message."""
     if count > most:
         raise ValueError(f'{count} {what}, at most {most} in one message')
 
@@ -41,13 +41,13 @@ def dataref_values(
     Raises ValueError for none, for too many, or if the numbers do not add up.
     """
     if not names:
-        raise ValueError('no dataref is named')
+        raise ValueError('no dataref given')
     check_count('names', len(names), _MOST_WRITTEN)
     check_count('values', len(values), _MOST_WRITTEN)
     if len(names) != len(sizes) or sum(sizes) != len(values):
         raise ValueError(
             f'{len(names)} names, {len(sizes)} sizes with a sum of {sum(sizes)}, and '
-            f'{len(values)} values do not belong together')
+            f'{len(values)} values do not match')
     items = []
     start = 0
     for name, size in zip(names, sizes, strict=True):
@@ -57,11 +57,11 @@ def dataref_values(
 
 
 def named(names: Sequence[str], separator: str = ', ') -> str:
-    """Return the first few of these, and how many more there are."""
+    """Return the first few names, and how many more there are."""
     more = f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''
     return separator.join(names[:_NAMED]) + more
 
 
 def watched(datarefs: Sequence[str]) -> list[str]:
-    """Return the datarefs to watch of a parameter; an empty name stands for none."""
+    """Return the datarefs to watch from a parameter; an empty name stands for none."""
     return [name for name in datarefs if name]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The gate that keeps impossible values from the topics, and what diagnostics say of it."""
+"""The gate that keeps impossible values off the topics, and its diagnostics."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 
-# How long diagnostics warn of an impossible value, in seconds, and how many they name.
+# How long diagnostics warn about an impossible value, in seconds, and how many they name.
 _ANNOUNCED = 60.0
 _NAMED = 5
 
 
 def make_gate(node: BridgeNode[Any], prefix: str = '') -> Plausibility:
-    """Return the gate that keeps impossible values of one vehicle from its topics."""
+    """Return the gate that keeps impossible values of one vehicle off its topics."""
     def tell(name: str, value: float) -> None:
         node.warn('impossible', f'{prefix}{name} {value:g} is impossible: not published')
 
@@ -38,7 +38,7 @@ def make_gate(node: BridgeNode[Any], prefix: str = '') -> Plausibility:
 
 
 def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
-    """Return the line of /diagnostics about impossible values, by prefix of the vehicle."""
+    """Return the diagnostics status of impossible values, by prefix of the vehicle."""
     now = time.monotonic()
     found = [
         (prefix + name, what) for prefix, gate in gates.items()
@@ -49,6 +49,6 @@ def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
     more = f' and {len(recent) - _NAMED} more' if len(recent) > _NAMED else ''
     return Status(
         'plausibility', WARN if recent else OK,
-        f'impossible values come, and are not published: {", ".join(recent[:_NAMED])}{more}'
+        f'impossible values received, not published: {", ".join(recent[:_NAMED])}{more}'
         if recent else 'nothing impossible',
         tuple((f'{name}, withheld', str(what.count)) for name, what in found))

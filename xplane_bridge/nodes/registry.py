@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The nodes of this package, and where each declares its parameters; imported when asked for."""
+"""The nodes of this package, and where each declares its parameters; imported on demand."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def declared_elsewhere(name: str) -> list[str]:
         try:
             table = entry.table()
         except ImportError:
-            # A node whose dependencies are not installed cannot be meant.
+            # A node whose dependencies are not installed does not count.
             continue
         if any(name == (item.metadata['name'] or item.name) for item in fields(table)):
             found.append(executable)

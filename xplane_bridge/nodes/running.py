@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How the process of one node runs: until a signal, with an exit code that launch can react to."""
+"""Run one node as a process: until a signal, with an exit code that launch can react to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from xplane_bridge.nodes.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.help import check_command_line
 from xplane_bridge.spinning import spin_until
 
-# What an error of rcl says about rcl itself helps nobody.
+# Implementation details in rcl's error messages, removed.
 _SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
 
 
@@ -43,8 +43,8 @@ def run(
     """
     Run one node until SIGINT or SIGTERM; return the process's exit code.
 
-    ``table`` is what ``--help`` lists. With ``autostart``, a configuration that fails ends the
-    process with code 1.
+    ``table`` is listed by ``--help``. With ``autostart``, a failed configuration ends the process
+    with code 1.
     """
     description = sys.modules[make_node.__module__].__doc__ or ''
     check_command_line(description, table, sys.argv[1:] if args is None else args)
@@ -62,7 +62,7 @@ def run(
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-        # The node says good-bye to its peer before ROS goes down.
+        # The node releases its peer before ROS shuts down.
         call_on_signal(lambda: stop.set_result(None))
         node.quit = lambda: stop.set_result(None)
         if node.get_parameter('autostart').value:

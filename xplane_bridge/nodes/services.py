@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Services and actions whose calls may wait for a peer, each with a bound on how many wait."""
+"""Services and actions whose calls may wait for a peer, with a bound on pending calls."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from rclpy.qos import QoSProfile
 if TYPE_CHECKING:
     from xplane_bridge.nodes.base import BridgeNode
 
-# Requests that may wait to be taken from one service, and their responses: with ROS's own depth of
-# 10 the rest of many calls at once would be lost without a word. It is that of the services for
-# parameters.
+# Queue depth of one service's requests and responses: with ROS's default depth of 10, the rest of
+# many simultaneous calls would be lost silently. The same as that of the parameter services.
 _QOS = QoSProfile(depth=1000)
-# Calls of one service, or goals of one action, that may be under way; more are refused.
+# Maximum number of pending calls of a service, or goals of an action; more are refused.
 _MOST_CALLS = 100
 
 
@@ -41,10 +40,10 @@ class NotActiveError(ValueError):
 
 class _Offer(ABC):
     """
-    What clients may call while the node lives; a call is a coroutine, and others go on meanwhile.
+    A server that clients may call; a call is a coroutine, and others run meanwhile.
 
-    An answer by a server that is gone would end the executor: one that is retired while calls
-    are under way goes after the last of them.
+    A response from a destroyed server would end the executor: one that is retired while calls
+    are pending is destroyed after the last of them.
     """
 
     def __init__(self, node: BridgeNode[Any], name: str) -> None:
@@ -52,11 +51,11 @@ class _Offer(ABC):
         self._name = name
         self._under_way = 0
         self._retired = False
-        # The default group runs one callback at a time, and one that waits is one.
+        # The default group runs one callback at a time, including a waiting one.
         self._group = ReentrantCallbackGroup()
 
     def retire(self) -> None:
-        """Destroy the server, now or once it has answered."""
+        """Destroy the server, now or once it has responded."""
         self._retired = True
         if not self._under_way:
             self._destroy()
@@ -66,27 +65,27 @@ class _Offer(ABC):
         """Destroy the server."""
 
     def _destroy_later(self) -> None:
-        """Destroy the server by a task of its own."""
+        """Destroy the server in a separate task."""
         executor = self._node.executor
         assert executor is not None
         executor.create_task(self._destroy)
 
     def _enter(self, while_inactive: bool = False) -> None:
-        """Count a call in. Raises ValueError if it may not be made."""
+        """Count a call that starts. Raises ValueError if it is not allowed."""
         self._under_way += 1
         if not (self._node.active or while_inactive):
             raise NotActiveError(f'{self._node.get_name()} is not active')
         if self._under_way > _MOST_CALLS:
-            raise ValueError(f'{_MOST_CALLS} calls are being answered; call again after that')
+            raise ValueError(f'{_MOST_CALLS} calls are pending; try again later')
 
     def _leave(self) -> bool:
-        """Count a call out, and tell whether the server is to go once this one is answered."""
+        """Count a call that ends; return whether to destroy the server after its response."""
         self._under_way -= 1
         return self._retired and not self._under_way
 
 
 class Service(_Offer):
-    """A service, as BridgeNode.make_service() has it."""
+    """A service of BridgeNode.make_service()."""
 
     def __init__(
         self, node: BridgeNode[Any], kind: type, name: str, handler: Callable[[Any, Any], Any],
@@ -120,7 +119,7 @@ class Service(_Offer):
 
 
 class Action(_Offer):
-    """An action, as BridgeNode.make_action() has it."""
+    """An action of BridgeNode.make_action()."""
 
     def __init__(
         self, node: BridgeNode[Any], kind: Any, name: str,
@@ -152,8 +151,8 @@ class Action(_Offer):
         finally:
             is_last = self._leave()
         if is_last:
-            # The result is sent by a task that is made once this goal has returned; so it is
-            # older than the second one here.
+            # The result is sent by a task that is created once this goal has returned; so it is
+            # older than the second task created here.
             executor = self._node.executor
             assert executor is not None
             executor.create_task(self._destroy_later)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""simulator_node: a simulated aircraft that ROS holds, steps, disturbs and takes the time from."""
+"""simulator_node: a simulated aircraft with simulated time, controlled through ROS."""
 
 from __future__ import annotations
 
@@ -53,67 +53,67 @@ _START = Initial()
 class SimulatorParameters(BaseParameters):
     """Parameters of simulator_node."""
 
-    face: str = parameter('xpc', 'What it is to its peer.', choices=tuple(SIMULATORS))
-    host: str = parameter(_LOOPBACK, 'Address to listen on; 0.0.0.0 is any of this computer.')
+    face: str = parameter('xpc', 'Simulated interface.', choices=tuple(SIMULATORS))
+    host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
     port: int = parameter(
-        0, 'UDP port; 0 is the usual one of the face. X-Plane 7 and later send from the next one.',
+        0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
         minimum=0, maximum=65534)
     controls_port: int = parameter(
-        0, 'UDP port of fdmdata for controls; 0 is the one after port.', minimum=0, maximum=65535)
+        0, 'UDP port for controls (fdmdata); 0 is the one after port.', minimum=0, maximum=65535)
     data_host: str = parameter(
-        _LOOPBACK, 'Where xplane6 sends rows, as its settings have it: address.')
+        _LOOPBACK, 'Address to which xplane6 sends rows (one of its settings).')
     data_port: int = parameter(
-        49003, 'Where xplane6 sends rows, as its settings have it: UDP port.', minimum=1,
+        49003, 'UDP port to which xplane6 sends rows (one of its settings).', minimum=1,
         maximum=65535)
 
-    model: str = parameter('c172p', "An aircraft of JSBSim's.")
+    model: str = parameter('c172p', 'A JSBSim aircraft.')
     parked: bool = parameter(
-        False, 'Begin on the ground, engine idling, instead of trimmed in the air.')
+        False, 'Start on the ground, engine idling, instead of trimmed in the air.')
     latitude_deg: float = parameter(
-        _START.lat_deg, 'Where the flight begins.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
+        _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
     longitude_deg: float = parameter(
-        _START.lon_deg, 'Where the flight begins.', minimum=-180.0, maximum=180.0)
+        _START.lon_deg, 'Initial longitude.', minimum=-180.0, maximum=180.0)
     altitude: float = parameter(
-        _START.altitude_msl, 'Where the flight begins, m above mean sea level.')
-    heading_deg: float = parameter(_START.heading_deg, 'True heading at the beginning.')
+        _START.altitude_msl, 'Initial altitude, m above mean sea level.')
+    heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
     airspeed: float = parameter(
-        round(_START.airspeed_kt * KNOT, 3), 'Calibrated airspeed at the beginning, m/s.')
+        round(_START.airspeed_kt * KNOT, 3), 'Initial calibrated airspeed, m/s.')
     seed: int = parameter(
-        0, 'Of turbulence and faults: the same seed gives the same chance.', minimum=0,
+        0, 'Random seed of turbulence and faults.', minimum=0,
         maximum=2**31 - 1)
 
     frame_rate: float = parameter(
-        60.0, 'Frames a simulated second: in each it moves, reads and answers.', minimum=20.0,
+        60.0, 'Frames per simulated second: in each it moves, reads and answers.', minimum=20.0,
         maximum=1000.0)
     speed: float = parameter(
-        1.0, 'Real-time factor; more than the machine can do gives as much as it can.',
+        1.0, 'Real-time factor, as far as the machine can follow.',
         minimum=0.01, maximum=100.0)
     lockstep: bool = parameter(
-        False, 'Let a frame pass only when its state was sent and elevator, aileron, rudder and '
-        'throttle were commanded after that, and then at once.')
+        False, 'Advance a frame only when its state was sent and elevator, aileron, rudder and '
+        'throttle were commanded after that, and then immediately.')
     publish_clock: bool = parameter(
         True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
 
     loss: float = parameter(
-        0.0, 'Probability to lose a datagram, each way.', minimum=0.0, maximum=1.0)
+        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
     delay: float = parameter(
-        0.0, 'Seconds that a datagram takes, each way.', minimum=0.0, maximum=60.0)
+        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
     jitter: float = parameter(
-        0.0, 'Most seconds that it takes in addition; changes the order.', minimum=0.0,
+        0.0, 'Maximum additional delay in seconds; changes the order.', minimum=0.0,
         maximum=60.0)
 
     world_frame: str = parameter(
-        'world', 'Frame that the standard simulator interface has entities in: east, north, up '
-        'at the datum.')
+        'world', 'Frame of entities in the standard simulator interface: east, north, up at the '
+        'datum.')
     datum: tuple[float, ...] = parameter(
         (), 'Origin of world_frame: latitude and longitude in degrees, height above mean sea '
-        'level in metres. Empty: sea level where the flight begins.')
+        'level in metres. Empty: sea level where the flight starts.')
     trim_entities: bool = parameter(
         False, 'SetEntityState puts an aircraft into steady level flight, with the heading and '
         'the airspeed given, instead of exactly the attitude and velocity given.', live=True)
 
     pause_at: float = parameter(
-        math.nan, 'Simulated time at which it pauses; NaN is never. A later one lets it go on.',
+        math.nan, 'Simulated time at which it pauses; NaN is never. A later one resumes it.',
         live=True)
     wind: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0), 'Velocity of the air: east, north, up, m/s, each within 100.', live=True)
@@ -122,11 +122,11 @@ class SimulatorParameters(BaseParameters):
         'moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 severe).',
         live=True)
     engine_failed: bool = parameter(
-        False, 'All engines stop; false starts them again.', live=True)
+        False, 'All engines fail; false restarts them.', live=True)
     link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
 
     def __post_init__(self) -> None:
-        """Check what single values cannot say."""
+        """Check combinations of values."""
         wind, turbulence = _numbers('wind', self.wind, 3), _numbers(
             'turbulence', self.turbulence, 2)
         if any(abs(value) > MAX_WIND for value in wind):
@@ -136,34 +136,34 @@ class SimulatorParameters(BaseParameters):
             raise ValueError(f'parameter turbulence: {at_20_ft} m/s is not in 0..{MAX_WIND:g}')
         if not (severity.is_integer() and 0 <= severity <= MAX_SEVERITY):
             raise ValueError(
-                f'parameter turbulence: severity {severity} is no whole number in '
+                f'parameter turbulence: severity {severity} is not a whole number in '
                 f'0..{MAX_SEVERITY}')
         if self.datum:
             _check_datum(self.datum)
         if self.lockstep and not SIMULATORS[self.face].has_time:
             raise ValueError(
-                'parameter lockstep: FDMData has no time on the wire, so a controller cannot tell '
-                'one frame from the next; choose another face, or speed')
+                'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
+                'tell one frame from the next; choose another face, or speed')
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
     """
     Fly a simulated aircraft for a bridge to connect to.
 
-    To the bridge it is what the command ``simulator`` is; to ROS it gives the simulated time.
+    To the bridge it is the same as the ``simulator`` command; to ROS it provides simulated time.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__('simulator_node', SimulatorParameters, **options)
         self._standard: Any = None
         self._standard_is_missing = False
-        # Simulated time of earlier configurations: /clock shall not run backwards.
+        # Simulated time of earlier configurations: /clock must not run backwards.
         self._elapsed = 0.0
 
     # Lifecycle.
 
     def open(self) -> None:
-        """Make the aircraft and open its ports; time stands still."""
+        """Create the aircraft and open its ports; time does not advance yet."""
         given = self.parameters
         face = self._make_face(given)
         self._endpoints = face.endpoints
@@ -190,11 +190,11 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._offer_standard_interface(given)
 
     def begin(self) -> None:
-        """Let time pass."""
+        """Let time advance."""
         self.server.resume()
 
     def end(self) -> None:
-        """Hang, as a program that is stopped: no frames, what comes waits."""
+        """Freeze like a stopped program: no frames, and incoming datagrams wait."""
         if self._standard is not None:
             self._standard.end_stepping('the node was deactivated')
         self.server.freeze()
@@ -206,7 +206,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.server.stop()
 
     def changed(self, given: SimulatorParameters) -> None:
-        """Disturb the flight, or the link, as live parameters say now."""
+        """Apply the live parameters' disturbances to the flight and the link."""
         old = self.parameters
         if given.link_down != old.link_down:
             self._cut(given.link_down)
@@ -281,7 +281,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def _step(self, _: Trigger.Request, response: Trigger.Response) -> None:
         if self._standard is not None and self._standard.stepping:
-            raise ValueError('other steps are passing')
+            raise ValueError('other steps are in progress')
         self.server.step()
         self._say_time(response)
 
@@ -290,7 +290,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._say_time(response)
 
     def reset(self) -> None:
-        """Begin the flight anew, disturbed as the parameters say."""
+        """Restart the flight, with the parameters' disturbances."""
         def reset(world: World) -> None:
             self.server.simulation.reset_flight()
             _disturb(world, self.parameters)
@@ -316,7 +316,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         clocks = self.count_publishers('/clock')
         return (
             Status('link', WARN if self.parameters.link_down else OK,
-                   'down, as link_down says' if self.parameters.link_down else 'open', (
+                   'down (link_down is set)' if self.parameters.link_down else 'open', (
                        ('face', face.name),
                        ('address', face.address),
                        ('datagrams received', str(counters.received)),
@@ -325,12 +325,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                    )),
             Status('simulation', level, sentence, (
                 ('simulated time, s', f'{simulated:.3f}'),
-                ('times real time', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
+                ('real-time factor', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
                 ('frames', str(simulation.frames)),
             )),
             Status('clock', WARN if clocks > 1 else OK,
-                   'others publish /clock too: one of publish_clock here and stamp: simulator '
-                   'there must go' if clocks > 1 else 'published' if self._clock_publisher
+                   'two /clock publishers: disable publish_clock here or stamp: simulator '
+                   'there' if clocks > 1 else 'published' if self._clock_publisher
                    else 'not published here'),
         )
 
@@ -344,12 +344,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if simulation.lockstep is not None:
             missing = self.server.call(simulation.lockstep.missing)
             if missing:
-                return OK, f'in lockstep; waits for {", ".join(sorted(missing))}'
+                return OK, f'in lockstep; waiting for {", ".join(sorted(missing))}'
         return OK, 'running'
 
 
 def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...]:
-    """Return a list parameter as so many numbers. Raises ValueError."""
+    """Return a list parameter as ``count`` numbers. Raises ValueError."""
     if len(values) != count or any(
             isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise ValueError(f'parameter {name}: expected {count} numbers, got {list(values)}')
@@ -359,7 +359,7 @@ def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...
 def _check_datum(datum: tuple[Any, ...]) -> None:
     latitude, longitude, _ = _numbers('datum', datum, 3)
     if abs(latitude) > MAX_LAT_DEG or abs(longitude) > 180.0:
-        raise ValueError(f'parameter datum: {latitude}, {longitude} is no place between '
+        raise ValueError(f'parameter datum: {latitude}, {longitude} is not a position between '
                          f'{MAX_LAT_DEG} degrees north and south')
 
 

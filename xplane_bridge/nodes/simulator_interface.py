@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The standard simulator interface of simulator_node: simulation_interfaces in ROS's own types.
+The standard simulator interface of simulator_node: the ROS side of simulation_interfaces.
 
-What it means is in simulators/standard.py and simulators/entities.py; here are the services, the
-action, and the messages from and to them. It is importable where simulation_interfaces is.
+The semantics are in simulators/standard.py and simulators/entities.py; here are the services, the
+action, and the conversion of messages. Importable only if simulation_interfaces is installed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from xplane_bridge.simulators.standard import (
 )
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 
-# Steps are made in slices of this many seconds; between them the executor does the rest.
+# Steps run in slices of this many seconds; between them the executor handles everything else.
 _SLICE = 0.01
 
 
@@ -96,11 +96,11 @@ class StandardInterface:
 
     @property
     def stepping(self) -> bool:
-        """Tell whether frames that were asked for are passing."""
+        """Return whether requested frames are being run."""
         return self._control.stepping is not None
 
     def end_stepping(self, reason: str) -> None:
-        """Let no more frames pass, and tell whoever asked for them why."""
+        """Stop running frames, and tell the requester why."""
         self._control.end_stepping(reason)
 
     # The simulation.
@@ -135,7 +135,7 @@ class StandardInterface:
 
     async def _advance(self, stepping: Stepping, tell: Callable[[Stepping], None] | None = None,
                        is_cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Make steps in the executor, which does the rest between them. Raises RefusedError."""
+        """Run steps in the executor, which works in between. Raises RefusedError."""
         while not stepping.done:
             if is_cancelled():
                 self._control.end_stepping('the goal was cancelled')
@@ -156,7 +156,7 @@ class StandardInterface:
     # Entities.
 
     def _call(self, function: Callable[[], Any]) -> Any:
-        """Return what a function says between two frames."""
+        """Return the result of a function called between two frames."""
         return self._server.call(lambda _: function())
 
     def _get_entities(self, request: Any, response: Any) -> None:
@@ -183,7 +183,7 @@ class StandardInterface:
 
     def _set_entity_state(self, request: Any, _: Any) -> None:
         self._control.check_running()
-        # Before 2.1 there is no choice: pose and twist are meant.
+        # Before 2.1 there is no choice: both pose and twist are set.
         with_pose = getattr(request, 'set_pose', True)
         with_twist = getattr(request, 'set_twist', True)
         if not (with_pose or with_twist):
@@ -236,7 +236,7 @@ def _say_refused(response: Any, error: ValueError) -> None:
 
 
 def _filters(message: EntityFilters) -> Filters:
-    """Return filters as the simulator has them. Raises ValueError for what they are not."""
+    """Convert filters to the simulator's. Raises ValueError for invalid ones."""
     if message.tags.filter_mode not in (
             TagsFilter.FILTER_MODE_ANY, TagsFilter.FILTER_MODE_ALL):
         raise ValueError(f'tags.filter_mode is {message.tags.filter_mode}, must be 0 (any) or 1 '

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a message is stamped with: the time of reception, in wall time or in ROS time."""
+"""Stamps of messages: the receive time, in wall time or in ROS time."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def write_stamp(message: Any, stamp_ns: int) -> None:
 
 class Stamps:
     """
-    The times of reception of one node, as its messages say them.
+    The receive times of one node, as stamped on its messages.
 
-    Without ``use_sim_time`` that is the kernel's, in wall time. With it, it is the node's ROS
-    time when the datagram is handled; until the first /clock there is none, and then nothing is
-    published: 0 would be a time that tf2 believes, and wall time is 57 years away.
+    Without ``use_sim_time`` it is the kernel's, in wall time. With it, it is the node's ROS time
+    when the datagram is handled; until the first /clock there is none, and nothing is published: 0
+    would be valid for tf2, and wall time is 57 years away.
 
-    Any thread may ask. rclpy's clock is a number that only /clock writes, in the executor; whether
-    it is followed is noted when that changes, for to ask costs as much as a whole message.
+    May be called from any thread. rclpy's clock is a number that only /clock writes, in the
+    executor; whether it is followed is cached, because querying costs as much as a whole message.
     """
 
     def __init__(self, node: Any) -> None:
@@ -55,15 +55,15 @@ class Stamps:
 
     @property
     def now_ns(self) -> int:
-        """Return the node's ROS time; 0 is none yet."""
+        """Return the node's ROS time; 0 if there is none yet."""
         return int(self._clock.now().nanoseconds)
 
     def received(self, kernel_ns: int) -> int | None:
-        """Return the stamp of what the kernel received at that time; None is none yet."""
+        """Return the stamp for data received by the kernel at that time; None if none yet."""
         if not self.simulated:
             return kernel_ns
         now_ns = self.now_ns
-        # The parameter may have changed in between: then this would be wall time.
+        # The parameter may have changed in between: this would then be wall time.
         if now_ns and self.simulated:
             self._said = False
             return now_ns
@@ -71,5 +71,5 @@ class Stamps:
         if not self._said:
             self._said = True
             self._logger.warning(
-                'use_sim_time is set, and no /clock has come: nothing is published until it does')
+                'use_sim_time is set, but no /clock has arrived: nothing is published until then')
         return None

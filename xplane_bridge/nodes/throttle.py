@@ -12,35 +12,35 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How many lines the world outside may write into a node's log."""
+"""Throttling of log messages that the outside world can cause."""
 
 from __future__ import annotations
 
 import threading
 
 PERIOD = 1.0
-"""A line of one kind is repeated at most this often, in seconds."""
+"""Minimum interval between messages of one kind, in seconds."""
 
 MOST = 10
-"""Lines of all kinds together within a period."""
+"""Maximum number of messages of all kinds within a period."""
 
 
 class Throttle:
     """
-    Decide which lines are written: one of a kind in a PERIOD, and MOST in all.
+    Decide which messages are logged: one of a kind in a PERIOD, and MOST in all.
 
-    Any thread may ask. A kind may be made up by whoever causes the line: of no more than MOST is
-    anything kept.
+    May be called from any thread. Kinds may be chosen by whoever causes the message: no more than
+    MOST are remembered.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # When a line of each kind was written, within the last period.
+        # When a message of each kind was logged, within the last period.
         self._written: dict[str, float] = {}
         self.suppressed = 0
 
     def admits(self, kind: str, now: float) -> bool:
-        """Tell whether a line of this kind may be written at ``now``, and count it if not."""
+        """Return whether a message of this kind may be logged at ``now``; count it if not."""
         with self._lock:
             at = self._written.get(kind)
             if at is None and len(self._written) >= MOST:

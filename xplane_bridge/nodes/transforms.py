@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Transforms on /tf, where tf2 is installed, and the geometry that messages have in common."""
+"""Transforms on /tf, if tf2 is installed, and common geometry of messages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from std_msgs.msg import Header
 from xplane_bridge.conversions import frames
 from xplane_bridge.nodes.base import BridgeNode
 
-# As tf2's own broadcaster has it.
+# As in tf2's own broadcaster.
 _TRANSFORM_DEPTH = 100
 
 
 class TransformPublisher:
-    """Publish transforms on /tf, if tf2 is installed; a sentence says if it is not."""
+    """Publish transforms on /tf if tf2 is installed; log it if not."""
 
     def __init__(self, node: BridgeNode[Any]) -> None:
         self._publisher = None
@@ -49,10 +49,10 @@ class TransformPublisher:
         self, header: Header, child: str, translation: frames.Vector,
         rotation: frames.Quaternion,
     ) -> None:
-        """Publish one transform, from the frame of the header to ``child``, once a stamp."""
+        """Publish one transform, from the frame of the header to ``child``, once per stamp."""
         if self._publisher is None:
             return
-        # tf2 complains of a transform that it has already, and a simulator may stand still.
+        # tf2 warns about a repeated transform, and the simulator may be paused.
         stamp = header.stamp.sec, header.stamp.nanosec
         if self._last.get(child) == stamp:
             return
@@ -65,10 +65,10 @@ class TransformPublisher:
 
 
 def fill_vector(target: Any, vector: frames.Vector) -> None:
-    """Put a vector into a message."""
+    """Copy a vector into a message."""
     target.x, target.y, target.z = vector
 
 
 def fill_quaternion(target: Any, quaternion: frames.Quaternion) -> None:
-    """Put a quaternion into a message."""
+    """Copy a quaternion into a message."""
     target.w, target.x, target.y, target.z = quaternion

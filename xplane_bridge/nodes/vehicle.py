@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The topics that every vehicle has, whatever simulator it flies in."""
+"""The topics that every vehicle has, whatever the simulator."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
 ALL_BUT_FIX = TOPICS[1:]
 
-# Variance of what is not known, in m^2, (m/s)^2, rad^2 or (rad/s)^2. Odometry and
-# TwistWithCovariance have no way to say "unknown": robot_localization takes 0 for 1e-9, near
-# certainty, and -1 for 1. With this one a filter's gain is as good as nothing.
+# Variance of unknown values, in m^2, (m/s)^2, rad^2 or (rad/s)^2. Odometry and
+# TwistWithCovariance cannot express "unknown": robot_localization takes 0 for 1e-9, near
+# certainty, and -1 for 1. With this variance a filter's gain is practically zero.
 UNKNOWN_VARIANCE = 1e6
 
 _AIR = (
@@ -58,7 +58,7 @@ _AIR = (
 class VehicleParameters(CommandParameters, CaptureParameters):
     """Parameters of every node that bridges a vehicle."""
 
-    frame_prefix: str = parameter('', 'Put before every frame name, for example "uav1/".')
+    frame_prefix: str = parameter('', 'Prefix of every frame name, for example "uav1/".')
     base_frame: str = parameter('base_link', 'Frame of the aircraft body: forward, left, up.')
     imu_frame: str = parameter('base_link', 'Frame of imu/data.')
     gps_frame: str = parameter('base_link', 'Frame of fix.')
@@ -67,21 +67,21 @@ class VehicleParameters(CommandParameters, CaptureParameters):
         'base_link_enu', 'Frame of fix_velocity and air_data: origin as base_frame, axes east, '
         'north, up where the aircraft is.')
     publish_tf: bool = parameter(
-        False, 'Publish odom_frame to base_frame on /tf, where tf2 is installed.')
+        False, 'Publish odom_frame to base_frame on /tf, if tf2 is installed.')
     publish_enu_tf: bool = parameter(
-        False, 'Publish base_frame to enu_frame on /tf, where tf2 is installed: '
+        False, 'Publish base_frame to enu_frame on /tf, if tf2 is installed: '
         'robot_localization needs it to fuse fix_velocity.')
     datum: tuple[float, ...] = parameter(
         (), 'Origin of odom: latitude and longitude in degrees, height above the WGS-84 '
         'ellipsoid in metres. Empty: the first fix.')
     undulation: float = parameter(
         math.nan, 'Height of mean sea level above the WGS-84 ellipsoid in metres, added to the '
-        'altitude in fix. NaN: from geoid_grid, a grid that pyproj finds, or else the own EGM96 '
+        'altitude in fix. NaN: from geoid_grid, a grid that pyproj finds, or the built-in EGM96 '
         'grid. 0: altitudes are above mean sea level.')
     geoid_grid: str = parameter('', 'File of a geoid grid that pyproj reads, for the undulation.')
     position_stddev: float = parameter(
-        0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown. Of this and '
-        'altitude_stddev both make the covariance in fix "diagonal known", one "approximated".',
+        0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown. With both '
+        'this and altitude_stddev the covariance of fix is "diagonal known", else "approximated".',
         minimum=0.0)
     altitude_stddev: float = parameter(
         0.0, 'Standard deviation of the altitude in metres; 0 for unknown.', minimum=0.0)
@@ -111,8 +111,8 @@ class VehiclePublisher:
     """
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
 
-    ``topics`` are those of TOPICS that this simulator has anything for. What cannot be does not
-    pass ``gate``. One message object a topic is reused: publishing serialises before it returns.
+    ``topics`` are those of TOPICS that this simulator supports. Impossible values do not pass
+    ``gate``. One message object per topic is reused: publishing serialises before it returns.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class VehiclePublisher:
     def _make_messages(
         self, parameters: VehicleParameters, frame: Callable[[str], str]
     ) -> None:
-        """Make the messages, with the frames and covariances that stay as they are."""
+        """Create the messages, with the frames and covariances that do not change."""
         position = parameters.position_stddev ** 2
         altitude = parameters.altitude_stddev ** 2
         velocity = parameters.velocity_stddev ** 2
@@ -170,7 +170,7 @@ class VehiclePublisher:
         self._fix.header.frame_id = frame(parameters.gps_frame)
         self._fix.status.status = NavSatStatus.STATUS_FIX
         if position or altitude:
-            # One of the two alone does not make the other known: "approximated" says so.
+            # One of the two does not make the other known: hence "approximated".
             self._fix.position_covariance_type = (
                 NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN if position and altitude
                 else NavSatFix.COVARIANCE_TYPE_APPROXIMATED)
@@ -182,7 +182,7 @@ class VehiclePublisher:
         self._velocity.twist.covariance = _diagonal(
             *[_variance(velocity)] * 3, *[UNKNOWN_VARIANCE] * 3)
 
-        # Imu.msg: all zero is unknown, for each of the three by itself.
+        # Imu.msg: all zero is unknown, for each of the three separately.
         self._orientation_covariance = _diagonal(orientation, orientation, orientation)
         self._rate_covariance = _diagonal(rates, rates, rates)
         self._force_covariance = _diagonal(force, force, force)
@@ -205,7 +205,7 @@ class VehiclePublisher:
         self._controls.header.frame_id = frame(parameters.base_frame)
 
     def subscribed(self) -> set[str]:
-        """Return those of the topics that somebody subscribes to."""
+        """Return those of the topics that have subscribers."""
         return {
             topic for topic, publisher in self._publishers.items()
             if publisher.get_subscription_count()
@@ -215,7 +215,7 @@ class VehiclePublisher:
         self, latitude_deg: float, longitude_deg: float, altitude_msl: float, stamp_ns: int
     ) -> None:
         """
-        Publish fix alone: it needs a position only, not what else is computed of a state.
+        Publish only fix: it needs just a position, not the rest of the state.
 
         The position has passed ``plausibility``; NOWHERE is not published.
         """
@@ -233,10 +233,10 @@ class VehiclePublisher:
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] | None = None
     ) -> None:
         """
-        Publish those of ``topics``, by default all, that ``state`` has something for.
+        Publish those of ``topics``, by default all, for which ``state`` has data.
 
-        Except for fix, the first, what nobody subscribes to is left out. What is impossible in
-        the state counts as not known: without a position there is no fix and no odom.
+        Except for fix, the first, topics without subscribers are skipped. Impossible values in
+        the state count as unknown: without a position there is no fix and no odom.
         """
         if topics is None:
             topics = self._topics
@@ -277,7 +277,7 @@ class VehiclePublisher:
             self._controls_publisher.publish(self._controls)
 
     def _publish_imu(self, state: VehicleState) -> None:
-        """Publish imu/data; what is not known now is marked by -1 (Imu.msg), and no old value."""
+        """Publish imu/data; values unknown now are marked by -1 (Imu.msg), not by old values."""
         if not (state.orientation or state.angular_velocity or state.specific_force):
             return
         imu = self._imu
@@ -305,7 +305,7 @@ class VehiclePublisher:
         """
         Publish odom: the pose in the axes at the datum, the velocity in body axes.
 
-        Velocities that this simulator does not say are 0, with the variance of the unknown.
+        Velocities that this simulator does not report are 0, with the variance of unknown values.
         """
         if state.orientation is None or math.isnan(state.latitude_deg):
             return
@@ -323,7 +323,7 @@ class VehiclePublisher:
         pose, twist = self._odom.pose.pose, self._odom.twist.twist
         position = self._local.geodetic_to_enu(state.latitude_deg, state.longitude_deg, height)
         fill_vector(pose.position, position)
-        # East, north and up where the aircraft is are not those at the datum.
+        # East, north and up at the aircraft differ from those at the datum.
         here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
         if here != self._rotation_at:
             self._rotation_at = here
@@ -358,7 +358,7 @@ class VehiclePublisher:
         message.longitude = datum.longitude_deg
         message.altitude = datum.height
         if not self._datum_given:
-            # It is a fix, and as good as that.
+            # It is a fix, and as accurate.
             message.position_covariance_type = self._fix.position_covariance_type
             message.position_covariance = self._fix.position_covariance
         self._datum_publisher.publish(message)
@@ -373,7 +373,7 @@ class VehiclePublisher:
 
 
 def make_undulation(parameters: VehicleParameters) -> Undulation:
-    """Return the source of the undulation that the parameters ask for; ValueError if unusable."""
+    """Return the source of the undulation set by the parameters; ValueError if unusable."""
     constant = None if math.isnan(parameters.undulation) else parameters.undulation
     return undulation_source(constant, parameters.geoid_grid)
 
@@ -387,7 +387,7 @@ def _diagonal(*values: float) -> list[float]:
 
 
 def _variance(given: float) -> float:
-    """Return a variance as Odometry and Twist have it, whose 0 would mean certainty."""
+    """Return a variance for Odometry and Twist, where 0 would mean certainty."""
     return given or UNKNOWN_VARIANCE
 
 
@@ -397,5 +397,5 @@ _NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 
 
 def _is_heard(publisher: Any) -> bool:
-    """Tell whether somebody subscribes: to ask costs far less than to publish to nobody."""
+    """Return whether there are subscribers: cheaper than publishing to nobody."""
     return bool(publisher.get_subscription_count())

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A command that stops coming is a fault."""
+"""Watchdog: commands that stop are a fault."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from xplane_bridge.nodes.base import BridgeNode
 
 class CommandWatchdog:
     """
-    Call ``on_timeout`` once when commands have come and then stop for ``timeout`` seconds.
+    Call ``on_timeout`` once when commands have arrived and then stop for ``timeout`` seconds.
 
-    The first command arms it, and so does the first after a time-out. It runs on the steady
-    clock. A timeout of 0 switches it off.
+    The first command arms it, as does the first after a time-out. It runs on the steady clock. A
+    timeout of 0 disables it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CommandWatchdog:
         self.set_timeout(timeout)
 
     def set_timeout(self, timeout: float) -> None:
-        """Change the timeout, seconds; one that was armed begins to wait anew."""
+        """Change the timeout in seconds; an armed watchdog starts over."""
         armed = self._timer is not None and not self._timer.is_canceled()
         self.close()
         if timeout > 0.0:
@@ -53,7 +53,7 @@ class CommandWatchdog:
                 self._timer.cancel()
 
     def feed(self) -> None:
-        """Note that a command came."""
+        """Record that a command arrived."""
         self.expired = False
         if self._timer is not None:
             self._timer.reset()

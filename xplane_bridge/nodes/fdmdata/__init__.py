@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""fdmdata_node: the Huginn simulator by its FDMData protocol."""
+"""fdmdata_node: the Huginn simulator over its FDMData protocol."""
 
 from xplane_bridge.nodes.fdmdata.node import FdmdataNode, main
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters

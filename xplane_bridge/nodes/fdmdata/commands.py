@@ -27,24 +27,24 @@ from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.fdmdata import FdmdataSession
 
-# Why Huginn says that a call failed.
+# Why a call to Huginn may fail.
 _WHY = {
     'reset': ', that is to trim the aircraft at its initial conditions: resume it if it is held, '
-             'take the elevator from its stop, and reset it again',
+             'move the elevator off its stop, and reset it again',
 }
 
-# A reset initialises and trims the flight model anew.
+# A reset reinitialises and trims the flight model.
 _TIMEOUT = 5.0
-# The last call, at the end of the node.
+# The last call, when the node ends.
 _TIMEOUT_AT_END = 1.0
 
 
 class _UnknownOutcomeError(ValueError):
-    """A method was called, and nobody knows whether it was done."""
+    """A method was called, but it is unknown whether it was executed."""
 
 
 class FdmdataCommands:
-    """The services pause and reset, and whether it is paused by us."""
+    """The services pause and reset, and whether Huginn is paused by us."""
 
     def __init__(self, node: Bridge[Any, FdmdataSession], rpc: XmlRpc) -> None:
         self._node = node
@@ -54,15 +54,15 @@ class FdmdataCommands:
         node.make_service(Trigger, 'reset', self._reset)
 
     def end(self, *, in_doubt: bool) -> None:
-        """Resume a Huginn that was paused here, unless it may be another one by now."""
-        # Nobody waits for them any more; a pause that is not answered may have been done.
+        """Resume a Huginn that was paused here, unless it may have been replaced since."""
+        # Nobody waits for them any more; an unanswered pause may have been executed.
         self._rpc.end()
         if not self._paused_here:
             return
         self._paused_here = False
         if in_doubt:
             self._node.warn(
-                'paused', 'it stays paused: Huginn was silent, and may be another one by now')
+                'paused', 'it stays paused: Huginn was silent, and may have been restarted')
             return
         try:
             self._rpc.call('resume', _TIMEOUT_AT_END)
@@ -70,12 +70,12 @@ class FdmdataCommands:
             self._node.warn('paused', f'it stays paused: {printable(str(error))}')
 
     def forget(self) -> None:
-        """Forget what was paused: it is another Huginn."""
+        """Forget what was paused: Huginn was restarted."""
         self._paused_here = False
 
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
         before = self._paused_here
-        # From now on it may be paused, whether that is answered or not.
+        # From now on it may be paused, answered or not.
         self._paused_here |= request.data
         try:
             await self._call('pause' if request.data else 'resume')
@@ -92,17 +92,17 @@ class FdmdataCommands:
         try:
             await self._call('reset')
         finally:
-            # It trims: what was commanded tells nothing any more about the controls.
+            # It trims: previous commands no longer say anything about the controls.
             self._node.link.call(self._node.session.forget_controls)
         response.success = True
         response.message = 'back at the initial conditions'
 
     async def _call(self, method: str) -> None:
-        """Call a method of Huginn's XML-RPC while the executor goes on. Raises ValueError."""
+        """Call a method of Huginn's XML-RPC without blocking. Raises ValueError."""
         if self._node.plays_capture:
-            raise ValueError('a capture file is being played: there is no Huginn to call')
+            raise ValueError('a capture is being played: there is no Huginn to call')
         future = Future(executor=self._node.executor)
-        # A future without a callback would not wake the executor that awaits it.
+        # Without a callback the future would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
         try:
             self._rpc.start(method, _TIMEOUT, lambda *ended: future.set_result(ended))
@@ -113,4 +113,4 @@ class FdmdataCommands:
             kind = _UnknownOutcomeError if isinstance(failure, UnansweredError) else ValueError
             raise kind(printable(str(failure)))
         if not good:
-            raise ValueError(f'Huginn says that {method} failed{_WHY.get(method, "")}')
+            raise ValueError(f'Huginn reports that {method} failed{_WHY.get(method, "")}')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What fdmdata_node publishes of Huginn's sensors."""
+"""Publishing of Huginn's sensors by fdmdata_node."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from xplane_bridge.sessions.fdmdata import Wanted
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is asked together: the topics that it feeds, its sensors, its rate's parameter."""
+    """Sensors polled together: the topics they feed, the sensors, their rate parameter."""
 
     topics: frozenset[str]
     commands: tuple[Command, ...]
@@ -71,7 +71,7 @@ _KINDS = {
 
 
 def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
-    """Return what to ask for these topics."""
+    """Return what to poll for these topics."""
     return {
         name: Wanted(entry.commands, rate) for name, entry in ENTRIES.items()
         if entry.topics & topics and (rate := getattr(given, entry.rate))
@@ -79,7 +79,7 @@ def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
 
 
 class Publisher:
-    """Publish what polls of Huginn's sensors bring, on the common topics and on its own."""
+    """Publish replies of Huginn's sensors, on the common topics and on its own."""
 
     def __init__(
         self, node: BridgeNode[Any], given: FdmdataParameters, undulation: Undulation
@@ -99,7 +99,7 @@ class Publisher:
         self._magnetic = False
 
     def subscribed(self) -> frozenset[str]:
-        """Return the topics that somebody wants to hear."""
+        """Return the topics that have subscribers."""
         return frozenset(self.vehicle.subscribed().union(
             (topic for topic, publisher in self._publishers.items()
              if publisher.get_subscription_count()),
@@ -108,7 +108,7 @@ class Publisher:
     def publish(
         self, name: str, replies: Mapping[Command, SensorReply], stamp_ns: int
     ) -> bool:
-        """Publish plausible replies to an entry of the plan; tell whether they are telemetry."""
+        """Publish plausible replies to an entry of the plan; return whether any were."""
         if name == 'magnetometer':
             return self._publish_magnetic_field(replies[Command.MAGNETOMETER], stamp_ns)
         state = huginn.vehicle_state(replies, self._reading)
@@ -142,7 +142,7 @@ class Publisher:
         if air is None:
             return
         if air.temperature is not None:
-            # This message, unlike all others, is in degrees Celsius.
+            # Unlike all others, this message is in degrees Celsius.
             self._messages['temperature'].temperature = kelvin_to_celsius(air.temperature)
             self._publish('temperature', stamp_ns)
         for name in ('static_pressure', 'dynamic_pressure'):
@@ -152,7 +152,7 @@ class Publisher:
                 self._publish(name, stamp_ns)
 
     def _publish_magnetic_field(self, reply: Any, stamp_ns: int) -> bool:
-        """Publish the field, unless it is of a Huginn that has no magnetometer and says zeros."""
+        """Publish the field, unless Huginn has no magnetometer and sends zeros."""
         field = (reply.x, reply.y, reply.z)
         self._magnetic |= any(field)
         if self._magnetic:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""fdmdata_node: the Huginn simulator by its FDMData protocol."""
+"""fdmdata_node: the Huginn simulator over its FDMData protocol."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from xplane_bridge.sessions.fdmdata import (
     Telemetry,
 )
 
-# What the wire has of controls.
+# The controls in the protocol.
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
-# How often it is looked who subscribes.
+# How often to check for subscribers.
 _SUBSCRIBERS_PERIOD = 0.2
 
 
@@ -56,9 +56,9 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
 
     peer = 'Huginn'
     hints = {
-        PeerState.UNKNOWN: 'waiting for the first answer',
-        PeerState.AWAY: 'check that Huginn runs, the parameters host and data_port, and that no '
-                        'firewall drops UDP',
+        PeerState.UNKNOWN: 'waiting for the first reply',
+        PeerState.AWAY: 'check that Huginn is running, the parameters host and data_port, and '
+                        'that no firewall drops UDP',
         PeerState.HELD: 'resume it: call the service pause with data false, or huginn_control.py '
                         'resume',
         PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
@@ -70,17 +70,17 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     # Lifecycle.
 
     def make_session(self) -> FdmdataSession:
-        """Return the session: with Huginn, or with a capture of somebody else's."""
+        """Return the session: with Huginn, or with a capture of another client's."""
         given = self.parameters
         if not given.capture_file:
             return FdmdataSession(f'{given.host}:{given.data_port}')
         session = FdmdataListener()
-        # Who subscribes later shall find the beginning; and the first call would start to play.
+        # Later subscribers should get the beginning; and the first call would start playing.
         session.set_plan(plan(given, TOPICS), 0.0)
         return session
 
     def make_replay(self) -> ReplayLoop:
-        """Take what Huginn answered to anybody."""
+        """Accept Huginn's replies to anybody."""
         return self.replay(source_port=self.parameters.data_port)
 
     def make_link(self) -> SessionLoop:
@@ -90,17 +90,17 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
 
         def open_channel(channel: str) -> UdpSocket:
             port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
-            # Huginn answers from the port that was asked.
+            # Huginn replies from the port that it listens on.
             return UdpSocket(
                 (given.bind_address, 0), peer=(host, port), sender=host, sender_port=port)
 
-        # A bad bind address shall stop configuring, not the first datagram.
+        # A bad bind address should fail configuration, not the first datagram.
         open_channel('').close()
         return UdpLoop(
             self.session, open_channel, self.on_event, self.on_failure, name='fdmdata link')
 
     def make_topics(self) -> None:
-        """Make publishers, the gate of command/controls, and services."""
+        """Create publishers, the gate of command/controls, and services."""
         given = self.parameters
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
@@ -115,7 +115,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
             _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
 
     def end(self) -> None:
-        """Stop asking; centre the surfaces and resume, if they were moved or it was paused."""
+        """Stop polling; centre the surfaces and resume, if they were moved or it was paused."""
         with self.link.lock:
             in_doubt = self.session.in_doubt
         super().end()
@@ -132,11 +132,11 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         self._set_plan(given)
 
     def peer_address(self) -> str:
-        """Return where Huginn answers."""
+        """Return the address that Huginn replies from."""
         return f'{self.parameters.host}:{self.parameters.data_port}'
 
     def _follow_subscribers(self) -> None:
-        """Ask for what somebody wants to hear."""
+        """Poll for what has subscribers."""
         subscribed = self._publisher.subscribed()
         if subscribed != self._subscribed:
             self._subscribed = subscribed
@@ -146,7 +146,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         if not given.capture_file:
             self.link.call(self.session.set_plan, plan(given, self._subscribed))
 
-    # Commands: these run in the executor.
+    # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
         if not (controls.flaps is controls.gear is controls.speedbrake is None):
@@ -156,10 +156,10 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     def _centre(self) -> None:
         self.link.call(self.session.centre)
 
-    # From the peer: these run in the link's thread.
+    # From the peer: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with the session's own events."""
+        """Return the handlers of the session's own events."""
         return {Telemetry: self._publish, PeerRecognized: self._on_recognized}
 
     def _publish(self, event: Telemetry, stamp_ns: int) -> None:
@@ -173,15 +173,15 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
             self.last_update = time.monotonic()
 
     def _on_recognized(self, event: PeerRecognized, _: int) -> None:
-        """Go on with a Huginn that only stood still, or begin anew with another one."""
+        """Continue with a Huginn that was only frozen, or start over with a restarted one."""
         gate = self.gates['']
         if not event.same:
             self._commands.forget()
             self.inform(
                 'restarted',
-                'Huginn was silent, and counts as restarted: what was commanded is forgotten')
+                'Huginn was silent, and counts as restarted: earlier commands are forgotten')
         elif gate.watchdog.expired and self.parameters.on_command_timeout == 'neutral':
-            # Commands stopped while it could not be told.
+            # Commands stopped while it was silent.
             try:
                 self._centre()
             except ValueError as error:
@@ -195,7 +195,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         return f'it refuses {refused}: another version of Huginn?' if refused else ''
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
-        """Return what became of requests."""
+        """Return the outcome of requests."""
         statistics = self.session.statistics
         return (
             ('requests', str(statistics.requests)),
@@ -210,21 +210,21 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         return ', '.join(sorted(command.name.lower() for command in self.session.refused))
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Return which sensors do not come; those of a capture nobody asks for."""
+        """Return which sensors do not answer; in a capture nobody polls them."""
         return () if self.plays_capture else super().diagnose_values(now)
 
     def diagnose_telemetry(self, now: float) -> Status:
-        """Return what comes of what subscribers want to hear."""
+        """Return the status of the telemetry that has subscribers."""
         status = super().diagnose_telemetry(now)
         wanted = plan(self.parameters, self._subscribed)
         if wanted:
             return status
         return replace(status, level=OK, message=(
-            'nothing is asked for: the rates are 0' if self._subscribed
-            else 'nobody subscribes'))
+            'nothing is polled: the rates are 0' if self._subscribed
+            else 'no subscribers'))
 
     def fresh_for(self) -> float:
-        """Return how old telemetry may be, with polls that are rare."""
+        """Return how old telemetry may be, given low polling rates."""
         wanted = plan(self.parameters, self._subscribed)
         return max(FRESH, 1.5 * min((1.0 / entry.rate for entry in wanted.values()), default=0.0))
 
@@ -235,12 +235,12 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         return [(f'{name}: updates/s', f'{rates.get(name, 0.0):.1f}') for name in ENTRIES]
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return what became of commands."""
+        """Return the outcome of commands."""
         return (
             ('commands', str(self.gates[''].commands)),
             ('controls sent', str(self.session.statistics.controls)),
             ('taken from the user', ', '.join(self.session.taken) or 'nothing'),
-            ('with flaps, gear or speedbrake, left out', str(self._not_on_the_wire)),
+            ('with flaps, gear or speedbrake, ignored', str(self._not_on_the_wire)),
         )
 
 

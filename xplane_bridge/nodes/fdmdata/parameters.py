@@ -32,37 +32,37 @@ class FdmdataParameters(VehicleParameters):
 
     host: str = parameter('127.0.0.1', "Address or name of Huginn's computer.")
     data_port: int = parameter(
-        fdmdata.DATA_PORT, 'UDP port that Huginn answers requests for data on.', minimum=1,
+        fdmdata.DATA_PORT, "Huginn's UDP port for data requests.", minimum=1,
         maximum=65535)
     controls_port: int = parameter(
-        fdmdata.CONTROLS_PORT, 'UDP port that Huginn takes controls on.', minimum=1,
+        fdmdata.CONTROLS_PORT, "Huginn's UDP port for controls.", minimum=1,
         maximum=65535)
     rpc_port: int = parameter(
         RPC_PORT, 'TCP port of its XML-RPC, for the services pause and reset.', minimum=1,
         maximum=65535)
     bind_address: str = parameter(
-        '', 'Local address to send from and listen on; empty leaves it to the routing.')
+        '', 'Local address to send from and listen on; empty lets the routing decide.')
     gps_rate: float = parameter(
-        20.0, 'Polls of the GPS a second: fix, gps; 0 for none.', minimum=0.0, maximum=500.0,
+        20.0, 'Polls of the GPS per second: fix, gps; 0 for none.', minimum=0.0, maximum=500.0,
         live=True)
     ins_rate: float = parameter(
-        20.0, 'Polls of the inertial navigation system a second: odom, ins; 0 for none.',
+        20.0, 'Polls of the inertial navigation system per second: odom, ins; 0 for none.',
         minimum=0.0, maximum=500.0, live=True)
     imu_rate: float = parameter(
-        50.0, 'Polls of accelerometer and gyroscope a second: imu/data; 0 for none. Each asks for '
-        'the attitude too.', minimum=0.0, maximum=500.0, live=True)
+        50.0, 'Polls of accelerometer and gyroscope per second: imu/data; 0 for none. Each '
+        'requests the attitude too.', minimum=0.0, maximum=500.0, live=True)
     air_data_rate: float = parameter(
-        10.0, 'Polls of thermometer, pitot tube and static pressure a second: air_data, '
+        10.0, 'Polls of thermometer, pitot tube and static pressure per second: air_data, '
         'temperature, static_pressure, dynamic_pressure; 0 for none.', minimum=0.0,
         maximum=500.0, live=True)
     magnetometer_rate: float = parameter(
-        1.0, 'Polls of the magnetometer a second: magnetic_field; 0 for none. Huginn has none '
-        'and says zeros, which are not published.', minimum=0.0, maximum=500.0, live=True)
+        1.0, 'Polls of the magnetometer per second: magnetic_field; 0 for none. Huginn has none '
+        'and sends zeros, which are not published.', minimum=0.0, maximum=500.0, live=True)
     latitude: str = parameter(
-        'geodetic', "What the latitude on the wire is: Huginn's is geocentric, though its own "
-        'display takes it for geodetic. geocentric converts it.', choices=huginn.LATITUDES)
+        'geodetic', "Kind of latitude on the wire: Huginn's is geocentric, though its own display "
+        'treats it as geodetic. geocentric converts it.', choices=huginn.LATITUDES)
     temperature_unit: str = parameter(
-        'auto', 'Unit of the temperature on the wire: Celsius by the document, kelvin from '
+        'auto', 'Unit of the temperature on the wire: Celsius in the document, kelvin from '
         'Huginn. auto tells them apart by the value.', choices=huginn.TEMPERATURE_UNITS)
 
     def __post_init__(self) -> None:
@@ -70,5 +70,5 @@ class FdmdataParameters(VehicleParameters):
         VehicleParameters.__post_init__(self)
         if self.on_command_timeout == 'release':
             raise ValueError(
-                'parameter on_command_timeout: Huginn has nobody to give the controls back to; '
+                'parameter on_command_timeout: Huginn has nobody to return the controls to; '
                 "choose 'neutral' or 'hold'")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands and services of simpit_node that only KerbalSimpit has."""
+"""Commands and services of simpit_node specific to Kerbal Simpit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, Warp
 from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
 from xplane_bridge.srv import SimpitPing
 
-# Commands that may come in a row, each of which counts.
+# Queue depth for commands of which every one counts.
 _DEPTH = 10
 
 _VERBS: dict[int, Verb] = {
@@ -48,13 +48,13 @@ _VERBS: dict[int, Verb] = {
     SimpitActionCommand.DEACTIVATE: 'deactivate',
     SimpitActionCommand.TOGGLE: 'toggle',
 }
-# Standard groups above these exist in KSP2 only, and have a message of their own there.
+# Standard groups above these exist only in KSP2, where they have their own message.
 _STANDARD_GROUPS = 7
 
-# In one message; the plugins take a packet of 32 bytes at most.
+# In one message; the plugins accept packets of at most 32 bytes.
 _MOST_GROUPS = 32
 
-# What to warp to; the session knows how the plugin calls it.
+# Warp targets; the session knows the plugin's names.
 _INSTANTS = {
     SimpitTimeWarp.TO_MANOEUVRE: WarpInstant.MANOEUVRE,
     SimpitTimeWarp.TO_NEXT_SPHERE_OF_INFLUENCE: WarpInstant.NEXT_SPHERE_OF_INFLUENCE,
@@ -66,7 +66,7 @@ _INSTANTS = {
 }
 
 _AXIS_NAMES = frozenset(simpit.AXES) - {'pitch', 'roll', 'yaw', simpit.THROTTLE}
-# What is available is for a report only.
+# AVAILABLE is only used in reports.
 _SAS = Mask(SimpitSas, {'MODE': ('mode',)})
 _TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
 
@@ -91,7 +91,7 @@ class SimpitCommands:
         node.make_service(SimpitPing, 'ping', self._ping)
 
     def _send(self, what: str, *messages: simpit.Message | simpit.Packet) -> None:
-        """Send commands of the topic ``what``, all or none. Raises ValueError with a sentence."""
+        """Send commands of the topic ``what``, all or none. Raises ValueError."""
         if messages:
             self._node.link.call(
                 lambda now: self._node.session.send(messages, now, what=what))
@@ -99,12 +99,12 @@ class SimpitCommands:
     async def _send_and_wait(
         self, what: str, message: simpit.Message, response: Trigger.Response
     ) -> None:
-        """Send what a service asks for; succeed when it has left towards the game."""
+        """Send a service's request; succeed when it has been sent to the game."""
         await self._node.pending.wait(
             self._node.link.call,
             lambda now: self._node.session.send(message, now, what=what, awaited=True))
         response.success = True
-        response.message = 'sent; the plugin does not confirm it'
+        response.message = 'sent; the plugin does not acknowledge it'
 
     # Topics.
 
@@ -148,7 +148,7 @@ class SimpitCommands:
             raise ValueError('BY_DELAY needs DELAY')
         instant = _INSTANTS.get(command)
         if instant is not None:
-            # Refused by the session where the plugin has it not.
+            # Refused by the session if the plugin does not support it.
             self._send('command/time_warp', simpit.TimeWarpTo(instant, delay or 0.0))
         elif delay:
             raise ValueError(f'command {command} takes no delay')
@@ -157,7 +157,7 @@ class SimpitCommands:
 
     def _text(self, message: String) -> None:
         if not message.data:
-            raise ValueError('there is no text')
+            raise ValueError('the text is empty')
         self._send('command/text', simpit.Log(simpit.LogFlags.SCREEN, message.data))
 
     def _packet(self, message: SimpitPacket) -> None:
@@ -184,6 +184,6 @@ def _verb(message: SimpitActionCommand) -> Verb:
     if message.verb not in _VERBS:
         raise ValueError(f'verb {message.verb} is none of ACTIVATE, DEACTIVATE, TOGGLE')
     if not message.groups:
-        raise ValueError('no action group is named')
+        raise ValueError('no action group given')
     check_count('action groups', len(message.groups), _MOST_GROUPS)
     return _VERBS[message.verb]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What simpit_node publishes of a plugin's packets."""
+"""Publishing of a plugin's packets by simpit_node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AXES_MASK = Mask(SimpitAxes)
 
 
 class Publisher:
-    """Publishers of one simpit_node, in ``frame``, for the channels that are asked for."""
+    """Publishers of one simpit_node, in ``frame``, for the requested channels."""
 
     def __init__(self, node: BridgeNode[Any], frame: str) -> None:
         self._node = node
@@ -60,11 +60,11 @@ class Publisher:
         self._held: dict[str, Telemetry] = {}
 
     def forget(self) -> None:
-        """Forget what waits to be published: the plugin is gone, or another one."""
+        """Forget what waits to be published: the plugin is gone, or was replaced."""
         self._held.clear()
 
     def offer(self, names: Iterable[str | int], profiles: Iterable[Profile]) -> None:
-        """Make the publishers for these channels, as far as these profiles have them."""
+        """Create the publishers for these channels, as far as these profiles have them."""
         wanted = set(names)
         for profile in profiles:
             for row in registrable(profile):
@@ -77,10 +77,10 @@ class Publisher:
 
     def publish(self, event: Telemetry, stamp_ns: int | None) -> None:
         """
-        Publish one packet as what it means, and raw.
+        Publish one packet, converted and raw.
 
-        While there is no ``stamp_ns`` the last packet of each channel waits for one: much is sent
-        only when it changes.
+        While there is no ``stamp_ns`` the last packet of each channel waits for one: many are sent
+        only on change.
         """
         key = next(iter(event.values), None) or str(event.packet and event.packet.channel)
         if stamp_ns is None:
@@ -94,7 +94,7 @@ class Publisher:
         self._publish_packet(event, stamp_ns)
 
     def tell_flight(self, in_flight: bool) -> None:
-        """Say whether the game is in the flight scene, where that is asked for and is new."""
+        """Publish whether the game is in the flight scene, if that is requested and new."""
         if IN_FLIGHT.name not in self._outputs:
             return
         publisher, out, _ = self._outputs[IN_FLIGHT.name]
@@ -104,7 +104,7 @@ class Publisher:
             publisher.publish(out)
 
     def withdraw(self, stamp_ns: int | None) -> None:
-        """Take back what latched topics have said of a vessel that is not there any more."""
+        """Reset latched topics of a vessel that is gone."""
         self.forget()
         said, self._said = self._said, set()
         if stamp_ns is None:
@@ -127,7 +127,7 @@ class Publisher:
     def _publish_meaning(
         self, name: str, message: Message, joined: Mapping[str, Message], stamp_ns: int
     ) -> None:
-        """Publish a message, and with others of ``joined`` where they belong together."""
+        """Publish a message, together with others of ``joined`` that belong to it."""
         if isinstance(message, simpit.SceneChange):
             self.tell_flight(message.scene == 0)
             return
@@ -173,12 +173,12 @@ class Publisher:
             setattr(out, name, self.plausibility.air(name, value))
 
     def _make(self, topic: Topic) -> None:
-        """Make the publisher of a topic and its one message, if there is none."""
+        """Create the publisher of a topic and its message, if there is none."""
         if topic.name in self._outputs:
             return
         publisher = self._node.make_publisher(topic.kind, topic.name, topic.qos)
         if self._node.active:
-            # Made while the node is active, it missed the activation.
+            # Created while the node is active, it missed the activation.
             publisher.on_activate(None)
         message = topic.kind()
         has_header = hasattr(message, 'header')

@@ -57,7 +57,7 @@ _BITS = 10.0
 
 
 class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
-    """Bridge one Kerbal Space Program, as the device at the other end of a plugin's cable."""
+    """Bridge one Kerbal Space Program, acting as the device at the plugin's serial port."""
 
     peer = 'the plugin'
     piece = 'packet'
@@ -69,11 +69,11 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         super().__init__('simpit_node', SimpitParameters, **options)
 
     def check(self, given: SimpitParameters) -> None:
-        """Ask for the port; refuse channels that do not exist."""
+        """Require the port; refuse channels that do not exist."""
         if not given.port:
             raise ValueError(
                 'parameter port: it is required, for example /dev/ttyUSB0; /dev/serial/by-id has '
-                'names that stay')
+                'stable names')
         check_port(given.port, given.baud)
         SimpitSession(channels_of(given), profile=given.profile)
 
@@ -88,14 +88,14 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             release_throttle=given.release_throttle, name=given.port)
 
     def make_link(self) -> SerialLoop:
-        """Return the port, which may come and go."""
+        """Return the port, which may disappear and return."""
         given = self.parameters
         return SerialLoop(
             self.session, given.port, given.baud, self.on_event, self.on_failure,
             name='simpit link')
 
     def make_topics(self) -> None:
-        """Make publishers, the gate of command/controls, other commands and services."""
+        """Create publishers, the gate of command/controls, other commands and services."""
         given = self.parameters
         self._publisher = Publisher(self, given.frame_prefix + given.base_frame)
         self._publisher.offer(channels_of(given), profiles_of(given))
@@ -107,7 +107,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self._without_axis = 0
 
     def watchdogs(self) -> Iterable[CommandWatchdog]:
-        """Return what watches command/controls and command/axes."""
+        """Return the watchdogs of command/controls and command/axes."""
         return (*super().watchdogs(), self._commands.watchdog)
 
     def changed(self, given: SimpitParameters) -> None:
@@ -121,7 +121,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         """Return the port."""
         return self.parameters.port
 
-    # Commands: these run in the executor.
+    # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
         if not (controls.flaps is controls.speedbrake is None):
@@ -136,10 +136,10 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def _centre(self) -> None:
         self.link.call(self.session.centre)
 
-    # From the peer: these run in the link's thread.
+    # From the peer: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with the events of the session and the port."""
+        """Return the handlers of the events of the session and the port."""
         return {
             Telemetry: self._publish,
             EchoDone: lambda event, _: self.pending.end(event),
@@ -148,7 +148,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             Connected: self._on_connected,
             ProfileHint: lambda event, _: self.warn('hint', event.text),
             ProfileKnown: lambda event, _: self.inform(
-                'profile', f"the plugin is of profile '{event.profile}': {event.text}"),
+                'profile', f"the plugin has profile '{event.profile}': {event.text}"),
         }
 
     def _publish(self, event: Telemetry, stamp_ns: int) -> None:
@@ -167,13 +167,13 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self._state = event.state
 
     def tell(self, state: PeerState) -> None:
-        """Log another state of the plugin."""
+        """Log a new state of the plugin."""
         if state is PeerState.STREAMING:
             self.inform('streaming', self.session.sentences[state])
         elif state is PeerState.AWAY:
             self.warn('away', self.hint(state))
         elif state is PeerState.ANSWERING and self._state is PeerState.STREAMING:
-            self.inform('scene', 'no telemetry comes any more; has the flight scene been left?')
+            self.inform('scene', 'no more telemetry arrives; has the flight scene been left?')
 
     def _on_port(self, event: PortChanged, _: int) -> None:
         if event.is_open:
@@ -194,7 +194,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         return self.session.contact.hint
 
     def diagnose_link(self, counters: SerialCounters) -> Status:
-        """Return the line about the port and its packets."""
+        """Return the status of the port and its packets."""
         status, statistics = self.link.status, self.session.statistics
         framing = self.session.contact.search.counters
         malformed = sum(statistics.malformed.values())
@@ -224,7 +224,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         ))
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
-        """Return what is known of the plugin."""
+        """Return what is known about the plugin."""
         session, statistics, contact = (
             self.session, self.session.statistics, self.session.contact)
         trip, profile = session.echoes.round_trip, contact.profile
@@ -236,12 +236,12 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             ('tries', str(statistics.syns)),
             ('round trip, s', 'none yet' if trip is None else f'{trip:.4f}'),
             ('echoes', str(statistics.echoes)),
-            ('echoes without an answer', str(statistics.echoes_lost)),
+            ('echoes unanswered', str(statistics.echoes_lost)),
             ('taken from the player', ', '.join(session.taken) or 'nothing'),
         )
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Name the channels that do not come: named in the parameter, or once there."""
+        """List the missing channels: listed in the parameter, or received before."""
         session = self.session
         if session.peer_state is not PeerState.STREAMING:
             return (Status('values', OK, 'none are expected outside the flight scene'),)
@@ -254,7 +254,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             ('never came from this plugin', ', '.join(sorted(never)) or 'none'),)),)
 
     def diagnose_telemetry(self, now: float) -> Status:
-        """Return what comes, and what this plugin does not have of what was named."""
+        """Return what arrives, and which requested channels this plugin does not have."""
         status, session = super().diagnose_telemetry(now), self.session
         missing = () if EVERYTHING in self.parameters.channels else (
             session.registration.unavailable(session.contact.profile))
@@ -267,20 +267,20 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
-        """Return how many packets come on each channel."""
+        """Return the packet rate of each channel."""
         return (
             ('channels registered', str(len(self.session.registration.ids))),
             *((f'{name}: packets/s', f'{rate:.1f}') for name, rate in sorted(rates.items())),
-            ('not asked for', str(self.session.statistics.unexpected)),
+            ('not requested', str(self.session.statistics.unexpected)),
         )
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return what became of commands."""
+        """Return the outcome of commands."""
         statistics = self.session.statistics
         return (
             ('controls', str(self.gates[''].commands)),
             ('packets sent', str(statistics.commands)),
-            ('merged into newer ones', str(statistics.held_back)),
+            ('superseded by newer ones', str(statistics.held_back)),
             ('flaps or speedbrake, which no vessel has', str(self._without_axis)),
         )
 

@@ -31,32 +31,32 @@ EVERYTHING = '*'
 class SimpitParameters(CommandParameters):
     """Parameters of simpit_node."""
 
-    frame_prefix: str = parameter('', 'Put before every frame name, for example "uav1/".')
+    frame_prefix: str = parameter('', 'Prefix of every frame name, for example "uav1/".')
     base_frame: str = parameter('base_link', 'Frame of the vessel: forward, left, up.')
     port: str = parameter(
-        '', 'Serial port whose other end the plugin has: a device (/dev/serial/by-id/... keeps '
-        'its name), or a URL of pyserial (socket://host:port, rfc2217://host:port). Required.')
+        '', 'Serial port connected to the plugin: a device (/dev/serial/by-id/... keeps its '
+        'name), or a pyserial URL (socket://host:port, rfc2217://host:port). Required.')
     baud: int = parameter(
         115200, "Baud rate, as in the plugin's Settings.cfg.", minimum=1, maximum=4_000_000)
     profile: str = parameter(
-        AUTO, 'The plugin: '
+        AUTO, 'Version of the plugin: '
         + ', '.join(f'{profile.name} is {profile.plugins}' for profile in PROFILES.values())
-        + '. auto finds out: the framing at once, which of the older ones it is in the flight '
-        'scene. cobs is 2.2, 2.3 or KSP2, and sends nothing that harms one of them.',
+        + '. auto detects the framing immediately, and which of the older ones it is in the '
+        'flight scene. cobs is 2.2, 2.3 or KSP2, and sends nothing that harms one of them.',
         choices=(AUTO, *PROFILES))
     channels: tuple[str, ...] = parameter(
-        (EVERYTHING,), 'Telemetry to ask for: names, patterns with * and ?, or numbers of '
-        'channels. "*" is all that the plugin has.', live=True)
+        (EVERYTHING,), 'Telemetry to request: channel names, patterns with * and ?, or numbers. '
+        '"*" is everything the plugin has.', live=True)
     release_throttle: bool = parameter(
-        False, "On release and deactivation give the throttle to the player's lever too, which "
-        'closes it first: the engines stop. Only plugins from 2.3 on can. Without it the throttle '
-        'stays as it was last commanded.')
+        False, "On release and deactivation, return the throttle to the player's lever too, "
+        'which closes it first: the engines stop. Only plugins from 2.3 on can. Otherwise the '
+        'throttle stays as last commanded.')
     action_groups_extended: bool = parameter(
         False, 'The game has the mod Action Groups Extended: custom action groups go to 250.')
 
 
 def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:
-    """Return the channels that are asked for. Raises ValueError for a pattern that fits none."""
+    """Return the requested channels. Raises ValueError if a pattern matches none."""
     known = dict.fromkeys(
         row.name for profile in profiles_of(given) for row in registrable(profile))
     found: dict[str | int, None] = {}
@@ -67,7 +67,7 @@ def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:
             fitting = [name for name in known if fnmatchcase(name, pattern)]
             if not fitting:
                 raise ValueError(
-                    f"parameter channels: '{pattern}' fits none of {', '.join(known)}")
+                    f"parameter channels: '{pattern}' matches none of {', '.join(known)}")
             found |= dict.fromkeys(fitting)
         elif pattern:
             found[pattern] = None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What simpit_node publishes of each telemetry channel: the topic, the message, its fields."""
+"""Topics of simpit_node for each telemetry channel: the topic, the message, its fields."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message
 
 _PERCENT = 0.01
-# What the units at the end of the wire's field names are here; others are the same here.
+# Conversion factors for the units at the end of wire field names; others stay the same.
 _FACTORS = {'deg': DEGREE, 'pct': _PERCENT}
-# Resources come one a channel, and several at a time.
+# Resources arrive one per channel, or several at a time.
 _DEPTH = 50
 _UNKNOWN = (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 Fill = Callable[[Any, Any], None]
-"""Puts a message of the protocol into one of ROS; ValueError if that means nothing."""
+"""Converts a protocol message to a ROS message; ValueError if it is meaningless."""
 
 
 def _fill_nothing(message: Message, out: Any) -> None:
@@ -71,7 +71,7 @@ def _fill_nothing(message: Message, out: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic that one kind of message feeds."""
+    """A topic fed by one kind of message."""
 
     name: str
     kind: type
@@ -81,9 +81,9 @@ class Topic:
 
 def _fields(**sources: str) -> Fill:
     """
-    Return what copies fields, by their names in ROS and on the wire, in the units of ROS.
+    Return a function that copies fields, by ROS and wire names, converting to ROS units.
 
-    What older plugins do not send becomes NaN.
+    Fields that older plugins do not send become NaN.
     """
     items = [
         (name, source, _FACTORS.get(source.rpartition('_')[2]))
@@ -263,7 +263,7 @@ _ADVANCED = {
     custom: Topic(name, SimpitActionStatus, _advanced_status, LATCHED)
     for custom, name in ((False, _ACTION_GROUPS), (True, _CUSTOM_GROUPS))}
 
-# These take several channels.
+# These need several channels.
 AIR_DATA = Topic('air_data', AirData)
 READ_BACK = Topic('controls', FlightControls, qos=LATCHED)
 AXES = Topic('axes', SimpitAxes, qos=LATCHED)
@@ -285,15 +285,15 @@ IN_FORCE = {
 
 
 def topics_of(kind: type[Message], channel: str) -> tuple[Topic, ...]:
-    """Return the topics of a message on a channel of this name that it fills alone."""
+    """Return the topics that a message on this channel fills alone."""
     if kind is simpit.AdvancedActionStatus:
-        # Of KSP2.
+        # KSP2.
         return (_ADVANCED[channel.startswith('advanced_custom')],)
     return TOPICS.get(kind, ())
 
 
 def withdrawn() -> dict[str, dict[str, Any]]:
-    """Return what latched topics say while there is no vessel: nothing is on, or known."""
+    """Return the latched messages while there is no vessel: nothing is on, or known."""
     nothing: dict[str, list[int]] = {'active': [], 'mixed': [], 'unavailable': []}
     return {
         _ACTION_GROUPS: nothing,

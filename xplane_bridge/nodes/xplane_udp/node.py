@@ -264,7 +264,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         )
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Return which values do not come, but those that another dataref makes up for."""
+        """Return which values do not arrive, but those that another dataref makes up for."""
         missing = self.session.missing(now)
         spared = {*map(_asked, xplane.OWN_DATAREFS)}.intersection(missing)
         spared.difference_update(xplane.missed(spared))
