@@ -38,7 +38,7 @@ BAD = {'WARN', 'ERROR', 'STALE'}
 FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture',
         'by /clock', 'nothing impossible', 'played to its end', 'being played'}
 # Peer states in which all is well.
-WELL = {'answering', 'telemetry comes', 'sending'}
+WELL = {'answering', 'telemetry arrives', 'sending'}
 
 
 def names(tree):

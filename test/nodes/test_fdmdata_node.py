@@ -426,7 +426,7 @@ def test_telemetry_at_a_slow_rate_is_not_called_stale_between_two_polls(ros, scr
 def test_telemetry_of_which_all_rates_are_zero_is_no_fault(ros, scripted):
     started(ros, scripted.parameters, 'fix', gps_rate=0.0)
     ros.diagnosed('telemetry', lambda level, message, values: (
-        level == OK and message == 'nothing is asked for: the rates are 0'))
+        level == OK and message == 'nothing is polled: the rates are 0'))
 
 
 def test_a_sensor_that_is_refused_is_marked_as_missing(ros, scripted):
@@ -485,7 +485,7 @@ def test_what_the_wire_has_not_is_left_out_and_counted(ros, scripted):
     publisher.publish(controls(elevator=0.5, throttle=0.75, flaps=0.5, gear=1.0))
     assert scripted.taken() == (0.0, -0.5, 0.0, 0.75)
     ros.diagnosed('commands', lambda level, message, values: (
-        values['with flaps, gear or speedbrake, left out'] == '1'))
+        values['with flaps, gear or speedbrake, ignored'] == '1'))
 
 
 def test_a_command_of_which_the_wire_has_nothing_is_refused(ros, scripted):

@@ -145,7 +145,7 @@ def test_altitude_arrives_from_each_generation(ros, plugin, profile, asked):
     stamp = message.header.stamp.sec * 10 ** 9 + message.header.stamp.nanosec
     assert before <= stamp <= time.time_ns()
     level, text, told = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.OK)
-    assert (text, told['profile']) == ('telemetry comes', profile)
+    assert (text, told['profile']) == ('telemetry arrives', profile)
     level, _, told = status(ros, 'telemetry', lambda _, __, told: 'altitude: packets/s' in told)
     assert level == DiagnosticStatus.OK
     assert 4.0 < float(told['altitude: packets/s']) < 16.0
@@ -798,7 +798,7 @@ def test_left_flight_scene_is_a_state(ros, plugin):
     ros.subscribe(DiagnosticArray, '/diagnostics')
     plugged.call(plugged.session.set_flight, False)
     level, text, _ = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.WARN)
-    assert text.startswith('connected, but no telemetry comes')
+    assert text.startswith('connected, but no telemetry arrives')
     assert status(ros, 'telemetry')[0] == DiagnosticStatus.STALE
     plugged.call(plugged.session.set_flight, True)
     ros.next('altitude')

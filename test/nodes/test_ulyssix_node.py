@@ -267,7 +267,7 @@ def test_only_the_sender_is_heard_if_one_is_given(ros):
         'link', lambda _, text, values: values['from other addresses, dropped'] == '1',
         node=other.node)
     assert (level, text) == (
-        DiagnosticStatus.WARN, 'datagrams come, but none from the sender 192.0.2.1')
+        DiagnosticStatus.WARN, 'datagrams arrive, but none from the sender 192.0.2.1')
     assert len(ros.messages['packets']) == 1
 
 
@@ -310,7 +310,7 @@ def test_a_capture_is_played_in_the_place_of_the_network(ros, tmp_path, speed, p
     assert [message.counter for message in messages] == list(range(30))
     # Its year is that of the recording, whatever the current year.
     assert stamp_ns(messages[0]) == utc(2026, 2, 14, 12, 34, 56, ns=789_012_000)
-    ros.diagnosed('link', lambda _, text, __: text == 'the capture is at its end')
+    ros.diagnosed('link', lambda _, text, __: text == 'the capture has ended')
     _, _, values = ros.diagnosed('time', node=setup.node)
     assert values['latency, s'] == '0.501'
     _, text, _ = ros.diagnosed(
@@ -404,7 +404,7 @@ def test_malformed_datagrams_are_counted_and_end_nothing(ros):
     level, text, values = ros.diagnosed(
         'link', lambda _, text, __: 'in the last second' not in text, node=setup.node)
     assert level == DiagnosticStatus.WARN
-    assert text.startswith('nothing that comes is a Ulyssix packet: ')
+    assert text.startswith('no datagram received is a Ulyssix packet: ')
     setup.send(datagram(3))
     assert setup.got()[0].counter == 3
     level, text, values = ros.diagnosed(
@@ -442,7 +442,7 @@ def test_a_word_order_that_is_given_is_used(ros):
     level, text, values = ros.diagnosed(
         'time', lambda _, __, values: values['unreadable'] == '1', node=setup.node)
     assert (level, text) == (
-        DiagnosticStatus.ERROR, 'the last packet has no time that can be read')
+        DiagnosticStatus.ERROR, 'the last packet has no valid time')
 
 
 @pytest.mark.parametrize(('year', 'side'), [(2019, 'behind'), (2037, 'ahead of')])

@@ -166,7 +166,7 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
     ros.wait_for(lambda: node.session.generation, 'the generation')
     assert node.session.generation.value == generation
     _, _, values = ros.diagnosed('peer', node=node)
-    assert values['plugin generation'] == generation
+    assert values['plugin version'] == generation
 
     # Telemetry.
     said = paused(ros, peer)

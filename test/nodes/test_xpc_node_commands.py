@@ -381,7 +381,7 @@ def test_datarefs_are_read_and_unknown_ones_named(ros, peer):
         'sim/flightmodel/position/true_phi', 'sim/no/such', 'sim/flightmodel/engine/ENGN_thro']
     response = ros.call(GetDatarefs, '/get_datarefs', GetDatarefs.Request(names=names))
     assert response.success
-    assert response.message == 'not known here: sim/no/such'
+    assert response.message == 'unknown datarefs: sim/no/such'
     assert list(response.sizes) == [1, 0, len(peer.dataref(names[2]))]
     assert response.values[0] == pytest.approx(
         math.degrees(peer.jsbsim('attitude/phi-rad')), abs=1e-4)
@@ -419,7 +419,7 @@ def test_written_datarefs_are_read_back(ros, peer):
     assert (response.success, response.message) == (True, '')
     assert peer.jsbsim('fcs/flap-cmd-norm') == pytest.approx(0.3, abs=1e-7)
     response = write('sim/no/such', 1.0)
-    assert (response.success, response.message) == (False, 'sim/no/such is not known here')
+    assert (response.success, response.message) == (False, 'sim/no/such is unknown datarefs')
     response = write('sim/flightmodel/misc/machno', 3.0)
     assert not response.success
     assert response.message.startswith('sim/flightmodel/misc/machno reads back as [0.')

@@ -387,7 +387,7 @@ def test_loading_is_told_from_being_away(ros, x_plane):
     ros.wait_for(lambda: node.session.beacon, 'a beacon')
     _, _, values = ros.diagnosed('peer', node=node)
     assert values['X-Plane version'] == '12100'
-    assert values['plugin generation'] == 'rc6'
+    assert values['plugin version'] == 'rc6'
     ros.diagnosed(
         'telemetry', lambda level, message, values: level == DiagnosticStatus.OK, node)
     peer.server.freeze()

@@ -745,8 +745,8 @@ def test_rows_sent_elsewhere_are_named(ros):
         ros.subscribe(DiagnosticArray, '/diagnostics')
         ros.start(XplaneUdpNode, version='9', set_data_target=False, **server.parameters)
         ros.wait_for(lambda: (found := ros.diagnostics('telemetry')) and
-                     found[2]['rows that do not come'] != 'none', 'the missing rows')
-        assert '20' in ros.diagnostics('telemetry')[2]['rows that do not come']
+                     found[2]['missing rows'] != 'none', 'the missing rows')
+        assert '20' in ros.diagnostics('telemetry')[2]['missing rows']
         assert server.simulation.faces[0].xplane.data_target is None
 
 

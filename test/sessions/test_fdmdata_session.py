@@ -508,7 +508,7 @@ def test_what_would_harm_the_flight_model_never_leaves(bad):
 
 def test_commands_to_nobody_are_refused_at_once_and_never_arrive():
     huginn = started(up=False)
-    with pytest.raises(PeerAbsentError, match='waiting for the first answer of Huginn at its'):
+    with pytest.raises(PeerAbsentError, match='waiting for the first reply from Huginn at its'):
         huginn.controlled(throttle=0.5)
     huginn.run(2.0)
     with pytest.raises(PeerAbsentError, match='nothing answers at its address'):

@@ -64,7 +64,7 @@ def test_dropping_tells_the_reason_to_all_that_wait():
 def test_a_full_queue_refuses_with_what_it_waits_for():
     queue = make_queue(limit=1, why='the line is slow')
     queue.put('a', 'pause', 0.0)
-    with pytest.raises(ValueError, match=r'^stage: 1 commands are waiting already; the line'):
+    with pytest.raises(ValueError, match=r'^stage: 1 commands are already waiting; the line'):
         queue.put('b', 'stage', 0.0)
 
 
@@ -323,8 +323,8 @@ def test_the_ledger_gives_back_one_vehicle_and_keeps_what_was_before_the_first_t
 @pytest.mark.parametrize(('count', 'waiting', 'sentence'), [
     (0, 0, 'a read needs at least one dataref name'),
     (MOST_READ + 1, 0, '2001 datarefs, at most 2000 can be read at once'),
-    (1, 2 * MOST_READ, '4000 datarefs wait to be read already; ask less often'),
-    (MOST_READ, MOST_READ + 1, '2001 datarefs wait to be read already'),
+    (1, 2 * MOST_READ, '4000 datarefs are already waiting to be read; read less often'),
+    (MOST_READ, MOST_READ + 1, '2001 datarefs are already waiting to be read'),
 ])
 def test_reads_have_a_limit_each_and_together(count, waiting, sentence):
     with pytest.raises(ValueError, match=f'^{sentence}'):

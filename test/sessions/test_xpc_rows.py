@@ -87,9 +87,9 @@ def test_the_ends_of_each_range_are_in_it(number, values):
 
 
 @pytest.mark.parametrize(('number', 'values', 'sentence'), [
-    (3, row(100.0), 'row 3: X-Plane Connect makes velocities'),
-    (18, row(1.0), 'row 18: X-Plane Connect makes no use of it'),
-    (22, row(1.0), 'row 22: X-Plane Connect makes no use of it'),
+    (3, row(100.0), 'row 3: X-Plane Connect derives unwanted velocities'),
+    (18, row(1.0), 'row 18: X-Plane Connect ignores it'),
+    (22, row(1.0), 'row 22: X-Plane Connect ignores it'),
     # NaN would become a throttle of -998 or -999.
     (26, row(0.5), 'row 26: X-Plane Connect writes all eight'),
     (134, row(1.0), 'row 134 is not in 0..133'),
@@ -100,9 +100,9 @@ def test_the_ends_of_each_range_are_in_it(number, values):
     (17, row(NAN, -180.5), r'row 17 roll: got -180.5, expected -180 to 180'),
     (17, row(NAN, NAN, 360.5), r'row 17 heading: got 360.5, expected -360 to 360'),
     (-1, row(1.0), 'row -1 is not in 0..133'),
-    (17, row(1.0, 2.0, 3.0, 4.0), 'row 17: X-Plane Connect takes the first 3 values only'),
+    (17, row(1.0, 2.0, 3.0, 4.0), 'row 17: X-Plane Connect uses only the first 3 values'),
     # What a sender aware of the shift would send.
-    (20, row(0.0, 47.0, 8.0, 500.0), 'row 20: X-Plane Connect takes the first 3 values only'),
+    (20, row(0.0, 47.0, 8.0, 500.0), 'row 20: X-Plane Connect uses only the first 3 values'),
     (20, row(91.0), 'row 20 latitude: got 91'),
     (20, row(NAN, 180.5), 'row 20 longitude: got 180.5, expected -180 to 180'),
     (20, row(NAN, NAN, 1e38), 'row 20 altitude in ft: got 1e.38'),

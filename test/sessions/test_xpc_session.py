@@ -294,7 +294,7 @@ def test_read_that_is_never_answered_ends_with_a_sentence():
     (done,) = events_of(ReadDone, world.run(1.1))
     assert done.values == ()
     assert done.error == (
-        'no answer from X-Plane within 0.5 s; it gives none where there is no terrain')
+        'no reply from X-Plane within 0.5 s; it does not reply where there is no terrain')
 
 
 def test_placing_is_never_repeated():
@@ -324,7 +324,7 @@ def test_more_reads_than_can_wait_are_refused():
     now = started(session).now
     for _ in range(64):
         session.read_datarefs(['n/1/1'], now)
-    with pytest.raises(ValueError, match='64 reads wait already'):
+    with pytest.raises(ValueError, match='64 reads are already waiting'):
         session.read_datarefs(['n/1/1'], now)
 
 
@@ -369,7 +369,7 @@ def test_more_names_than_can_be_read_are_refused():
         session.read_datarefs(['n/1/1'] * 2001, now)
     for _ in range(2):
         session.read_datarefs(['n/1/1'] * 2000, now)
-    with pytest.raises(ValueError, match='4000 datarefs wait to be read already'):
+    with pytest.raises(ValueError, match='4000 datarefs are already waiting to be read'):
         session.read_datarefs(['n/1/1'], now)
 
 

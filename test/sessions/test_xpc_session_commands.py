@@ -114,7 +114,7 @@ def first_command(session, message):
     (None, HOLD, 'this plugin is not known yet'),
     (Generation.RC5, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is rc5'),
     (Generation.V1_2_1, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is 1.2.1'),
-    (Generation.RC5, (CHASE_CAMERA,), 'takes the place of a camera with view 79 only'),
+    (Generation.RC5, (CHASE_CAMERA,), 'accepts a camera location with view 79 only'),
     (Generation.V1_2_1, PAUSE_ONE, 'cannot pause a single aircraft'),
     (Generation.V1_2_1, (CAMERA, PLAIN_CAMERA), 'without a camera'),
     (Generation.RC5, (CAMERA,), 'without a direction'),
@@ -511,18 +511,18 @@ def test_too_many_commands_are_refused_with_a_sentence():
     now = started(session).now
     for _ in range(64):
         session.send(xpc.Text(1, 2, 'x'), now)
-    with pytest.raises(ValueError, match='TEXT: 64 commands are waiting already; the budget of'):
+    with pytest.raises(ValueError, match='TEXT: 64 commands are already waiting; the budget of'):
         session.send(xpc.Text(1, 2, 'x'), now)
 
 
 def test_commands_of_one_kind_are_sent_all_or_none():
     session = make()
     world = started(session)
-    with pytest.raises(ValueError, match='rows: 65 commands at once beside 0 that wait'):
+    with pytest.raises(ValueError, match='rows: 65 commands in addition to 0 waiting'):
         session.send([xpc.Text(1, 2, 'x')] * 65, world.now, what='rows')
     for _ in range(40):
         session.send(xpc.Text(1, 2, 'x'), world.now)
-    with pytest.raises(ValueError, match='rows: 31 commands at once beside 40 that wait'):
+    with pytest.raises(ValueError, match='rows: 31 commands in addition to 40 waiting'):
         session.send([xpc.Text(1, 2, 'y')] * 31, world.now, what='rows')
     with pytest.raises(ValueError, match='got 300'):
         session.send([xpc.Text(1, 2, 'y'), xpc.Text(1, 2, 'z' * 300)], world.now)
@@ -586,7 +586,7 @@ def test_nothing_is_taken_for_a_peer_that_is_not_there_and_nothing_is_sent_later
     world.freeze(3.0)
     world.call(session.start)
     check_refused(
-        world, session, f'waiting for the first answer of X-Plane Connect at {ADDRESS}')
+        world, session, f'waiting for the first reply from X-Plane Connect at {ADDRESS}')
     world.run(2.0)
     assert session.peer_state is PeerState.LOADING
     check_refused(

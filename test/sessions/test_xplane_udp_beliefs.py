@@ -370,7 +370,7 @@ def test_commands_are_refused_before_anything_was_heard():
     run = Run(version=12)
     assert give_commands(run) == 'not sent, the node is not active'
     assert give_commands(run.start()) == (
-        'waiting for the first answer of X-Plane at 10.0.0.2:49000')
+        'waiting for the first reply from X-Plane at 10.0.0.2:49000')
 
 
 def test_commands_are_refused_before_one_was_discovered():

@@ -574,7 +574,7 @@ def test_more_names_than_can_be_read_or_watched_are_refused():
         run.session.read_datarefs(['other'] * 2001, run.now)
     for _ in range(2):
         run.session.read_datarefs(['other'] * 2000, run.now)
-    with pytest.raises(ValueError, match='4000 datarefs wait to be read already'):
+    with pytest.raises(ValueError, match='4000 datarefs are already waiting to be read'):
         run.session.read_datarefs(['other'], run.now)
     with pytest.raises(ValueError, match='1001 datarefs, at most 1000 can be watched'):
         run.session.watch(['other'] * 1001, 10.0, run.now)
@@ -832,7 +832,7 @@ def test_watching_others_all_the_time_is_refused_with_a_sentence():
 
 def test_too_many_waiting_commands_are_refused():
     run = Run(version=12).up()
-    with pytest.raises(ValueError, match='64 commands are waiting already'):
+    with pytest.raises(ValueError, match='64 commands are already waiting'):
         for _ in range(2000):
             run.session.send(xp.Cmnd('sim/none/none'), run.now)
 

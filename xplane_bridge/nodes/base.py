@@ -248,7 +248,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         if error:
             self.get_logger().error(printable(error, LONGEST_LINE))
         else:
-            self.get_logger().info('the capture is at its end')
+            self.get_logger().info('the capture has ended')
 
     def warn(self, kind: str, sentence: str) -> None:
         """

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-What every session is: one side of a conversation, with neither socket nor clock.
+Base of all sessions: one side of a conversation, with neither socket nor clock.
 
-Datagrams and the time, in seconds of any steady clock, are passed in; what is to be sent, and the
-events that tell the owner what has come, are handed out. What a session holds about its peer is
-true or expires: commands that wait have a lifetime (lifetimes.py), values asked for are leases
-(leases.py), what was taken from the user of the simulator is in a ledger (ledger.py).
+Datagrams and the time, in seconds of any monotonic clock, are passed in; datagrams to send and
+events for the owner are returned. What a session holds about its peer is true or expires: pending
+commands have a lifetime (lifetimes.py), requested values are leases (leases.py), and what was
+taken from the user of the simulator is recorded in a ledger (ledger.py).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import Kinds
 
 MOST_READ = 2000
-"""Datarefs in one read, and in all reads that wait twice as many."""
+"""Maximum number of datarefs in one read; in all pending reads, twice as many."""
 
 LONGEST_READ = 60.0
-"""Seconds after which a read ends, whatever has come."""
+"""Seconds after which a read ends, complete or not."""
 
-_NO_CONTROLS = 'this peer takes no controls'
+_NO_CONTROLS = 'this peer accepts no controls'
 
 Address: TypeAlias = tuple[str, int]
 """The address and port of a datagram's sender."""
@@ -49,7 +49,7 @@ Outgoing: TypeAlias = tuple[str, bytes | None]
 
 
 class PeerState(Enum):
-    """How the peer seems from here; Session.sentences tells a person what that means."""
+    """State of the peer as seen from here; Session.sentences explains it to people."""
 
     UNKNOWN = 'unknown'
     CLOSED = 'closed'
@@ -63,11 +63,11 @@ class PeerState(Enum):
     AWAY = 'away'
 
 
-# Events that sessions have in common; they have others of their own.
+# Events common to all sessions; each has its own in addition.
 
 @dataclass(frozen=True, slots=True)
 class PeerChanged:
-    """The peer's state is another one now."""
+    """The peer's state has changed."""
 
     state: PeerState
 
@@ -75,7 +75,7 @@ class PeerChanged:
 @dataclass(frozen=True, slots=True)
 class Telemetry:
     """
-    What one vehicle reported at one time: values by name, those that came.
+    Values reported by one vehicle at one time, by name.
 
     ``vehicle`` is its number, 0 for the user's.
     """
@@ -86,7 +86,7 @@ class Telemetry:
 
 @dataclass(frozen=True, slots=True)
 class ReadDone:
-    """The end of one read: what came of it in the order asked for, or nothing and the reason."""
+    """The end of one read: the values in the order requested, or nothing and the reason."""
 
     ticket: int
     values: tuple[Any, ...]
@@ -96,10 +96,10 @@ class ReadDone:
 @dataclass(frozen=True, slots=True)
 class CommandDone:
     """
-    The end of one command: sent, or not and the reason.
+    The end of one command: sent, or not sent and the reason.
 
-    ``what`` names the command for a person. A command that nobody waits for has an end only if it
-    was not sent.
+    ``what`` names the command for people. A command that nobody waits for has this event only if
+    it was not sent.
     """
 
     ticket: int
@@ -110,11 +110,11 @@ class CommandDone:
 @dataclass(slots=True)
 class Statistics:
     """
-    What happened so far; only ever grows.
+    Monotonic counters.
 
-    updates counts telemetry by what it is of; unexpected what nobody asked for, or too late;
-    held_back what newer values replaced before it was sent; malformed what could not be decoded,
-    by kind, and last_error says why the last one could not.
+    updates counts telemetry by source; unexpected unrequested or late replies; held_back values
+    that were replaced by newer ones before being sent; malformed what could not be decoded, by
+    kind, and last_error says why the last one could not.
     """
 
     updates: Counter[Any] = field(default_factory=Counter)
@@ -124,7 +124,7 @@ class Statistics:
     last_error: str = ''
 
     def reject(self, kind: str, error: Exception) -> None:
-        """Count what could not be decoded."""
+        """Count data that could not be decoded."""
         self.malformed.add(kind)
         self.last_error = str(error)
 
@@ -132,22 +132,22 @@ class Statistics:
 # The session.
 
 class PeerAbsentError(ValueError):
-    """A command or read was refused because the peer is not there to take it."""
+    """A command or read was refused because the peer is absent."""
 
 
 class Session(ABC):
     """
     One side of a conversation. It knows neither sockets nor clocks.
 
-    A channel is a name for one socket of ours; sending on a channel not seen before opens it.
+    A channel is the name of one of our sockets; sending on a new channel opens it.
 
-    The link calls receive(), poll(), next_deadline() and expired(); whoever owns the session calls
-    the rest, each with the time. What must not be sent raises ValueError with a sentence:
-    PeerAbsentError if the peer is not there to take it.
+    The link calls receive(), poll(), next_deadline() and expired(); the owner of the session calls
+    the rest, each with the time. What must not be sent raises ValueError with the reason:
+    PeerAbsentError if the peer is absent.
     """
 
     sentences: ClassVar[Mapping[PeerState, str]]
-    """What each state of this peer means, for a person."""
+    """The meaning of each state of this peer, for people."""
 
     def __init__(self, statistics: Statistics) -> None:
         self.statistics = statistics
@@ -156,11 +156,11 @@ class Session(ABC):
         self._deadline: float | None = None
         self._expired: list[Any] = []
 
-    # What the owner asks for.
+    # For the owner.
 
     @abstractmethod
     def start(self, now: float) -> None:
-        """Begin to talk."""
+        """Start talking."""
 
     @abstractmethod
     def stop(self, now: float) -> None:
@@ -169,7 +169,7 @@ class Session(ABC):
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
     ) -> None:
-        """Set controls of a vehicle by their names; those not named stay as they are."""
+        """Set controls of a vehicle by name; the others keep their positions."""
         raise ValueError(_NO_CONTROLS)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
@@ -187,22 +187,22 @@ class Session(ABC):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return the names of all values that are asked for all the time."""
+        """Return the names of all values that are requested continuously."""
         return ()
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return those of ``wanted`` that do not come, with since when."""
+        """Return those of ``wanted`` that do not arrive, with since when."""
         return {}
 
-    # What the link calls.
+    # For the link.
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """
-        Take one datagram; return the events that it completes.
+        Handle one datagram; return the events that it completes.
 
-        ``sender`` is None where a link has no addresses. Never raises: what is malformed is
+        ``sender`` is None if the link has no addresses. Never raises: malformed datagrams are
         counted.
         """
         return self._receive_one(channel, data, sender, now)
@@ -210,7 +210,7 @@ class Session(ABC):
     def _receive_one(
         self, channel: str, data: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        """Take one datagram, or what a stream has instead of it."""
+        """Handle one datagram, or the equivalent in a stream."""
         try:
             message = self._decode(channel, data)
         except ProtocolError as error:
@@ -220,38 +220,38 @@ class Session(ABC):
 
     @abstractmethod
     def poll(self, now: float) -> Sequence[Outgoing]:
-        """Return what is to be sent now."""
+        """Return what to send now."""
 
     def next_deadline(self) -> float | None:
-        """Return when poll() is to be called next at the latest; None when only data matters."""
+        """Return when poll() must be called next; None if only data matter."""
         return self._deadline
 
     def expired(self) -> Sequence[Any]:
-        """Return the events that poll() or a call has caused: time-outs, changes of state."""
+        """Return the events caused by poll() or a call: time-outs, changes of state."""
         events, self._expired = self._expired, []
         return events
 
-    # What a protocol gives.
+    # Implemented by each protocol.
 
     @abstractmethod
     def _decode(self, channel: str, data: bytes) -> Any:
-        """Return the message of one datagram; raise ProtocolError if it is none."""
+        """Return the message in one datagram; raise ProtocolError if it is invalid."""
 
     @abstractmethod
     def _kind(self, data: bytes, error: ProtocolError) -> str:
-        """Name the kind of a malformed datagram, one of few, or what the sender makes it."""
+        """Return the kind of a malformed datagram, one of a few, or as the sender names it."""
 
     @abstractmethod
     def _take(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        """Take one message; return the events that it completes."""
+        """Handle one message; return the events that it completes."""
 
 
-# What sessions share.
+# Shared by sessions.
 
 class Tickets:
-    """Numbers that tie an answer to its question, unique within a session."""
+    """Numbers that tie a result to its request, unique within a session."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -263,13 +263,13 @@ class Tickets:
 
 
 def check_read(count: int, waiting: int) -> None:
-    """Raise ValueError if ``count`` datarefs are none or too many to read beside those waiting."""
+    """Raise ValueError if ``count`` datarefs are none or too many, given those waiting."""
     if not count:
         raise ValueError('a read needs at least one dataref name')
     if count > MOST_READ:
         raise ValueError(f'{count} datarefs, at most {MOST_READ} can be read at once')
     if count + waiting > 2 * MOST_READ:
-        raise ValueError(f'{waiting} datarefs wait to be read already; ask less often')
+        raise ValueError(f'{waiting} datarefs are already waiting to be read; read less often')
 
 
 READ_TOO_LONG = (

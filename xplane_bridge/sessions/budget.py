@@ -12,17 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A budget of datagrams a second, shared by everything that one session sends."""
+"""A budget of datagrams per second, shared by everything that one session sends."""
 
 from __future__ import annotations
 
-# Sums of floating-point times: who comes at when() shall not be sent away.
+# Rounding of floating-point times: a caller at when() must not be rejected.
 _TOLERANCE = 1e-6
 
 
 class Budget:
     """
-    Allow at most ``rate`` datagrams in any second, and at most ``burst`` of them at once.
+    Allow at most ``rate`` datagrams in any second, and at most ``burst`` at once.
 
     A low rate lowers the burst too, to half a second's worth. Time is passed in, in seconds of
     any steady clock.
@@ -43,12 +43,12 @@ class Budget:
     def rate(self, rate: float) -> None:
         self._rate = rate
         self._burst = min(self._largest_burst, rate / 2.0)
-        # What a second starts with and what it adds are the rate together.
+        # The burst and what is added within a second make up the rate together.
         self._growth = rate - self._burst
         self._left = min(self._left, self._burst)
 
     def take(self, count: int, now: float, *, leave: int = 0) -> bool:
-        """Take ``count`` datagrams if ``leave`` stay for others; tell whether they were taken."""
+        """Take ``count`` datagrams if ``leave`` remain for others; return whether taken."""
         self._refill(now)
         if self._left < count + leave - _TOLERANCE:
             return False
@@ -56,12 +56,12 @@ class Budget:
         return True
 
     def charge(self, count: int, now: float) -> None:
-        """Take ``count`` datagrams that cannot wait; what is missing is saved afterwards."""
+        """Take ``count`` datagrams that cannot wait; a deficit is saved up afterwards."""
         self._refill(now)
         self._left -= count
 
     def when(self, count: int, now: float, *, leave: int = 0) -> float:
-        """Return the time from which take() of as much succeeds, if the burst is that large."""
+        """Return when a take() of this size succeeds, if the burst is large enough."""
         self._refill(now)
         return now + max(0.0, count + leave - self._left) / self._growth
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Channels that requests take turns on, so that a late reply never counts for another one."""
+"""Pool of channels for requests, so that a late reply is never taken for another one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ChannelPool:
     """
     At most ``count`` channels at a time, named after ``prefix``.
 
-    A channel whose requests are all answered is used again. One on which something may still come
-    is closed, and a new one takes its place.
+    A channel whose requests are all answered is reused. One on which a reply may still arrive is
+    closed and replaced by a new one.
     """
 
     def __init__(self, prefix: str, count: int) -> None:
@@ -34,15 +34,15 @@ class ChannelPool:
         self._closing: list[str] = []
 
     def take(self) -> str | None:
-        """Return a channel to ask on, None if all are in use."""
+        """Return a channel for a request, None if all are in use."""
         return self._free.popleft() if self._free else None
 
     def give(self, channel: str) -> None:
-        """Use a channel again: all that was asked on it is answered."""
+        """Reuse a channel: all its requests are answered."""
         self._free.append(channel)
 
     def drop(self, channel: str) -> None:
-        """Close a channel: a reply that still comes is nobody's."""
+        """Close a channel: a late reply belongs to nobody."""
         self._closing.append(channel)
         self._free.append(f'{self._prefix} {self._serial}')
         self._serial += 1

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values asked for are leases: each has its own freshness. Time is passed in, in seconds."""
+"""Requested values are leases, each with its own freshness. Time is passed in, in seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Key = TypeVar('_Key', bound=Hashable)
 
 @dataclass(slots=True)
 class _Lease:
-    """One value asked for: since when it is missed, when to ask again, after which pause."""
+    """One requested value: since when it is missing, when to request it again, the pause."""
 
     since: float
     ask_at: float
@@ -36,12 +36,12 @@ class _Lease:
 
 class Leases(Generic[_Key]):
     """
-    Values asked for, each with its own freshness; what stops coming is asked for again, for ever.
+    Requested values, each with its own freshness; those that stop are requested again, forever.
 
-    A value is fresh for ``patience`` seconds after it came, or for its own patience. One that is
-    not is due again after ``first`` seconds, then after twice as long each time, up to
-    ``longest``. That a peer does not know a value is nothing that lasts: it is asked for again
-    too, at ``longest``.
+    A value is fresh for ``patience`` seconds after it arrived, or for its own patience. A stale
+    one is due again after ``first`` seconds, then after twice as long each time, up to
+    ``longest``. That a peer does not know a value is not permanent: it is requested again too,
+    at ``longest``.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Leases(Generic[_Key]):
         self._longest = longest
         self._heard: dict[_Key, float] = {}
         self._leases: dict[_Key, _Lease] = {}
-        # Those that were asked for and have not come since.
+        # Those that were requested and have not arrived since.
         self._asked: set[_Key] = set()
         self._look_at = 0.0
 
@@ -66,7 +66,7 @@ class Leases(Generic[_Key]):
 
     @property
     def keys(self) -> tuple[_Key, ...]:
-        """Return all that is wanted, in the order of asking."""
+        """Return all wanted values, in request order."""
         return tuple(self._leases)
 
     def want(
@@ -75,8 +75,8 @@ class Leases(Generic[_Key]):
         """
         Want exactly these from now on: new ones are due at once, others keep their state.
 
-        ``patience`` is that of those that come at a pace of their own; with math.inf a value that
-        is sent on a change only stays fresh once it has come, until renew().
+        ``patience`` is for those with their own rate; with math.inf a value that is sent only on
+        change stays fresh once it has arrived, until renew().
         """
         old, own = self._leases, patience or {}
         self._leases = {}
@@ -90,7 +90,7 @@ class Leases(Generic[_Key]):
         self._look_at = now
 
     def renew(self, now: float, keys: Iterable[_Key] | None = None) -> None:
-        """Take these, or all, as never heard and due at once: the peer may be another one."""
+        """Treat these, or all, as never received and due at once: the peer may have changed."""
         for key in list(self._leases) if keys is None else keys:
             if key in self._leases:
                 self._heard.pop(key, None)
@@ -100,19 +100,19 @@ class Leases(Generic[_Key]):
         self._look_at = now
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
-        """Note that these came. It may name others, which do not count."""
-        # A peer may name as many others as it likes: they are not kept.
+        """Record the arrival of these. Names that are not wanted are ignored."""
+        # A peer may send any number of other names: they are not kept.
         came = {key: now for key in keys if key in self._leases}
         self._heard.update(came)
         for key in self._asked.intersection(came):
-            # Should it stop again, it is due at once then, however long the last pause was.
+            # If it stops again, it is due at once, however long the last pause was.
             lease = self._leases[key]
             lease.since, lease.pause, lease.ask_at = now, self._first, now + lease.patience
             self._look_at = min(self._look_at, lease.ask_at)
         self._asked.difference_update(came)
 
     def unknown(self, key: _Key, now: float) -> None:
-        """Note that the peer says it does not know this one: ask again after the longest pause."""
+        """Record that the peer does not know this one: retry after the longest pause."""
         lease = self._leases.get(key)
         if lease is not None:
             self._heard.pop(key, None)
@@ -120,7 +120,7 @@ class Leases(Generic[_Key]):
             lease.ask_at = now + self._longest
 
     def due(self, now: float) -> list[_Key]:
-        """Return what is to be asked for now, and count it as asked."""
+        """Return what to request now, and count it as requested."""
         if now < self._look_at:
             return []
         due = []
@@ -128,7 +128,7 @@ class Leases(Generic[_Key]):
         for key, lease in self._leases.items():
             heard = self._heard.get(key)
             if heard is not None and now < heard + lease.patience:
-                # Fresh: should it stop, it is missed since it last came, and due at once then.
+                # Fresh: if it stops, it is missing since it last arrived, and due at once.
                 lease.since, lease.pause = heard, self._first
                 lease.ask_at = heard + lease.patience
                 self._asked.discard(key)
@@ -147,21 +147,21 @@ class Leases(Generic[_Key]):
         return self._look_at if self._leases else None
 
     def is_fresh(self, key: _Key, now: float) -> bool:
-        """Tell whether this one came within the last ``patience`` seconds."""
+        """Return whether this one arrived within the last ``patience`` seconds."""
         heard, lease = self._heard.get(key), self._leases.get(key)
         return heard is not None and lease is not None and now < heard + lease.patience
 
     def has_come(self, key: _Key) -> bool:
-        """Tell whether this one has come at all since it was wanted or renewed."""
+        """Return whether this one has arrived since it was wanted or renewed."""
         return key in self._heard
 
     def has_come_since(self, key: _Key, at: float) -> bool:
-        """Tell whether this one came last at this time or later."""
+        """Return whether this one last arrived at this time or later."""
         heard = self._heard.get(key)
         return heard is not None and heard >= at
 
     def missing(self, now: float) -> dict[_Key, float]:
-        """Return those that have not come for longer than ``patience``, with since when."""
+        """Return those that have been missing for longer than ``patience``, with since when."""
         missing = {}
         for key, lease in self._leases.items():
             heard = self._heard.get(key)

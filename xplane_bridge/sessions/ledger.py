@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was taken from the user of a simulator, so that just that is given back."""
+"""Ledger of what was taken from the user of a simulator, so that exactly that is given back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _T = TypeVar('_T')
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[_T]):
-    """One thing taken: of which vehicle, what, and what it was before (None: not known)."""
+    """One item taken: the vehicle, the value, and what it was before (None: unknown)."""
 
     vehicle: int
     value: str
@@ -35,8 +35,8 @@ class Ledger(Generic[_T]):
     """
     What was taken from the user of the simulator, by vehicle and by value.
 
-    It is given back to the peer that it was taken from, and to no other: a session that meets
-    another instance calls clear().
+    It is given back only to the peer that it was taken from: a session that meets another
+    instance calls clear().
     """
 
     def __init__(self) -> None:
@@ -49,11 +49,11 @@ class Ledger(Generic[_T]):
         return key in self._entries
 
     def take(self, vehicle: int, value: str, before: _T | None = None) -> None:
-        """Note that this was taken. What it was before is kept from the first time."""
+        """Record that this was taken. The original value is kept from the first time."""
         self._entries.setdefault((vehicle, value), Entry(vehicle, value, before))
 
     def entries(self, vehicle: int | None = None) -> list[Entry[_T]]:
-        """Return what was taken, from one vehicle or from all, in the order of taking."""
+        """Return what was taken, from one vehicle or from all, in order."""
         return [
             entry for entry in self._entries.values() if vehicle in (None, entry.vehicle)]
 
@@ -65,16 +65,16 @@ class Ledger(Generic[_T]):
         return entries
 
     def forget(self, vehicle: int, value: str) -> None:
-        """Forget one thing: it was given back, or somebody else took it."""
+        """Forget one item: it was given back, or somebody else took it."""
         self._entries.pop((vehicle, value), None)
 
     def clear(self) -> None:
-        """Forget everything: the peer is another instance, which knows nothing of it."""
+        """Forget everything: the peer is another instance, from which nothing was taken."""
         self._entries.clear()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what was taken, for a person: 'throttle', 'elevator of aircraft 3' ..."""
+        """Return what was taken, for people: 'throttle', 'elevator of aircraft 3' ..."""
         return tuple(
             f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value
             for entry in self._entries.values())

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands that wait to be sent have a lifetime. Time is passed in, in seconds."""
+"""Lifetimes of commands that wait to be sent. Time is passed in, in seconds."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class CommandQueue(Generic[_T]):
     """
     Commands that wait to be sent, in order, each for at most ``lifetime`` seconds.
 
-    ``limit`` is how many may wait; ``why`` tells what they wait for, in the sentence that ends one
-    that has waited too long. All that ends without being sent is in ended().
+    ``limit`` is how many may wait; ``why`` says what they wait for, in the message about one that
+    has waited too long. ended() returns all that end without being sent.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class CommandQueue(Generic[_T]):
 
     def put(self, command: _T, what: str, now: float, *, awaited: bool = False) -> int:
         """
-        Let a command wait; return its ticket.
+        Queue a command; return its ticket.
 
-        ``awaited``: somebody waits for its CommandDone, and gets one also when it was sent.
-        Raises ValueError if too many wait already.
+        ``awaited``: somebody waits for its CommandDone, and also gets one when it was sent.
+        Raises ValueError if too many are already waiting.
         """
         self.check_room(what, 1)
         ticket = self._tickets.draw()
@@ -78,15 +78,15 @@ class CommandQueue(Generic[_T]):
         return ticket
 
     def check_room(self, what: str, count: int) -> None:
-        """Raise ValueError if too many wait already to put in so many of a command ``what``."""
+        """Raise ValueError if too many are waiting to queue ``count`` of a command ``what``."""
         waiting = len(self._queue)
         if waiting + count > self.limit:
-            which = f'{waiting} commands are waiting already' if count == 1 else (
-                f'{count} commands at once beside {waiting} that wait, at most {self.limit} may')
+            which = f'{waiting} commands are already waiting' if count == 1 else (
+                f'{count} commands in addition to {waiting} waiting, at most {self.limit} allowed')
             raise ValueError(f'{what}: {which}; {self._why}')
 
     def take(self) -> _T:
-        """Remove the first command, which is sent now, and return it."""
+        """Remove and return the first command, which is sent now."""
         first = self._queue.popleft()
         if first.awaited:
             self._ended.append(CommandDone(first.ticket, first.what))
@@ -94,17 +94,17 @@ class CommandQueue(Generic[_T]):
 
     @property
     def first(self) -> _T:
-        """Return the command whose turn it is; IndexError if none waits."""
+        """Return the next command; IndexError if none waits."""
         return self._queue[0].command
 
     def expire(self, now: float) -> None:
         """End those that have waited too long."""
-        # All have the same lifetime, so the first is the oldest, unless that was changed.
+        # All have the same lifetime, so the first is the oldest, unless the lifetime was changed.
         while self._queue and now >= self._queue[0].expires_at:
             self._end(self._queue.popleft(), expired(self.lifetime, self._why))
 
     def drop(self, reason: str) -> None:
-        """End all of them, unsent."""
+        """End all of them unsent."""
         while self._queue:
             self._end(self._queue.popleft(), reason)
 
@@ -124,7 +124,7 @@ class CommandQueue(Generic[_T]):
 
 
 def expired(lifetime: float, why: str) -> str:
-    """Return the reason of a command that has waited too long."""
+    """Return the reason for a command that has waited too long."""
     return f'it waited {lifetime:g} s (command_lifetime): {why}'
 
 
@@ -132,8 +132,8 @@ class LatestValues:
     """
     The newest value of each control of one vehicle until it is sent, for at most ``lifetime`` s.
 
-    Controls come faster than they can be sent: a newer value replaces the one that waits, and
-    values of different controls leave together.
+    Controls may arrive faster than they can be sent: a newer value replaces the waiting one, and
+    values of different controls are sent together.
     """
 
     def __init__(self, lifetime: float = DEFAULT_LIFETIME) -> None:
@@ -144,7 +144,7 @@ class LatestValues:
         return bool(self._values)
 
     def set(self, values: Mapping[str, float], now: float) -> bool:
-        """Let values wait; tell whether others were waiting already."""
+        """Queue values; return whether others were already waiting."""
         waited = bool(self._values)
         expires_at = now + self.lifetime
         for name, value in values.items():
@@ -152,7 +152,7 @@ class LatestValues:
         return waited
 
     def take(self) -> dict[str, float]:
-        """Remove and return what waits, by name."""
+        """Remove and return the waiting values, by name."""
         values = {name: value for name, (value, _) in self._values.items()}
         self._values.clear()
         return values
@@ -167,7 +167,7 @@ class LatestValues:
         return old
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Forget the waiting values."""
         self._values.clear()
 
     @property

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ulyssix_node: parameters from Altair or DEWESoft, by Ulyssix's UDP packets."""
+"""ulyssix_node: parameters from Altair or DEWESoft in Ulyssix's UDP packets."""
 
 from xplane_bridge.nodes.ulyssix.node import main, UlyssixNode
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters

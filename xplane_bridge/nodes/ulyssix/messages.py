@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ulyssix_node publishes of a publisher's packets."""
+"""Publishing of a publisher's packets by ulyssix_node."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Publisher:
-    """Publish packets, the names of their parameters, and single parameters that are asked for."""
+    """Publish packets, the names of their parameters, and requested single parameters."""
 
     def __init__(self, node: BridgeNode[Any], given: UlyssixParameters) -> None:
         self.samples = SampleTopics(node, given.sample_topics, given.max_sample_topics)
@@ -47,18 +47,18 @@ class Publisher:
         self._unannounced: tuple[str, ...] = ()
 
     def announce(self, names: tuple[str, ...]) -> None:
-        """Publish these names with the next packet, and have their topics made."""
+        """Publish these names with the next packet, and have their topics created."""
         self._unannounced = names
-        # A replay waits for the topics before it goes on to the packet.
+        # A replay waits for the topics before it continues with the packet.
         self.samples.follow(names)
 
     def publish(
         self, event: PacketReceived, placed: Placed, shift_ns: int, decimation: int
     ) -> None:
         """
-        Publish a packet, and each ``decimation``-th sample of the parameters that have a topic.
+        Publish a packet, and every ``decimation``-th sample of the parameters that have a topic.
 
-        Stamps are ``shift_ns``, which use_sim_time makes, from the packet's times.
+        Stamps are the packet's times plus ``shift_ns``, which is due to use_sim_time.
         """
         packet, message = event.packet, self._packet
         stamp = message.header.stamp

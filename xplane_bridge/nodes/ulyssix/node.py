@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ulyssix_node: parameters from Altair or DEWESoft, by Ulyssix's UDP packets."""
+"""ulyssix_node: parameters from Altair or DEWESoft in Ulyssix's UDP packets."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from xplane_bridge.sessions.ulyssix import (
     UlyssixSession,
 )
 
-# Names change when somebody chooses other parameters, not several times per second.
+# Names change when somebody selects other parameters, not several times per second.
 _RENAMED = 3
-# More than the zones of one country differ: the clock or the reading of it is wrong.
+# More than the time zones of a country differ: the clock or its interpretation is wrong.
 _LATE = 60.0
 
 _HINT = (
-    'check that the publisher is started, that it sends to this computer (or to the group or '
+    'check that the publisher is running, that it sends to this computer (or to the group or '
     'broadcast address) and to this port, and that no firewall drops UDP'
 )
 
 
 class _Counts(NamedTuple):
-    """What diagnostics compare from one second to the next."""
+    """Counters that diagnostics compare from one second to the next."""
 
     packets: int = 0
     samples: int = 0
@@ -65,7 +65,7 @@ class _Counts(NamedTuple):
 
 
 class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
-    """Publish what a Ulyssix publisher sends; it takes no commands, and is asked for nothing."""
+    """Publish what a Ulyssix publisher sends; nothing is sent to it."""
 
     peer = 'the publisher'
     hints = {PeerState.UNKNOWN: _HINT, PeerState.SILENT: _HINT}
@@ -75,7 +75,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         super().__init__('ulyssix_node', UlyssixParameters, **options)
 
     def check(self, given: UlyssixParameters) -> None:
-        """Ask for the port."""
+        """Require the port."""
         if not given.port and not given.capture_file:
             raise ValueError(
                 'parameter port: it is required; use the port that the publisher sends to')
@@ -98,7 +98,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         )
 
     def make_replay(self) -> ReplayLoop:
-        """Take what was sent to the port."""
+        """Accept what was sent to the port."""
         given = self.parameters
         self._granted: int | None = None
         sender, sender_port = self._sender()
@@ -109,17 +109,17 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         """Open the port that the publisher sends to."""
         given = self.parameters
         sender, sender_port = self._sender()
-        # Bound to the group, the socket hears nothing else.
+        # Bound to the group, the socket receives nothing else.
         link = UdpSocket(
             (given.group or given.bind_address, given.port), sender=sender,
             sender_port=sender_port, group=given.group or None, interface=given.bind_address,
             receive_buffer=given.receive_buffer)
-        # Linux doubles what it is asked for, and says what it has.
+        # Linux doubles the requested size, and reports the actual one.
         self._granted = link.receive_buffer // 2
         if self._granted < given.receive_buffer:
             self.get_logger().warning(
                 f'the kernel grants a receive buffer of {self._granted} of '
-                f'{given.receive_buffer} bytes, and packets may be lost in busy moments; '
+                f'{given.receive_buffer} bytes, so packets may be lost in busy moments; '
                 f'allow more: sysctl -w net.core.rmem_max={given.receive_buffer}')
 
         def open_channel(channel: str) -> UdpSocket:
@@ -130,12 +130,12 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             channels={CHANNEL: link}, name='ulyssix link')
 
     def _sender(self) -> tuple[str | None, int]:
-        """Return the only address that is listened to, and the only port of that."""
+        """Return the only accepted address, and its only accepted port."""
         given = self.parameters
         return resolve_sender(given.sender) if given.sender else (None, ANY_PORT)
 
     def make_topics(self) -> None:
-        """Make publishers."""
+        """Create publishers."""
         self._publisher = Publisher(self, self.parameters)
         self._seen, self._seen_at = _Counts(), time.monotonic()
         self._link_before = Counters()
@@ -152,13 +152,13 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             f'UDP {given.group or given.bind_address or "any address"}:{given.port}')
 
     def hint(self, state: PeerState) -> str:
-        """Return what the user can do about a publisher that is not heard."""
+        """Return what the user can do about a silent publisher."""
         return '' if self.plays_capture else super().hint(state)
 
-    # From the publisher: these run in the link's thread.
+    # From the publisher: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with the session's own events."""
+        """Return the handlers of the session's own events."""
         return {
             PacketReceived: self._publish,
             NamesChanged: lambda event, _: self._publisher.announce(event.names),
@@ -166,7 +166,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         }
 
     def tell(self, state: PeerState) -> None:
-        """Log another state of the publisher, or that it has not been heard for a while."""
+        """Log a new state of the publisher, or that it has been silent for a while."""
         if state is self.good:
             self.inform('sending', 'packets arrive')
         elif not (isinstance(self.link, ReplayLoop) and self.link.finished):
@@ -174,7 +174,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
 
     def _publish(self, event: PacketReceived, stamp_ns: int) -> None:
         self._publisher.samples.follow(event.names)
-        # The publisher's clock is compared with the kernel's, whatever ROS time is.
+        # The publisher's clock is compared with the kernel's, regardless of ROS time.
         placed = self.session.timeline.place(event.packet, stamp_ns)
         stamp = self.stamps.received(placed.first_ns)
         if stamp is not None:
@@ -183,13 +183,13 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         self.last_update = time.monotonic()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
-        self.warn('restart', 'packets are counted anew: the publisher was restarted, or two '
-                  'of them send to this port (then set the parameter sender)')
+        self.warn('restart', 'the packet counter restarted: the publisher was restarted, or two '
+                  'of them send to this port (if so, set the parameter sender)')
 
     # Diagnostics.
 
     def diagnose(self) -> Sequence[Status]:
-        """Return the state of link, publisher, times and topics, by what is new since."""
+        """Return the state of link, publisher, times and topics, from changes since the last."""
         with self.link.lock:
             statistics = self.session.statistics
             seen = _Counts(
@@ -202,27 +202,27 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         return super().diagnose()
 
     def diagnose_link(self, counters: Counters) -> Status:
-        """Return the line about datagrams."""
+        """Return the status of the link."""
         given, statistics, new = self.parameters, self.session.statistics, self._new
         before, self._link_before = self._link_before, counters
         level, text = OK, 'open'
         if isinstance(self.link, ReplayLoop):
-            text = 'the capture is at its end' if self.link.finished else 'playing a capture'
+            text = 'the capture has ended' if self.link.finished else 'playing a capture'
         useless = new.malformed + new.skipped
         share = 100 * useless / max(useless + new.packets, 1)
         if new.malformed:
             level = WARN
             text = (f'{new.malformed} malformed datagrams in the last second, {share:.0f} % of '
-                    f'what comes is useless: {statistics.last_error}')
+                    f'the traffic is useless: {statistics.last_error}')
         elif counters.dropped and not counters.received:
             level = WARN
-            text = f'datagrams come, but none from the sender {given.sender}'
+            text = f'datagrams arrive, but none from the sender {given.sender}'
         elif statistics.malformed and not statistics.packets:
             level = WARN
-            text = f'nothing that comes is a Ulyssix packet: {statistics.last_error}'
+            text = f'no datagram received is a Ulyssix packet: {statistics.last_error}'
         elif new.skipped > new.packets:
             level = WARN
-            text = f'{share:.0f} % of what comes are packets of unknown types'
+            text = f'{share:.0f} % of the traffic is packets of unknown types'
         if too_much := overload(counters, before):
             text = f'{too_much}; {text}' if level == WARN else too_much
             level = WARN
@@ -245,7 +245,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         ))
 
     def diagnose_peer(self) -> Status:
-        """Return the line about the publisher."""
+        """Return the status of the publisher."""
         session, statistics, new = self.session, self.session.statistics, self._new
         state = session.peer_state
         age = time.monotonic() - self.last_update if self.last_update else None
@@ -264,7 +264,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         elif new.renamed > _RENAMED:
             level = WARN
             text = (f'the names of the parameters changed {new.renamed} times in the last second: '
-                    'do two publishers send to this port? Then set the parameter sender')
+                    'do two publishers send to this port? If so, set the parameter sender')
         elif not session.names:
             level = OK
             text = ('sending, without names: switch them on in the publisher, or set the '
@@ -276,13 +276,13 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             ('samples/s', f'{new.samples / self._seconds:.0f}'),
             ('packets', str(statistics.packets)),
             ('lost', str(statistics.lost)),
-            ('not come yet', str(session.awaited)),
+            ('outstanding', str(session.awaited)),
             ('lost samples, by the total', str(statistics.missing_samples)),
             ('late', str(statistics.late)),
             ('too late, dropped', str(statistics.too_late)),
             ('duplicates, dropped', str(statistics.duplicates)),
             ('restarts', str(statistics.restarts)),
-            ('totals that do not fit', str(statistics.total_mismatches)),
+            ('totals that do not match', str(statistics.total_mismatches)),
             ('parameters', str(session.parameter_count or 'none yet')),
             ('names', str(len(session.names)) if session.names else 'not known'),
             ('packets without names', str(statistics.unnamed)),
@@ -292,18 +292,18 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         ))
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Return nothing: no values are asked for."""
+        """Return nothing: no values are requested."""
         return ()
 
     def diagnose_telemetry(self, now: float) -> Status:
-        """Return the line about the times of packets and samples."""
+        """Return the status of packet and sample times."""
         timeline, statistics = self.session.timeline, self.session.statistics
         latency = None if timeline.latency_ns is None else timeline.latency_ns / 1e9
         level, text = OK, 'settled' if timeline.word_order else 'the word order is not settled'
         if latency is None:
             text = 'no packet yet'
         elif not timeline.readable:
-            level, text = ERROR, 'the last packet has no time that can be read'
+            level, text = ERROR, 'the last packet has no valid time'
         elif latency is not None and abs(latency) > _LATE:
             level = WARN
             side = 'behind' if latency > 0 else 'ahead of'
@@ -314,7 +314,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             text = f'sample times are {timeline.sample_days} day ahead, and corrected'
         return Status('time', level, text, (
             ('word order', timeline.word_order.value if timeline.word_order else 'not settled'),
-            ('day base', 'taken as 1' if timeline.day_base is None else str(timeline.day_base)),
+            ('day base', 'assumed 1' if timeline.day_base is None else str(timeline.day_base)),
             ('sample times ahead, days', str(timeline.sample_days or 0)),
             ('year', str(timeline.year or 'none yet')),
             ('latency, s', 'none yet' if latency is None else f'{latency:.3f}'),
@@ -325,11 +325,11 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         ))
 
     def diagnose_commands(self) -> Sequence[Status]:
-        """Return nothing: a publisher takes no commands."""
+        """Return nothing: a publisher accepts no commands."""
         return ()
 
     def diagnose_more(self, now: float) -> Iterable[Status]:
-        """Return the line about topics of single parameters."""
+        """Return the status of topics of single parameters."""
         yield from self._publisher.samples.diagnose()
         yield from super().diagnose_more(now)
 

@@ -24,7 +24,7 @@ from xplane_bridge.nodes.base import CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.ulyssix import WordOrder
 
-# Whole years that a stamp can hold.
+# Complete years that a stamp can represent.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2037
 
 
@@ -33,27 +33,27 @@ class UlyssixParameters(CaptureParameters):
     """Parameters of ulyssix_node."""
 
     port: int = parameter(
-        0, 'UDP port that the publisher sends to. Required: there is no usual one. With '
-        'capture_file: 0 takes the datagrams of all ports.', minimum=0, maximum=65535)
+        0, 'UDP port that the publisher sends to. Required: there is no standard one. With '
+        'capture_file: 0 accepts the datagrams of all ports.', minimum=0, maximum=65535)
     bind_address: str = parameter(
-        '', 'Local address to listen on; empty for all of them, which broadcasts need. With '
+        '', 'Local address to listen on; empty for all of them, as broadcasts need. With '
         'group: address of the network interface to join on; empty for the default route.')
     group: str = parameter('', 'Multicast group to join, if the publisher sends to one.')
     sender: str = parameter(
-        '', 'Address or name of the only computer to listen to, or of that and the port that the '
-        'publisher sends from, as host:port; empty for any.')
+        '', 'Address or name of the only computer to listen to, optionally with the port that '
+        'the publisher sends from, as host:port; empty for any.')
     receive_buffer: int = parameter(
-        RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to keep for the node.',
+        RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to buffer for the node.',
         minimum=4096, maximum=2**30)
     word_order: str = parameter(
         'auto', "Which half of the packet's time is sent first: the date (first_word_high) or "
-        'the clock (true_u64); auto finds out.',
+        'the clock (true_u64); auto detects it.',
         choices=('auto', *(order.value for order in WordOrder)))
     day_base: str = parameter(
-        'auto', 'The number of 1 January in the packet time; auto asks the sample times, and is '
-        '1 without them.', choices=('auto', '1', '0'))
+        'auto', 'Day number of 1 January in the packet time; auto detects it from the sample '
+        'times, and is 1 without them.', choices=('auto', '1', '0'))
     integer_width: str = parameter(
-        'auto', 'Bytes of a value in integer mode; auto finds out.', choices=('auto', '8', '4'))
+        'auto', 'Bytes of a value in integer mode; auto detects it.', choices=('auto', '8', '4'))
     year: int = parameter(
         0, 'Year of the first packet, for recordings; 0 is the one nearest to the time of '
         'reception.', minimum=0, maximum=_LAST_YEAR)
@@ -62,19 +62,19 @@ class UlyssixParameters(CaptureParameters):
     parameter_names: tuple[str, ...] = parameter(
         (), 'Names of the parameters in order, for packets without names.')
     sample_rates: tuple[str, ...] = parameter(
-        (), 'Rates of parameters without time tags, as "name=samples a second"; the name may be '
-        'a pattern with * and ?; the first that fits counts.')
+        (), 'Rates of parameters without time tags, as "name=samples per second"; the name may '
+        'be a pattern with * and ?; the first match counts.')
     sample_topics: tuple[str, ...] = parameter(
-        (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> too.')
+        (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> as well.')
     max_sample_topics: int = parameter(
-        200, 'Parameters that get a topic of their own at most; the publisher may name any number '
-        'of them.', minimum=1, maximum=10_000)
+        200, 'Maximum number of parameters with their own topic; the publisher may name any '
+        'number of them.', minimum=1, maximum=10_000)
     decimation: int = parameter(
-        1, 'Publish each n-th sample only on samples/<name>.', minimum=1, maximum=1_000_000,
+        1, 'Publish only every n-th sample on samples/<name>.', minimum=1, maximum=1_000_000,
         live=True)
 
     def __post_init__(self) -> None:
-        """Check what single values cannot say."""
+        """Check combinations of values."""
         if self.group:
             try:
                 good = ipaddress.IPv4Address(self.group).is_multicast
@@ -96,7 +96,7 @@ class UlyssixParameters(CaptureParameters):
 
 
 def parse_rate(text: str) -> tuple[str, float]:
-    """Return the pattern and the rate in "name=rate". Raises ValueError with a sentence."""
+    """Return the pattern and the rate in "name=rate". Raises ValueError."""
     pattern, _, number = text.rpartition('=')
     try:
         rate = float(number)
@@ -104,5 +104,5 @@ def parse_rate(text: str) -> tuple[str, float]:
         rate = 0.0
     if not pattern or not 0.0 < rate < 1e9:
         raise ValueError(
-            f"parameter sample_rates: '{text}' is not like 'name=100', samples a second")
+            f"parameter sample_rates: '{text}' is not like 'name=100', samples per second")
     return pattern, rate

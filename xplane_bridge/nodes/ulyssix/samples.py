@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Topics samples/<name> of ulyssix_node: one for each parameter that is asked for, while it is."""
+"""Topics samples/<name> of ulyssix_node: one for each requested parameter that exists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 DEPTH = 200
 """Two seconds of Altair's packets, so that a subscriber may stall for a moment."""
 
-# Names that change all the time make and end publishers this often at most, in seconds; a replay
+# Names that keep changing create and destroy publishers at most this often, in seconds; a replay
 # waits for its own.
 _PAUSE = 1.0
 
@@ -46,7 +46,7 @@ NO_INTEGERS = array('q')
 
 @dataclass(slots=True)
 class _SampleTopic:
-    """A topic of one parameter; phase samples are to be passed over before the next one."""
+    """A topic of one parameter; ``phase`` samples are to be skipped before the next one."""
 
     index: int
     publisher: Any
@@ -56,10 +56,10 @@ class _SampleTopic:
 
 class SampleTopics:
     """
-    The publishers of parameters whose names fit ``patterns``, ``limit`` of them at most.
+    The publishers of parameters whose names match ``patterns``, at most ``limit``.
 
-    Who sends says the names: a publisher goes as soon as its name does. They are made and ended
-    in the executor, and used in the link's thread.
+    The sender determines the names: a publisher is removed as soon as its name disappears. They
+    are created and destroyed in the executor, and used in the link's thread.
     """
 
     def __init__(self, node: BridgeNode[Any], patterns: Sequence[str], limit: int) -> None:
@@ -78,7 +78,7 @@ class SampleTopics:
     # In the link's thread.
 
     def follow(self, names: tuple[str, ...]) -> None:
-        """Have the topics of these names made, if they are others than before."""
+        """Have the topics of these names created, if the names have changed."""
         if not self._patterns or self._making or names is self._names:
             return
         if not names or names == self._names:
@@ -89,7 +89,7 @@ class SampleTopics:
         elif time.monotonic() < self._made_at + _PAUSE:
             return
         self._making = True
-        # Publishers are made where all others are.
+        # Publishers are created where all others are.
         executor = self._node.executor
         assert executor is not None
         executor.create_task(self._make, names)
@@ -97,7 +97,7 @@ class SampleTopics:
     def publish(
         self, event: PacketReceived, placed: Placed, shift_ns: int, decimation: int
     ) -> None:
-        """Publish each ``decimation``-th sample of the parameters that have a topic."""
+        """Publish every ``decimation``-th sample of the parameters that have a topic."""
         with self._lock:
             if not self._topics or self._names != event.names:
                 return
@@ -110,7 +110,7 @@ class SampleTopics:
     # In the executor.
 
     def close(self) -> None:
-        """Make nothing any more; the node ends its publishers by itself."""
+        """Create nothing any more; the node destroys its publishers itself."""
         self._open = False
 
     def _make(self, names: tuple[str, ...]) -> None:
@@ -124,7 +124,7 @@ class SampleTopics:
                 self._node.audience.expect(False)
 
     def _replace(self, names: tuple[str, ...]) -> None:
-        """End what is gone, then make what is new."""
+        """Destroy what is gone, then create what is new."""
         fitting = [
             (index, name, topic)
             for index, (name, topic) in enumerate(zip(names, topic_names(names), strict=True))
@@ -133,7 +133,7 @@ class SampleTopics:
         wanted = fitting[:self._limit]
         gone = self._publishers.keys() - {topic for _, _, topic in wanted}
         with self._lock:
-            # Nothing is published on what goes now.
+            # Nothing is published on what is being destroyed.
             self._topics = []
         for topic in gone:
             self._node.drop_publisher(self._publishers.pop(topic))
@@ -145,33 +145,33 @@ class SampleTopics:
         if not topics:
             self._node.warn(
                 'sample_topics',
-                f'none of sample_topics fits a parameter: there are {", ".join(names)}')
+                f'no parameter matches sample_topics: available are {", ".join(names)}')
 
     def _publisher(self, topic: str) -> Any:
         publisher = self._publishers.get(topic)
         if publisher is None:
             publisher = self._node.make_publisher(
                 UlyssixSamples, f'samples/{topic}', DEPTH, passing=True)
-            # Made while the node is active, it missed the activation.
+            # Created while the node is active, it missed the activation.
             publisher.on_activate(None)
             self._publishers[topic] = publisher
         return publisher
 
     def diagnose(self) -> tuple[Status, ...]:
-        """Return a line about the topics, if any are asked for."""
+        """Return the status of the topics, if any are requested."""
         if not self._patterns:
             return ()
         made = len(self._publishers)
         level, text = OK, f'{made} parameters have a topic'
         if self._fitting > self._limit:
             level = WARN
-            text = (f'{self._fitting} parameters fit sample_topics, and only the first '
-                    f'{self._limit} have a topic: choose fewer, or raise max_sample_topics')
+            text = (f'{self._fitting} parameters match sample_topics, but only the first '
+                    f'{self._limit} have a topic: select fewer, or raise max_sample_topics')
         elif self._names and not made:
-            level, text = WARN, 'none of sample_topics fits a parameter'
+            level, text = WARN, 'no parameter matches sample_topics'
         return (Status('samples', level, text, (
             ('topics samples/<name>', str(made)),
-            ('parameters that fit sample_topics', str(self._fitting)),
+            ('parameters that match sample_topics', str(self._fitting)),
         )),)
 
 
@@ -179,7 +179,7 @@ def _publish(
     topic: _SampleTopic, begin: int, end: int, step: int, packet: DataPacket, placed: Placed,
     shift_ns: int,
 ) -> None:
-    # The step may have become smaller than what was left of the last one.
+    # The step may have become smaller than the remainder of the last one.
     phase = topic.phase % step
     chosen = slice(begin + phase, end, step)
     topic.phase = (phase - (end - begin)) % step
@@ -192,7 +192,7 @@ def _publish(
         times = placed.times[chosen]
         first_ns, message.times = int(times[0]), to_array('q', times)
     stamp = message.header.stamp
-    # Not 0 or less, where samples are older than the beginning of ROS time.
+    # Not 0 or less, even if samples are older than the start of ROS time.
     stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
     fill_values(message, packet, values)
     topic.publisher.publish(message)
@@ -201,7 +201,7 @@ def _publish(
 def fill_values(
     message: UlyssixPacket | UlyssixSamples, packet: DataPacket, values: np.ndarray[Any, Any]
 ) -> None:
-    """Put the values into the field of their type."""
+    """Copy the values into the field of their type."""
     if packet.integer_width is None:
         message.values, message.integers = to_array('f', values), NO_INTEGERS
     else:
@@ -209,7 +209,7 @@ def fill_values(
 
 
 def to_array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
-    """Return the values as what a message takes without a look at each of them."""
+    """Return the values in a type that a message accepts without checking each of them."""
     result: array[Any] = array(code)
     result.frombytes(np.ascontiguousarray(values).view(np.uint8).data)
     return result

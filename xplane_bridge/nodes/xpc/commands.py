@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands and services of xpc_node that only X-Plane Connect has."""
+"""Commands and services of xpc_node specific to X-Plane Connect."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ from xplane_bridge.srv import (
     SetDatarefs,
 )
 
-# Commands that may come in a row, each of which counts.
+# Queue depth for commands of which every one counts.
 _DEPTH = 10
 
-# What a value may lose on its way there and back as a float32.
+# Tolerance for a value after a round trip as float32.
 _READ_BACK_TOLERANCE = 1e-5
 
 _ANGLES = ('roll', 'pitch', 'true_heading')
@@ -69,7 +69,7 @@ _TEXT = Mask(ScreenText, {'TEXT': ('text',), 'POSITION': ('x', 'y')}, needs='TEX
 _VIEW = Mask(CameraView, needs='VIEW')
 _PLACE = Mask(GetTerrain.Request, {'POSITION': ('latitude', 'longitude', 'altitude')})
 _OPERATIONS = (Waypoints.ADD, Waypoints.REMOVE, Waypoints.CLEAR)
-# The plugin's own place for a text.
+# The plugin's default text position.
 _DEFAULT_PLACE = -1
 
 _ACTIONS = {
@@ -83,7 +83,7 @@ class XpcCommands:
     """
     Subscriptions and services of one xpc_node; each checks, converts and sends.
 
-    ``publisher`` knows what is flown, and where X-Plane's local axes have their origin.
+    ``publisher`` knows the current state, and the origin of X-Plane's local axes.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class XpcCommands:
         self._node.make_service(SetBool, f'aircraft_{number}/pause', pause)
 
     def _send(self, what: str, *messages: xpc.Request) -> None:
-        """Send commands of the topic ``what``, all or none. Raises ValueError with a sentence."""
+        """Send commands of the topic ``what``, all or none. Raises ValueError."""
         self._link.call(partial(self._session.send, what=what), messages)
 
     async def _do(self, message: xpc.Request, response: Any) -> None:
@@ -135,10 +135,10 @@ class XpcCommands:
         await self._node.pending.wait(
             self._link.call, partial(self._session.send, awaited=True), message)
         response.success = True
-        response.message = 'read by X-Plane Connect, which does not say what became of it'
+        response.message = 'read by X-Plane Connect, which does not report the result'
 
     async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[Any, ...]:
-        """Read by ``ask(wanted, now)``, while the executor goes on; ValueError if it fails."""
+        """Read with ``ask(wanted, now)`` without blocking; ValueError if it fails."""
         done: ReadDone = await self._node.pending.wait(self._link.call, ask, wanted)
         return done.values
 
@@ -151,7 +151,7 @@ class XpcCommands:
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
         if not count:
-            raise ValueError('no row is named')
+            raise ValueError('no row given')
         check_count('rows', count, xpc.MAX_DATA_ROWS)
         if len(message.values) != 8 * count:
             raise ValueError(
@@ -186,7 +186,7 @@ class XpcCommands:
         check_count('points', len(message.latitude), xpc.MAX_WAYPOINTS)
         points = tuple(zip(*columns, strict=True))
         if not points and message.operation != Waypoints.CLEAR:
-            raise ValueError('no point is given')
+            raise ValueError('no point given')
         self._send('command/waypoints', xpc.Waypoints(message.operation, points))
 
     # Services.
@@ -199,7 +199,7 @@ class XpcCommands:
         response.values = array('f', [value for row in rows for value in row])
         unknown = [name for name, row in zip(request.names, rows, strict=True) if not row]
         response.success = True
-        response.message = f'not known here: {named(unknown)}' if unknown else ''
+        response.message = f'unknown datarefs: {named(unknown)}' if unknown else ''
 
     async def _set_datarefs(
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
@@ -210,7 +210,7 @@ class XpcCommands:
         wrong = []
         for (name, wanted), row in zip(items, rows, strict=True):
             if not row:
-                wrong.append(f'{name} is not known here')
+                wrong.append(f'{name} is unknown')
             elif len(row) < len(wanted):
                 wrong.append(f'{name} holds only {len(row)} of the {len(wanted)} values')
             elif not all(
@@ -231,7 +231,7 @@ class XpcCommands:
     async def _get_terrain(
         self, request: GetTerrain.Request, response: GetTerrain.Response
     ) -> None:
-        # A read changes nothing, so that nothing is set means something here.
+        # A read changes nothing, so here a command that sets nothing has a meaning.
         if request.fields:
             latitude, longitude, altitude = _PLACE.given(request).values()
             wanted = xpc.GetTerrain(
@@ -257,7 +257,7 @@ class XpcCommands:
     # Conversions.
 
     def _position(self, kind: type[Any], number: int, pose: AircraftPose) -> Any:
-        """Return a POSI or POST of a pose; what is not set is left as it is."""
+        """Return a POSI or POST for a pose; unset values are left unchanged."""
         given = POSE_MASK.given(pose)
         for name, largest in _LARGEST.items():
             if not -largest <= given.get(name, 0.0) <= largest:
@@ -278,8 +278,8 @@ class XpcCommands:
         if altitude is not None:
             if place is None:
                 raise ValueError(
-                    'altitude: how high sea level is there is not known before telemetry of this '
-                    'aircraft has come; set LATITUDE and LONGITUDE too')
+                    'altitude: the height of sea level there is unknown until telemetry of this '
+                    'aircraft has arrived; set LATITUDE and LONGITUDE too')
             altitude = self._to_msl(*place, altitude)
         roll, pitch, heading = (None if angle is None else angle / DEGREE for angle in angles)
         return kind(
@@ -291,9 +291,9 @@ class XpcCommands:
         state: VehicleState | None,
     ) -> Sequence[float | None]:
         """
-        Return roll, pitch and heading against X-Plane's local axes, which the plugin writes.
+        Return roll, pitch and heading relative to X-Plane's local axes, as the plugin writes.
 
-        Those that are not given stay as they are, so the aircraft's own take part.
+        Those that are not given keep the aircraft's current values.
         """
         origin = self._publisher.local_origin()
         if origin is None or state is None or state.orientation is None:
@@ -343,13 +343,13 @@ def _camera(
     view: int, location: Sequence[float] | None = None, direction: Sequence[float] | None = None,
     zoom: float = 1.0,
 ) -> xpc.Camera:
-    """Return the camera of a view; ValueError if the plugin would place it otherwise."""
+    """Return the camera of a view; ValueError if the plugin would place it differently."""
     if view not in (xpc.View.RUNWAY, xpc.View.CHASE):
         raise ValueError(f'view {view}: only RUNWAY and CHASE place a camera')
     if location is None:
-        raise ValueError('DIRECTION and ZOOM need LOCATION, for a camera is placed as a whole')
+        raise ValueError('DIRECTION and ZOOM need LOCATION, as a camera is placed as a whole')
     if zoom <= 0.0:
-        raise ValueError(f'zoom {zoom:g} is not above 0; 1 is none')
+        raise ValueError(f'zoom {zoom:g} is not above 0; 1 is no zoom')
     x, y, z = map(float, location)
     if direction is None:
         return xpc.Camera((x, y, z), (None, None, None), zoom)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What xpc_node publishes of what the plugin says."""
+"""Publishing of the plugin's data by xpc_node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xplane_bridge.nodes.vehicle import ALL_BUT_FIX, TOPICS, VehiclePublisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
 
-# X-Plane has no air data of the others.
+# X-Plane has no air data for the others.
 _OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
 
 
@@ -42,12 +42,12 @@ def polled(aircraft: int) -> Polled:
 
 
 def prefix_of(aircraft: int) -> str:
-    """Return what stands before the names of an aircraft's topics."""
+    """Return the prefix of an aircraft's topics."""
     return f'aircraft_{aircraft}/' if aircraft else ''
 
 
 class Publisher:
-    """Publish telemetry of all aircraft, and datarefs; it remembers what is flown."""
+    """Publish telemetry of all aircraft, and datarefs; remembers their states."""
 
     def __init__(
         self, node: Bridge[XpcParameters, XpcSession], undulation: Undulation
@@ -73,7 +73,7 @@ class Publisher:
         return None
 
     def force_difference(self) -> float | None:
-        """Return how far the two ways to the user's aircraft's specific force are apart."""
+        """Return the difference of the two specific forces of the user's aircraft."""
         if 0 not in self._last:
             return None
         state, event = self._last[0]
@@ -89,7 +89,7 @@ class Publisher:
         clock = node.simulator_clock
         stamp = node.stamps.received(stamp_ns) if clock is None else clock.stamp(
             *xplane.running_time(event.values), (position, attitude), event.vehicle)
-        # To compute the state takes about as long as to publish: fix, the first, need not wait.
+        # Computing the state takes about as long as publishing: fix, the first, need not wait.
         if stamp is not None:
             vehicle.publish_fix(*position, stamp)
         if event.vehicle == 0:
@@ -105,7 +105,7 @@ class Publisher:
         node.last_update = time.monotonic()
 
     def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
-        """Publish the datarefs that the user has chosen."""
+        """Publish the datarefs selected by the user."""
         message: Any = Datarefs()
         if not self._node.stamp(message, stamp_ns):
             return

@@ -53,8 +53,8 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
 
     peer = 'X-Plane Connect'
     hints = {
-        PeerState.UNKNOWN: 'waiting for the first answer',
-        PeerState.AWAY: 'check that X-Plane runs, that the plugin XPlaneConnect is enabled in it, '
+        PeerState.UNKNOWN: 'waiting for the first reply',
+        PeerState.AWAY: 'check that X-Plane is running, that its plugin XPlaneConnect is enabled, '
                         'the parameters host and port, and that no firewall drops UDP',
         PeerState.LOADING: 'leave the menu or wait until the scenery is loaded; the plugin '
                            'answers only while frames are drawn',
@@ -67,7 +67,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     # Lifecycle.
 
     def make_session(self) -> XpcSession:
-        """Return the session, which wants to know whether beacons can be heard."""
+        """Return the session, which needs to know whether beacons can be received."""
         given = self.parameters
         self._host = resolve(given.host)
         # A bad bind address must stop configuring, not the first datagram.
@@ -86,7 +86,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         )
 
     def make_replay(self) -> ReplayLoop:
-        """Take what the plugin answered to anybody, and its beacons."""
+        """Accept the plugin's replies to anybody, and its beacons."""
         return self.replay(
             channels={xpc.BEACON_PORT: BEACON_CHANNEL}, peer_port=self.parameters.port)
 
@@ -98,23 +98,23 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
 
     def _open_channel(self, _: str) -> UdpSocket:
         given = self.parameters
-        # The plugin answers from the port that was asked.
+        # The plugin replies from the port that it listens on.
         return UdpSocket((given.bind_address, 0), peer=(self._host, given.port),
                          sender=self._host, sender_port=given.port)
 
     def _open_beacon(self) -> dict[str, UdpSocket]:
-        """Listen to the plugin's beacon, where the network has multicast."""
+        """Listen for the plugin's beacon, if the network has multicast."""
         try:
             return {BEACON_CHANNEL: UdpSocket(
                 ('', xpc.BEACON_PORT), sender=self._host, sender_port=self.parameters.port,
                 group=xpc.BEACON_GROUP)}
         except LinkError as error:
             self.get_logger().info(
-                f'no beacons ({error}); a simulator that loads cannot be told from none')
+                f'no beacons ({error}); a loading simulator cannot be told from an absent one')
             return {}
 
     def make_topics(self) -> None:
-        """Make publishers, a gate for each aircraft, other commands and services."""
+        """Create publishers, a gate for each aircraft, other commands and services."""
         given = self.parameters
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
@@ -130,14 +130,14 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         self._datarefs_rate = Rates()
 
     def begin(self) -> None:
-        """Start to poll."""
+        """Start polling."""
         super().begin()
         self._watch(self.parameters)
 
     def changed(self, given: XpcParameters) -> None:
         """Use new live parameters."""
         old = self.parameters
-        # Which may refuse: then nothing has changed.
+        # This may be refused: then nothing has changed.
         if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
             self._watch(given)
         super().changed(given)
@@ -149,7 +149,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         """Return where the plugin is."""
         return f'{self.parameters.host}:{self.parameters.port}'
 
-    # Commands: these run in the executor.
+    # Commands: in the executor.
 
     def _send(self, number: int, controls: Controls) -> None:
         if number == 0 and self.parameters.override_joystick:
@@ -162,10 +162,10 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def _release(self, number: int) -> None:
         self.link.call(partial(self.session.release, vehicle=number))
 
-    # From the peer: these run in the link's thread.
+    # From the peer: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with the session's own events."""
+        """Return the handlers of the session's own events."""
         return {
             Telemetry: self._publish,
             WatchedDatarefs: self.publisher.publish_datarefs,
@@ -183,23 +183,23 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     # Diagnostics.
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
-        """Return what is known of the plugin, and what became of requests."""
+        """Return what is known about the plugin, and the outcome of requests."""
         session, statistics = self.session, self.session.statistics
         generation, beacon = session.generation, session.beacon
         return (
-            ('plugin generation', generation.value if generation else 'not known yet'),
+            ('plugin version', generation.value if generation else 'not known yet'),
             ('X-Plane version', str(beacon.xplane_version) if beacon else 'no beacon heard'),
             ('requests', str(statistics.requests)),
             ('replies', str(statistics.replies)),
             ('lost', str(statistics.lost)),
             ('late or unexpected', str(statistics.unexpected)),
-            ('replies of two frames', str(statistics.split)),
+            ('replies from two frames', str(statistics.split)),
             ('frames answered twice', str(statistics.repeated)),
             ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
         )
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
-        """Return the datarefs that do not come, but for those that another one stands in for."""
+        """Return the missing datarefs, except those that another one replaces."""
         if not self.active:
             return super().diagnose_values(now)
         missing = self.session.missing(now)
@@ -209,7 +209,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
-        """Return the rates, and what tells whether local_ay contains gravity."""
+        """Return the rates, and an indication of whether local_ay contains gravity."""
         count = self.session.statistics.watched
         datarefs = self._datarefs_rate.per_second({'datarefs': count}, now)['datarefs']
         difference = self.publisher.force_difference()
@@ -222,7 +222,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         )
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return how many commands came."""
+        """Return how many commands arrived."""
         return (
             *((f'aircraft {number}: commands', str(self.gates[prefix_of(number)].commands))
               for number in self.parameters.aircraft),

@@ -33,39 +33,40 @@ class XpcParameters(VehicleParameters):
     port: int = parameter(
         xpc.PORT, 'UDP port of the plugin.', minimum=1, maximum=65535)
     bind_address: str = parameter(
-        '', 'Local address to send from and listen on; empty leaves it to the routing.')
+        '', 'Local address to send from and listen on; empty lets the routing decide.')
     rate: float = parameter(
-        50.0, 'Updates a second and aircraft; 0 is one a frame of the simulator.',
+        50.0, 'Updates per second and aircraft; 0 is one per frame of the simulator.',
         minimum=0.0, maximum=2000.0)
     aircraft: tuple[int, ...] = parameter(
         (0,), "Numbers of the aircraft to bridge, 0..19; 0 is the user's. The others appear "
         'below aircraft_<number>/.')
     max_datagrams_per_second: float = parameter(
-        240.0, 'Datagrams to send in all. The plugin drops everything when 20 come in one frame: '
-        'keep well below 20 times the lowest frame rate.', minimum=10.0, maximum=100000.0)
+        240.0, 'Datagrams per second to send in all. The plugin drops everything when 20 arrive '
+        'in one frame: stay well below 20 times the lowest frame rate.', minimum=10.0,
+        maximum=100000.0)
     plugin: str = parameter(
-        'auto', 'Generation of the plugin; auto finds out, but cannot tell develop from rc6.',
+        'auto', 'Version of the plugin; auto detects it, but cannot tell develop from rc6.',
         choices=('auto', *(generation.value for generation in Generation)))
     specific_force: str = parameter(
-        'g_loads', 'What imu/data takes its linear acceleration from: the three g loads, or the '
+        'g_loads', 'Source of the linear acceleration in imu/data: the three g loads, or the '
         'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))
     stamp: str = parameter(
-        'receive', 'Time in the messages: when the kernel received the datagram, or the '
+        'receive', 'Stamps of messages: the time when the kernel received the datagram, or the '
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
     lockstep: bool = parameter(
         False, 'The simulator waits for command/controls in each frame (simulator_node with '
-        'lockstep): poll after each command, instead of by rate.')
+        'lockstep): poll after each command, instead of at rate.')
     override_joystick: bool = parameter(
         False, "Keep the joystick of the simulator's user from overwriting commands, from the "
         'first command to deactivation.')
     datarefs: tuple[str, ...] = parameter(
-        (), 'Names of further datarefs to publish on datarefs, at most 3000.', live=True)
+        (), 'Names of additional datarefs to publish on datarefs, at most 3000.', live=True)
     datarefs_rate: float = parameter(
-        10.0, 'Updates of datarefs a second.', minimum=0.01, maximum=1000.0, live=True)
+        10.0, 'Updates of datarefs per second.', minimum=0.01, maximum=1000.0, live=True)
 
     def __post_init__(self) -> None:
-        """Check what single values cannot say."""
+        """Check combinations of values."""
         VehicleParameters.__post_init__(self)
         if not self.aircraft:
             raise ValueError('parameter aircraft: at least one number is needed')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""xplane_udp_node: X-Plane 6 to 12 by its own UDP, without a plugin."""
+"""xplane_udp_node: X-Plane 6 to 12 over its native UDP interface, without a plugin."""
 
 from xplane_bridge.nodes.xplane_udp.node import main, XplaneUdpNode
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters

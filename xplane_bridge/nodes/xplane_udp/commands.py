@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands and services of xplane_udp_node beside command/controls."""
+"""Commands and services of xplane_udp_node other than command/controls."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ from xplane_bridge.sessions.base import ReadDone
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
-# Commands that may come in a row, each of which counts.
+# Queue depth for commands of which every one counts.
 _DEPTH = 10
 
-# What a value may lose on its way there and back as a float32.
+# Tolerance for a value after a round trip as float32.
 _READ_BACK_TOLERANCE = 1e-5
 
 _ANGLES = ('roll', 'pitch', 'true_heading')
 
-# Degrees, metres above the ellipsoid, radians: beyond, X-Plane has no such place or attitude.
+# Degrees, metres above the ellipsoid, radians: X-Plane has no positions or attitudes beyond.
 _LIMITS = {
     'latitude': (-90.0, 90.0),
     'longitude': (-180.0, 180.0),
@@ -64,14 +64,14 @@ _LIMITS = {
 }
 
 _BY_POSITION = 6
-_SENT = 'sent; X-Plane does not confirm it'
+_SENT = 'sent; X-Plane does not acknowledge it'
 
 
 class XplaneUdpCommands:
     """
     Subscriptions and services of one xplane_udp_node; each checks, converts and sends.
 
-    ``last_state`` tells what is flown just now, for the values that a pose leaves out.
+    ``last_state`` returns the current state, for the values that a pose does not set.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class XplaneUdpCommands:
         self._link.call(partial(self._session.send, what=what), messages)
 
     async def _send_and_wait(self, what: str, *messages: Message) -> None:
-        """Send, and return when all have left. Raises ValueError if that fails."""
+        """Send, and return when all have been sent. Raises ValueError if that fails."""
         await self._pending.wait(
             self._link.call, partial(self._session.send, what=what, awaited=True), messages)
 
     async def _read(self, names: Sequence[str]) -> tuple[float | None, ...]:
-        """Read datarefs, while the executor goes on. Raises ValueError if that fails."""
+        """Read datarefs without blocking. Raises ValueError if that fails."""
         done: ReadDone = await self._pending.wait(
             self._link.call, self._session.read_datarefs, names)
         return done.values
@@ -116,7 +116,7 @@ class XplaneUdpCommands:
     def _data(self, message: DataRows) -> None:
         count = len(message.rows)
         if not count:
-            raise ValueError('no row is named')
+            raise ValueError('no row given')
         check_count('rows', count, MOST_ROWS)
         if len(message.values) != VALUES_PER_ROW * count:
             raise ValueError(
@@ -149,10 +149,10 @@ class XplaneUdpCommands:
         if kind == 'auto':
             kind = 'vehs' if version is not None and version >= FIRST_WITH_VEHS else 'prel'
         if kind == 'vehs' and version is not None and version < FIRST_WITH_VEHS:
-            raise ValueError(f'X-Plane {version} does not know VEHS; take vehx or prel')
+            raise ValueError(f'X-Plane {version} does not support VEHS; use vehx or prel')
         if kind == 'prel' and not given.keys().isdisjoint(('roll', 'pitch')):
             raise ValueError(
-                'PREL starts a flight level, without ROLL or PITCH; pose_message: vehx has them')
+                'PREL starts a level flight, without ROLL or PITCH; pose_message: vehx has them')
         lat, lon, altitude = self._position(given)
         roll, pitch, heading = self._attitude(given)
         if kind == 'prel':
@@ -196,7 +196,7 @@ class XplaneUdpCommands:
         self, request: RunCommand.Request, response: RunCommand.Response
     ) -> None:
         if request.action != RunCommand.Request.ONCE:
-            raise ValueError("X-Plane's own UDP runs a command once; it cannot hold one")
+            raise ValueError("X-Plane's UDP interface runs a command once; it cannot hold one")
         await self._send_and_wait('run_command', xplane_udp.Cmnd(request.name))
         response.success = True
         response.message = _SENT
@@ -206,11 +206,11 @@ class XplaneUdpCommands:
     ) -> None:
         if request.none == bool(request.rows):
             raise ValueError(
-                'rows are named, and none of them' if request.none else
-                'no row is named; none: true selects no row any more')
+                'rows are given together with none: true' if request.none else
+                'no row given; none: true deselects all')
         check_count('rows', len(request.rows), MOST_ROWS)
         self._link.call(self._session.check_peer, 'select_rows')
-        # The parameter is the one place that says which rows are chosen.
+        # The parameter is the only place that says which rows are selected.
         result, = self._node.set_parameters([Parameter(
             'data_rows', Parameter.Type.INTEGER_ARRAY, list(request.rows))])
         response.success = result.successful
@@ -222,7 +222,7 @@ class XplaneUdpCommands:
         response.success = True
         response.message = _SENT
 
-    # Where to place: the wire wants a whole pose, so what is not set is what is flown.
+    # The wire has only whole poses, so unset values are taken from the current state.
 
     def _position(self, given: Mapping[str, float]) -> tuple[float, float, float]:
         """Return latitude and longitude in degrees and the altitude above mean sea level."""
@@ -247,7 +247,7 @@ class XplaneUdpCommands:
         return roll / DEGREE, pitch / DEGREE, heading / DEGREE % 360.0
 
     def _speed(self) -> float:
-        """Return the speed to start a flight with: the present one through the air."""
+        """Return the speed to start a flight with: the current airspeed."""
         state = self._last_state()
         speed = None if state is None or state.air is None else state.air.true_airspeed
         return 0.0 if speed is None else max(speed, 0.0)
@@ -256,23 +256,23 @@ class XplaneUdpCommands:
 def _complete(
     names: Sequence[str], given: Mapping[str, float], flown: Mapping[str, float]
 ) -> list[float]:
-    """Return the values of these names, as given or as flown."""
+    """Return the values of these names, as given or from the current state."""
     if missing := [name for name in names if name not in given and name not in flown]:
         raise ValueError(
-            f'{", ".join(name.upper() for name in missing)} not set, so it stays as it is flown, '
-            'but no telemetry comes')
+            f'{", ".join(name.upper() for name in missing)} not set, so the current value is '
+            'needed, but no telemetry arrives')
     return [given[name] if name in given else flown[name] for name in names]
 
 
 def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:
-    """Return what writes these datarefs; ValueError for one without a value."""
+    """Return the messages that write these datarefs; ValueError for one without a value."""
     return [xplane_udp.Dref(value, name) for item in items for name, value in _elements(*item)]
 
 
 def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:
-    """Return what to write one by one: a list is the first elements of an array."""
+    """Return the single values to write: a list is the first elements of an array."""
     if not values:
-        raise ValueError(f'{name}: no value is given')
+        raise ValueError(f'{name}: no value given')
     if len(values) == 1:
         return [(name, values[0])]
     return [(f'{name}[{number}]', value) for number, value in enumerate(values)]

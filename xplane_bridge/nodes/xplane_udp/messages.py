@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What xplane_udp_node publishes of what X-Plane sends."""
+"""Publishing of X-Plane's data by xplane_udp_node."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ class Publisher:
         self._last_given: tuple[Vector, VehicleState, Mapping[str, float]] | None = None
 
     def flown(self) -> VehicleState | None:
-        """Return the state of the aircraft, None if it is not known any more."""
+        """Return the state of the aircraft, None if it is no longer known."""
         fresh = time.monotonic() - self._node.last_update < FRESH
         return self._last_state if fresh else None
 
     def force_difference(self) -> str:
-        """Return how far the two ways to the specific force are apart."""
+        """Return the difference of the two specific force estimates."""
         if self._last_given is None:
             return ''
         difference = xplane.force_difference(*self._last_given)
         return '' if difference is None else f'{difference:.3f}'
 
     def publish_telemetry(self, event: Telemetry, stamp_ns: int) -> None:
-        """Publish the aircraft by its datarefs."""
+        """Publish the aircraft from its datarefs."""
         pose, values = event.pose, event.values
         attitude: Vector | None = None
         position = NOWHERE
@@ -78,7 +78,7 @@ class Publisher:
             position = self.vehicle.plausibility.place(pose.lat, pose.lon, pose.ele_m)
             attitude = (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg)
         elif values.keys() >= set(_POSITION):
-            # The pose does not come: the datarefs say the same as float32, as rows do.
+            # The pose is missing: the datarefs contain the same as float32, like rows.
             position = self.vehicle.plausibility.place(*(values[name] for name in _POSITION))
         state = xplane.own_state(
             position, attitude, values, by_acceleration=self._by_acceleration)
@@ -86,7 +86,7 @@ class Publisher:
         self._publish(state, stamp_ns)
 
     def publish_rows(self, event: RowTelemetry, stamp_ns: int) -> None:
-        """Publish the aircraft by its rows."""
+        """Publish the aircraft from its rows."""
         self._publish(rows_state(event.version, event.segments), stamp_ns)
 
     def _publish(self, state: VehicleState, stamp_ns: int) -> None:
@@ -102,7 +102,7 @@ class Publisher:
         node.last_update = time.monotonic()
 
     def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
-        """Publish the datarefs chosen by the user."""
+        """Publish the datarefs selected by the user."""
         message = Datarefs()
         if not self._node.stamp(message, stamp_ns):
             return
@@ -116,7 +116,7 @@ class Publisher:
         self._datarefs.publish(message)
 
     def publish_data(self, event: DataArrived, stamp_ns: int) -> None:
-        """Publish rows as they came."""
+        """Publish rows as received."""
         message = DataRows()
         if not self._node.stamp(message, stamp_ns):
             return

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""xplane_udp_node: X-Plane 6 to 12 by its own UDP, without a plugin."""
+"""xplane_udp_node: X-Plane 6 to 12 over its native UDP interface, without a plugin."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ from xplane_bridge.sessions.xplane_udp import (
     XplaneUdpSession,
 )
 
-# These ran on Macs with the other byte order too. The platform byte of 6 names the order; whether
-# X-Plane heeds that of a client is not documented.
+# These also ran on Macs with the opposite byte order. The platform byte of 6 names the order;
+# whether X-Plane respects a client's is not documented.
 _ON_OLD_MACS = (6, 7, 8, 9)
 _WITH_PLATFORM = 6
 
@@ -65,19 +65,19 @@ _ORDERS: Mapping[str, Literal['little', 'big'] | None] = {
     'auto': None, 'little': 'little', 'big': 'big'}
 _TRAILERS = {'auto': None, 'with': True, 'without': False}
 
-# How long closing waits for what is owed to leave at its pace.
+# How long closing waits for pending messages to be sent at their pace.
 _FAREWELL = 1.0
 
-_CHECK = ('check that X-Plane runs, the parameters host and port, and that no firewall '
+_CHECK = ('check that X-Plane is running, the parameters host and port, and that no firewall '
           'drops UDP')
 
 
 class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
-    """Bridge one X-Plane by its own UDP."""
+    """Bridge one X-Plane over its native UDP interface."""
 
     peer = 'X-Plane'
     hints = {
-        PeerState.SEARCHING: 'check that X-Plane 10 or later runs in this network and that '
+        PeerState.SEARCHING: 'check that X-Plane 10 or later is running in this network and that '
                              'multicast gets through, or set discover: false and host',
         PeerState.UNKNOWN: 'waiting for the first datagram',
         PeerState.LOADING: _CHECK,
@@ -91,7 +91,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     # Lifecycle.
 
     def make_session(self) -> XplaneUdpSession:
-        """Return the session, with X-Plane at the host that is given or to be discovered."""
+        """Return the session, with X-Plane at the given host or one to be discovered."""
         given = self.parameters
         session = XplaneUdpSession(
             Sources(
@@ -117,10 +117,10 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         return session
 
     def make_replay(self) -> ReplayLoop:
-        """Take datagrams from a capture: rows by their port, datarefs by what was asked."""
+        """Replay datagrams from a capture: rows by their port, datarefs by their requests."""
         given = self.parameters
         peer = self.session.peer
-        # X-Plane 6 has one port both ways: there the sender tells the directions apart.
+        # X-Plane 6 has a single port both ways: there the sender tells the directions apart.
         both_ways = given.data_port == given.port
         return self.replay(
             channels={given.data_port: DATA_CHANNEL, xplane_udp.BEACON_PORT: BEACON_CHANNEL},
@@ -128,14 +128,14 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             sender=peer[0] if both_ways and peer is not None else None)
 
     def make_link(self) -> SessionLoop:
-        """Open the sockets that are there from the beginning."""
+        """Open the sockets that exist from the start."""
         return UdpLoop(
             self.session, self._sockets.open, self.on_event, self.on_failure,
             channels=self._sockets.open_all(), port=self._sockets.peer_port,
             name='xplane_udp link')
 
     def make_topics(self) -> None:
-        """Make publishers, the gate of command/controls, other commands and services."""
+        """Create publishers, the gate of command/controls, other commands and services."""
         given = self.parameters
         undulation = make_undulation(given)
         self.get_logger().info(undulation.description)
@@ -149,11 +149,11 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self._commands = XplaneUdpCommands(self, undulation, self._publisher.flown)
 
     def begin(self) -> None:
-        """Start to talk."""
+        """Start talking."""
         given = self.parameters
 
         def start(now: float) -> None:
-            # In one call: the first one sets a capture going.
+            # In a single call: the first one starts a capture.
             self.session.watch(watched(given.datarefs), given.datarefs_rate, now)
             self.session.choose_rows(given.data_rows, now)
             self.session.start(now)
@@ -163,7 +163,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             self._explain(self.session.version)
 
     def close(self) -> None:
-        """Close the sockets and join the thread, once what is owed has left at its pace."""
+        """Close the sockets and join the thread, once pending messages have been sent."""
         if isinstance(self.link, UdpLoop):
             self.link.wait_for(lambda: self.session.drained, _FAREWELL)
         self.link.call(self.session.flush)
@@ -184,7 +184,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         return 'no address yet' if peer is None else f'{peer[0]}:{peer[1]}'
 
     def hint(self, state: PeerState) -> str:
-        """Return what to check when nothing comes."""
+        """Return what to check when nothing arrives."""
         hint = super().hint(state)
         if state not in (PeerState.LOADING, PeerState.AWAY) or self.session.feeds.aircraft:
             return hint
@@ -194,12 +194,12 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         if version in _ON_OLD_MACS and given.byte_order == 'auto':
             hint += '; X-Plane on an old Mac that sends no row yet needs byte_order: big'
         if version is None:
-            hint += '; X-Plane 6 to 9 is known by the rows it sends, so tick some, or give ' \
+            hint += '; X-Plane 6 to 9 is detected by the rows it sends, so tick some, or set ' \
                     'the parameter version'
         return hint
 
     def _explain(self, version: int) -> None:
-        """Say once what is special about this version."""
+        """Log once what is special about this version."""
         if version >= FIRST_WITH_DATAREFS:
             return
         if self.parameters.command_rows == 'joystick':
@@ -210,22 +210,22 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         else:
             self.inform(
                 'trims',
-                f'X-Plane {version}: command/controls moves the trims, the joystick stays the '
+                f'X-Plane {version}: command/controls moves the trims, the joystick remains the '
                 "user's; command_rows: joystick has full authority")
         if any(self.parameters.datarefs):
             self.warn(
                 'no datarefs',
                 f'X-Plane {version} sends no datarefs; see the parameter data_rows')
 
-    # Commands: these run in the executor.
+    # Commands: in the executor.
 
     def _send_controls(self, controls: Controls) -> None:
         self.link.call(self.session.set_controls, controls.given())
 
-    # From the peer: these run in the link's thread.
+    # From the peer: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
-        """Return what is done with the session's own events."""
+        """Return the handlers of the session's own events."""
         return {
             Telemetry: self._publisher.publish_telemetry,
             RowTelemetry: self._publisher.publish_rows,
@@ -241,24 +241,24 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     # Diagnostics.
 
     def diagnose_link(self, counters: Any) -> Status:
-        """Return the line about datagrams."""
+        """Return the status of the link."""
         statistics = self.session.statistics
         return self._report.status(
             counters, statistics.malformed, statistics.last_error,
             ('peer address', self.peer_address()),
             ('data port', str(self.parameters.data_port)),
             ('X-Plane sends from port', str(self._sockets.peer_port.only or 'not known yet')),
-            advice='; if it is X-Plane, that is taken once the other is silent, or set '
+            advice='; if it is X-Plane, it is accepted once the other is silent, or set '
                    'peer_port')
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
-        """Return which X-Plane it is, and what became of requests."""
+        """Return which X-Plane it is, and the outcome of requests."""
         session = self.session
         beacon = session.discovery.beacon
         return (
             ('X-Plane version', str(session.version or 'not known yet')),
             ('beacon', f'{beacon.name}, {beacon.version}' if beacon else 'none heard'),
-            ('asked again', str(session.statistics.asked_again)),
+            ('requested again', str(session.statistics.asked_again)),
             ('late or unexpected', str(session.statistics.unexpected)),
             ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
         )
@@ -274,7 +274,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def telemetry_values(
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
-        """Return where telemetry comes from, and what of it does not."""
+        """Return where telemetry comes from, and what is missing."""
         feeds, statistics = self.session.feeds, self.session.statistics
         missing_rows = ', '.join(map(str, feeds.missing_rows(now)))
         source = 'datarefs, every frame' if feeds.every_frame else 'datarefs'
@@ -284,13 +284,13 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             ('datarefs: updates/s', f'{rates.get(DATAREFS, 0.0):.1f}'),
             ('rows received', str(statistics.rows)),
             ('byte order of rows', _byte_order(feeds.format.layout)),
-            ('rows that do not come', missing_rows or 'none'),
-            ('datarefs of two frames', str(statistics.split)),
+            ('missing rows', missing_rows or 'none'),
+            ('datarefs from two frames', str(statistics.split)),
             ('g loads against acceleration, m/s^2', self._publisher.force_difference()),
         )
 
     def command_values(self) -> Iterable[tuple[str, str]]:
-        """Return what became of commands."""
+        """Return the outcome of commands."""
         return (
             ('commands', str(self.gates[''].commands)),
             ('merged, faster than pacing', str(self.session.statistics.held_back)),
@@ -298,9 +298,9 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
 
 
 def _byte_order(layout: Layout | None) -> str:
-    """Return the byte order of the rows that came, and with X-Plane 6 the platform byte."""
+    """Return the byte order of the rows received, and with X-Plane 6 the platform byte."""
     if layout is None:
-        return 'none came'
+        return 'none received'
     if layout.framing != _WITH_PLATFORM:
         return layout.byte_order
     platform = '0, a PC' if layout.byte_order == 'little' else '1, a Mac'
@@ -308,7 +308,7 @@ def _byte_order(layout: Layout | None) -> str:
 
 
 def _asked(name: str) -> str:
-    """Return how RREF asks for a dataref: of an array, for its first element."""
+    """Return how RREF requests a dataref: for an array, its first element."""
     return xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
 
 

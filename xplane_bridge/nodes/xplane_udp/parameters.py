@@ -27,7 +27,7 @@ from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS
 from xplane_bridge.sessions.xplane_udp import check_rows, check_watched
 
-# Its row of times has no total time.
+# Its times row has no total time.
 _WITHOUT_TIME = 7
 
 
@@ -49,7 +49,7 @@ class XplaneUdpParameters(VehicleParameters):
         'auto', 'Version of X-Plane. auto queries 10 and later, and recognises 6 to 9 by the rows '
         'that they send.', choices=('auto', *map(str, VERSIONS)))
     telemetry: str = parameter(
-        'auto', 'What telemetry is made of: datarefs (10 and later) or rows (before), or rows in '
+        'auto', 'Source of telemetry: datarefs (10 and later) or rows (before), or rows in '
         'any version.', choices=('auto', 'rows'))
     rate: float = parameter(
         50.0, 'Updates per second, by datarefs. Rows arrive as often as X-Plane is set to send '
@@ -65,7 +65,7 @@ class XplaneUdpParameters(VehicleParameters):
         'auto', "Byte order of rows: that of X-Plane's computer, big for an old Mac. auto learns "
         'it from the rows received, and begins with little.', choices=('auto', 'little', 'big'))
     trailer: str = parameter(
-        'auto', 'Whether what is sent to X-Plane 6 and 7 ends with a trailer byte; auto: with for '
+        'auto', 'Whether packets sent to X-Plane 6 and 7 end with a trailer byte; auto: with for '
         '6, without for 7.', choices=('auto', 'with', 'without'))
     pacing: float = parameter(
         0.01, 'Seconds between two datagrams to X-Plane, which loses some of those sent back to '
@@ -81,10 +81,10 @@ class XplaneUdpParameters(VehicleParameters):
         'model until deactivation, PREL starts a flight there, level. auto: VEHS in 12, else '
         'PREL.', choices=('auto', 'vehs', 'vehx', 'prel'))
     specific_force: str = parameter(
-        'g_loads', 'What imu/data takes its linear acceleration from: the three g loads, or the '
+        'g_loads', 'Source of the linear acceleration in imu/data: the three g loads, or the '
         'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))
     stamp: str = parameter(
-        'receive', 'Time in the messages: when the kernel received the datagram, or the '
+        'receive', 'Stamps of messages: the time when the kernel received the datagram, or the '
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
     datarefs: tuple[str, ...] = parameter(
@@ -94,7 +94,7 @@ class XplaneUdpParameters(VehicleParameters):
         10.0, 'Updates of datarefs per second.', minimum=1.0, maximum=1000.0, live=True)
 
     def __post_init__(self) -> None:
-        """Check what single values cannot say."""
+        """Check combinations of values."""
         VehicleParameters.__post_init__(self)
         for row in self.data_rows:
             if isinstance(row, bool) or not isinstance(row, int):
@@ -102,17 +102,17 @@ class XplaneUdpParameters(VehicleParameters):
         _check('data_rows', check_rows, set(self.data_rows))
         _check('datarefs', check_watched, watched(self.datarefs))
         if self.discover and self.capture_file:
-            raise ValueError('parameter discover: a capture does not beacon; give host')
+            raise ValueError('parameter discover: a capture has no live beacon; set host')
         if self.number is not None and self.number < FIRST_WITH_DATAREFS:
             if self.discover:
                 raise ValueError(
-                    f'parameter discover: X-Plane {self.version} has no beacon; give host')
+                    f'parameter discover: X-Plane {self.version} has no beacon; set host')
             if any(self.datarefs):
                 raise ValueError(
                     f'parameter datarefs: X-Plane {self.version} sends rows only; see data_rows')
             if self.stamp == 'simulator' and self.number == _WITHOUT_TIME:
                 raise ValueError(
-                    f'parameter stamp: X-Plane {self.version} does not say its time; give receive')
+                    f'parameter stamp: X-Plane {self.version} does not send its time; use receive')
 
     @property
     def number(self) -> int | None:
@@ -121,7 +121,7 @@ class XplaneUdpParameters(VehicleParameters):
 
     @property
     def needs_rows(self) -> bool:
-        """Tell whether rows are listened for from the beginning."""
+        """Return whether to listen for rows from the start."""
         return (self.telemetry == 'rows' or any(True for _ in self.data_rows)
                 or self.number is None or self.number < FIRST_WITH_DATAREFS)
 

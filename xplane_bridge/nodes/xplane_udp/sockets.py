@@ -31,7 +31,7 @@ _LEARNT, _ALL_PORTS = 0, -1
 
 class Sockets:
     """
-    Open the sockets of a session, each for what X-Plane may send there.
+    Open the sockets of a session, each accepting what X-Plane may send there.
 
     ``peer_port`` learns which port X-Plane sends from.
     """
@@ -45,9 +45,9 @@ class Sockets:
         self._session = session
 
     def open_all(self) -> dict[str, UdpSocket]:
-        """Open what is listened to from the beginning; raise LinkError if that cannot be."""
+        """Open the sockets needed from the start; raise LinkError if that fails."""
         given = self._given
-        # A bad bind address or a port in use shall stop configuring, not the first datagram.
+        # A bad bind address or a port in use should fail configuration, not the first datagram.
         UdpSocket((given.bind_address, 0)).close()
         host = None if self._session.peer is None else self._session.peer[0]
         channels: dict[str, UdpSocket] = {}
@@ -79,11 +79,11 @@ class Sockets:
                 sender_port=self._sends_from(self.peer_port.unasked))
         except LinkError as error:
             raise LinkError(
-                f'{error} Rows come to the port data_port; set that or bind_address'
+                f'{error} Rows arrive on the port data_port; set that or bind_address'
             ) from error
 
     def _open_beacon(self, host: str | None) -> UdpSocket | None:
-        """Listen to X-Plane's beacon, where the network has multicast."""
+        """Listen for X-Plane's beacon, if the network has multicast."""
         try:
             return UdpSocket(
                 ('', xplane_udp.BEACON_PORT), sender=host, group=xplane_udp.BEACON_GROUP)
@@ -91,11 +91,11 @@ class Sockets:
             if host is None:
                 raise LinkError(f'discover: {error}') from error
             self._node.get_logger().info(
-                f'no beacons ({error}); a simulator that loads cannot be told from none')
+                f'no beacons ({error}); a loading simulator cannot be told from an absent one')
             return None
 
     def _sends_from(self, learnt: SenderPort) -> SenderPort:
-        """Return which ports of X-Plane's computer are X-Plane."""
+        """Return which ports of X-Plane's computer are X-Plane's."""
         given = self._given.peer_port
         if given == _LEARNT:
             return learnt
@@ -103,7 +103,7 @@ class Sockets:
 
 
 def data_target(node: BridgeNode[XplaneUdpParameters], peer: str) -> tuple[str, int]:
-    """Return where X-Plane at ``peer`` reaches us: our address on the way to it."""
+    """Return where X-Plane at ``peer`` reaches us: our address on the route to it."""
     given = node.parameters
     address = given.bind_address
     if not address:
@@ -111,6 +111,6 @@ def data_target(node: BridgeNode[XplaneUdpParameters], peer: str) -> tuple[str, 
             try:
                 probe.connect((peer, given.port))
             except OSError as error:
-                node.warn('route', f'no way to {peer}: {error.strerror}')
+                node.warn('route', f'no route to {peer}: {error.strerror}')
             address = probe.getsockname()[0]
     return resolve(address), given.data_port

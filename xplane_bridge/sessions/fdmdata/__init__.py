@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The session with Huginn over FDMData: polling, leases, and what was commanded."""
+"""The session with Huginn over FDMData: polling, leases, and commanded controls."""
 
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
 from xplane_bridge.sessions.fdmdata.listener import FdmdataListener

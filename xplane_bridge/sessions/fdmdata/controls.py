@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was commanded to one run of Huginn, and is therefore known of its controls."""
+"""The controls commanded to one run of Huginn, and therefore known."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SURFACES = ('aileron', 'elevator', 'rudder')
 
 class HeldControls:
     """
-    The controls of one run of Huginn as they were commanded, and which of them were.
+    The controls of one run of Huginn as commanded, and which of them were commanded.
 
-    The datagram sets all four controls at once, and nothing reads them back: what they are is
-    known only from what was sent, and only while it is the same Huginn. It holds them for ever.
+    The datagram sets all four controls at once, and they cannot be read back: they are known only
+    from what was sent, and only for the same run of Huginn. It holds them forever.
     """
 
     def __init__(self) -> None:
@@ -43,23 +43,23 @@ class HeldControls:
 
     def merged(self, given: Mapping[str, float]) -> Controls:
         """
-        Return all four controls: those given, and the others as they are.
+        Return all four controls: those given, and the others unchanged.
 
-        Surfaces that never were commanded are centred. Raises ValueError if the throttle is not
-        known: any assumption would start or stop the engine.
+        Surfaces that were never commanded are centred. Raises ValueError if the throttle is
+        unknown: any assumption would start or stop the engine.
         """
         known = self._known
         if known is None:
             if 'throttle' not in given:
                 raise ValueError(
-                    'the first command must say the throttle, for FDMData sets all controls at '
-                    'once and does not tell what they are')
+                    'the first command must include the throttle, as FDMData sets all controls at '
+                    'once and does not report them')
             known = Controls(0.0, 0.0, 0.0, given['throttle'])
         return Controls(**{
             name: given.get(name, getattr(known, name)) for name in Controls.__slots__})
 
     def sent(self, controls: Controls, given: Mapping[str, float]) -> None:
-        """Note what was sent, and what of it was commanded."""
+        """Record what was sent, and which of it was commanded."""
         self._known = controls
         for name in given:
             self._taken.take(0, name)
@@ -68,7 +68,7 @@ class HeldControls:
         """
         Return the controls with all surfaces centred, if one was commanded; the throttle stays.
 
-        What they were before nobody knows. What was not commanded is centred already.
+        Their previous positions are unknown. Surfaces that were not commanded are already centred.
         """
         given = {entry.value for entry in self._taken.give_back()}
         if self._known is None or given.isdisjoint(_SURFACES):
@@ -77,6 +77,6 @@ class HeldControls:
         return self._known
 
     def forget(self) -> None:
-        """Forget everything: it is another Huginn, or it has moved the controls itself."""
+        """Forget everything: Huginn was restarted, or has moved the controls itself."""
         self._known = None
         self._taken.clear()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the session with Huginn is asked for, and what it tells."""
+"""Requests to the session with Huginn, and its events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.sessions import base
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Sensors to be asked together, and how many times per second."""
+    """Sensors to poll together, and how many times per second."""
 
     commands: tuple[Command, ...]
     rate: float
@@ -44,14 +44,14 @@ class Telemetry(base.Telemetry):
 
 @dataclass(frozen=True, slots=True)
 class PeerRecognized:
-    """After a silence it is known whether this is the ``same`` Huginn, that had stood still."""
+    """After a silence: whether this is the ``same`` Huginn, which was only frozen."""
 
     same: bool
 
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """What happened so far; only ever grows. updates counts by entry of the plan."""
+    """Monotonic counters: updates counts by entry of the plan."""
 
     requests: int = 0
     replies: int = 0

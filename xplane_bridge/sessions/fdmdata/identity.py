@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether the Huginn that answers after a silence is the one of before, and how it is."""
+"""Whether the Huginn that answers after a silence is the same as before, and its state."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ import math
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
 from xplane_bridge.sessions.base import PeerState
 
-# Within this time after the first answer that ends a silence a Huginn that only stood still has
-# answered what it was asked meanwhile.
+# Within this time after the first reply that ends a silence, a Huginn that was only frozen has
+# answered the requests sent meanwhile.
 _RECOGNITION = 0.25
 
-# Data change with every step of 17 ms while the simulation runs; if all stand still for this long
+# Data change with every step of 17 ms while the simulation runs; if none changes for this long
 # it is held (docs/wire/fdmdata.md, section 1).
 _HELD_AFTER = 2.0
 
 
 class Identity:
     """
-    Tell one run of Huginn from another, for which FDMData has nothing.
+    Tell one run of Huginn from another, which FDMData does not support.
 
-    One that only stood still answers, when it goes on, what it was asked meanwhile; another one
-    has never heard of it. So the channel of one poll is kept through the silence: its witness.
+    A Huginn that was only frozen answers, when it resumes, the requests sent meanwhile; after a
+    restart it never received them. So one poll's channel is kept through the silence as a witness.
     """
 
     def __init__(self) -> None:
@@ -46,38 +46,38 @@ class Identity:
 
     @property
     def in_doubt(self) -> bool:
-        """Tell whether Huginn was silent, and it is not known yet whether it is the same."""
+        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
         return self._witness is not None
 
     def keep(self, channel: str, commands: tuple[Command, ...]) -> bool:
-        """Keep a poll that was not answered as the witness; tell whether it is needed."""
+        """Keep an unanswered poll as the witness; return whether it is needed."""
         if not self.met or self._witness is not None:
             return False
         self._witness = channel, commands
         return True
 
     def begin(self, now: float) -> bool:
-        """Begin to find out, now that it answers; tell whether that can be found out."""
+        """Start finding out, now that it answers; return whether that is possible."""
         if self._witness is None:
             return False
         self.until = now + _RECOGNITION
         return True
 
     def is_answered_by(self, channel: str, reply: Reply) -> bool:
-        """Tell whether this answers what was asked before the silence: it is the same Huginn."""
+        """Return whether this answers a request from before the silence: the same Huginn."""
         return (
             self._witness is not None and channel == self._witness[0]
             and not isinstance(reply, ErrorReply) and reply.command in self._witness[1])
 
     def settle(self) -> str | None:
-        """End the doubt; return the channel that was kept, which is of no use any more."""
+        """End the doubt; return the kept channel, which is no longer needed."""
         self.until = None
         witness, self._witness = self._witness, None
         return None if witness is None else witness[0]
 
 
 class Health:
-    """Notice data that stand still, and data that are no numbers."""
+    """Detect data that do not change, and data that are NaN."""
 
     def __init__(self) -> None:
         self._last: dict[Command, SensorReply] = {}
@@ -85,7 +85,7 @@ class Health:
         self._broken: set[Command] = set()
 
     def hear(self, reply: SensorReply, now: float) -> None:
-        """Look at a reply."""
+        """Check a reply."""
         command = reply.command
         if all(map(math.isfinite, reply.values)):
             self._broken.discard(command)
@@ -96,7 +96,7 @@ class Health:
         self._last[command] = reply
 
     def state(self, is_fresh: Callable[[Command], bool], now: float) -> PeerState:
-        """Return how a Huginn that answers seems; what is not fresh tells nothing about now."""
+        """Return the state of a Huginn that answers; stale data are ignored."""
         if any(map(is_fresh, self._broken)):
             return PeerState.BROKEN
         if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:

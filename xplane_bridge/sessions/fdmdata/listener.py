@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Listening to a recorded conversation with Huginn. Time is passed in; there is no socket."""
+"""Listen to a recorded conversation with Huginn. Time is passed in; there is no socket."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from xplane_bridge.sessions.base import Outgoing, PeerState
 from xplane_bridge.sessions.fdmdata.plan import WATCH
 from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE
 
-# Replies that somebody else asked for belong together if they are less than a step of the flight
+# Replies to another client's requests belong together if they are less than a step of the flight
 # model apart (docs/wire/fdmdata.md, section 1).
 _TOGETHER = 0.0166
 
-# Askers times entries; a forged capture may have each datagram go to another port.
+# Clients times entries; in a forged capture each datagram may go to another port.
 _MOST_HEARD = 1024
 
 
 class FdmdataListener(FdmdataSession):
     """
-    Listen to somebody else's conversation with one Huginn, as a capture has it; ask nothing.
+    Listen to another client's conversation with one Huginn, from a capture; send nothing.
 
-    A channel is one asker's port. An entry of the plan has telemetry whenever new replies of all
-    its sensors have come to one port close together, whatever its rate.
+    A channel is one client's port. An entry of the plan has telemetry whenever new replies of all
+    its sensors have arrived at one port close together, whatever its rate.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # By channel and entry: what came after the last telemetry, and when.
+        # By channel and entry: what arrived after the last telemetry, and when.
         self._heard: dict[tuple[str, str], dict[Command, tuple[float, SensorReply]]] = {}
 
     @property
     def absence(self) -> str:
-        """Return why nobody takes a command."""
-        return 'a capture file is being played: there is no Huginn to command'
+        """Return why commands are not possible."""
+        return 'a capture is being played: there is no Huginn to command'
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return nothing: nothing is asked for."""
+        """Return nothing: nothing is requested."""
         return {}
 
     def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
@@ -67,7 +67,7 @@ class FdmdataListener(FdmdataSession):
             heard = self._heard.get((channel, name))
             if heard is None:
                 if len(self._heard) >= _MOST_HEARD:
-                    # Nearly all of it is older than what may still belong together.
+                    # Nearly all of it is too old to belong to what may still arrive.
                     self._heard.clear()
                 heard = self._heard[channel, name] = {}
             heard[reply.command] = now, reply

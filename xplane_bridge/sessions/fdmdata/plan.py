@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which of Huginn's sensors are asked together, and when."""
+"""Which of Huginn's sensors are polled together, and when."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ import math
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata.events import Wanted
 
-# Polls that are due this close together are one.
+# Polls that are due this close together are merged.
 _SLACK = 0.001
 
 WATCH = ''
-"""The entry that is always there: even a parked aircraft's accelerometer and gyroscope change."""
+"""The entry that always exists: even a parked aircraft's accelerometer and gyroscope change."""
 
 _ALWAYS = {WATCH: Wanted((Command.ACCELEROMETER, Command.GYROSCOPE), 2.0)}
 
@@ -46,13 +46,13 @@ class Plan:
 
     def set(self, entries: Mapping[str, Wanted], now: float) -> None:
         """
-        Have these entries from now on; new ones are due at once.
+        Use these entries from now on; new ones are due at once.
 
         Raises ValueError for a rate that is not above 0, or an entry without a sensor.
         """
         for name, wanted in entries.items():
             if not 0.0 < wanted.rate < math.inf or not wanted.commands:
-                raise ValueError(f'{name}: {wanted} is nothing to ask for')
+                raise ValueError(f'{name}: {wanted} is nothing to poll')
         old = self._entries
         self._entries = {**entries, **_ALWAYS}
         self._due = {
@@ -61,7 +61,7 @@ class Plan:
         }
 
     def restart(self, now: float) -> None:
-        """Let all entries be due now, and their grids begin now."""
+        """Make all entries due now, and start their grids now."""
         self._started_at = now
         self._due = dict.fromkeys(self._entries, now)
 
@@ -79,17 +79,17 @@ class Plan:
         return min(self._due.values())
 
     def due(self, now: float) -> dict[str, tuple[Command, ...]]:
-        """Return the sensors of the entries that are due, and count these as asked."""
+        """Return the sensors of the entries that are due, and count these as polled."""
         entries = {}
         for name, due in self._due.items():
             if due <= now + _SLACK:
                 wanted = self._entries[name]
                 entries[name] = wanted.commands
-                # A poll that is late does not cost the next one; those missed are not made up.
+                # A late poll does not delay the next one; missed ones are not made up for.
                 self._due[name] = self._next_due(max(due, now - 1.0 / wanted.rate), wanted.rate)
         return entries
 
     def _next_due(self, after: float, rate: float) -> float:
-        """Return the next time on an entry's grid; all grids begin together."""
+        """Return the next time on an entry's grid; all grids start together."""
         periods = math.floor((after - self._started_at) * rate + 1e-6)
         return self._started_at + (periods + 1) / rate

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Polls of Huginn's sensors that are on their way, and what their replies bring."""
+"""Outstanding polls of Huginn's sensors, and their replies."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.channels import ChannelPool
 from xplane_bridge.sessions.fdmdata.events import Statistics
 
-# Polls on their way take turns on as many sockets.
+# Outstanding polls each use one of this many sockets.
 _CHANNELS = 16
 
-# A reply normally takes some microseconds, but waits for a step of the flight model to end.
+# A reply normally takes microseconds, but waits for a step of the flight model to end.
 TIMEOUT = 0.5
 
 
 class Poll:
     """
-    Requests that left together, in order, the replies so far, and what is not given out yet.
+    Requests sent together, in order, the replies so far, and what was not delivered yet.
 
-    ``entries`` are sensors by the entry of the plan that wants them; one without any is lone: a
-    single sensor, asked by itself because it does not answer.
+    ``entries`` are sensors by entry of the plan; a poll without entries is lone: a single sensor,
+    polled separately because it does not answer.
     """
 
     __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
@@ -53,7 +53,7 @@ class Poll:
         self.replies: dict[Command, SensorReply] = {}
 
     def take(self, reply: SensorReply) -> int:
-        """Take a reply; return how many requests before it stay without one."""
+        """Handle a reply; return how many requests before it remain unanswered."""
         # Huginn answers in order.
         place = self.waiting.index(reply.command)
         del self.waiting[:place + 1]
@@ -61,7 +61,7 @@ class Poll:
         return place
 
     def ended(self) -> Iterator[tuple[str, dict[Command, SensorReply]]]:
-        """Yield each entry of which nothing more is to come, once, with its replies if any."""
+        """Yield each completed entry, once, with its replies if any."""
         waiting = self.waiting
         ended = [
             name for name, commands in self.entries.items()
@@ -75,10 +75,10 @@ class Poll:
 
 class Polls:
     """
-    The polls on their way, in the order of sending.
+    The outstanding polls, in order.
 
-    Requests are pipelined: those of one poll leave together, and the next one does not wait for
-    their replies. An error reply names no command: it stands for one request of its poll.
+    Requests are pipelined: those of one poll are sent together, and the next one does not wait for
+    their replies. An error reply names no command: it counts for one request of its poll.
     """
 
     def __init__(self, statistics: Statistics) -> None:
@@ -91,7 +91,7 @@ class Polls:
 
     @property
     def deadline(self) -> float | None:
-        """Return when the oldest poll is given up, None without any."""
+        """Return when the oldest poll times out, None without any."""
         for poll in self._polls.values():
             return poll.sent_at + TIMEOUT
         return None
@@ -99,7 +99,7 @@ class Polls:
     def send(
         self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
     ) -> list[Outgoing]:
-        """Return one poll to send; nothing if there is nothing to ask, or no channel is free."""
+        """Return one poll to send; nothing if none is due or no channel is free."""
         channel = self._pool.take() if commands else None
         if channel is None:
             return []
@@ -108,7 +108,7 @@ class Polls:
         return [(channel, fdmdata.encode(fdmdata.Request(c))) for c in commands]
 
     def refuse(self, channel: str) -> None:
-        """Take an error reply."""
+        """Handle an error reply."""
         poll = self._polls.get(channel)
         if poll is None:
             self._statistics.unexpected += 1
@@ -116,7 +116,7 @@ class Polls:
             poll.errors += 1
 
     def take(self, channel: str, reply: SensorReply) -> Poll | None:
-        """Give a reply to its poll, and return that; None for a late one or a duplicate."""
+        """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
         poll = self._polls.get(channel)
         if poll is None or reply.command not in poll.waiting:
             self._statistics.unexpected += 1
@@ -130,9 +130,9 @@ class Polls:
 
     def give_up(self, now: float, *, every: bool = False) -> Iterator[tuple[str, Poll]]:
         """
-        Remove and yield what has waited too long, or ``every`` poll, with its channel.
+        Remove and yield polls that have timed out, or ``every`` poll, with its channel.
 
-        What is left without a reply counts as lost. Whoever takes it closes the channel by drop().
+        Unanswered requests count as lost. The caller closes the channel with drop().
         """
         for channel, poll in list(self._polls.items()):
             if now < poll.sent_at + TIMEOUT and not every:
@@ -142,7 +142,7 @@ class Polls:
             yield channel, poll
 
     def drop(self, channel: str) -> None:
-        """Close the channel of a poll that was given up."""
+        """Close the channel of a poll that timed out."""
         self._pool.drop(channel)
 
     def forget(self) -> None:
@@ -156,7 +156,7 @@ class Polls:
         return [(channel, None) for channel in self._pool.closed()]
 
     def _miss(self, poll: Poll, unanswered: int) -> None:
-        """Count requests without a reply: what no error stands for is lost."""
+        """Count unanswered requests: those without an error reply are lost."""
         refused = min(unanswered, poll.errors)
         if not poll.lone:
             poll.errors -= refused

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The conversation with Huginn over FDMData. Time is passed in; there is no socket."""
+"""The session with Huginn over FDMData. Time is passed in; there is no socket."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from xplane_bridge.sessions.leases import Leases
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
 
-# Without any answer for this long Huginn counts as away, and one small request asks again.
+# Without any reply for this long Huginn counts as away, and is probed with one small request.
 SILENCE = 1.0
 _PROBE_PERIOD = 0.5
 
-# A sensor that has not answered for this long, and for this many polls, is missing: the others go
-# on without it, and it is asked by itself, after these pauses.
+# A sensor that has not answered for this long, and for this many polls, is missing: the others
+# continue without it, and it is polled separately, after these pauses.
 _PATIENCE = 0.5
 _POLLS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
@@ -53,20 +53,20 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
 class FdmdataSession(Session):
     """
-    Ask one Huginn for its sensors, each at its own rate, and send it controls.
+    Poll one Huginn's sensors, each at its own rate, and send it controls.
 
-    Each sensor is a lease: one that does not answer is left out of the polls (Polls) and asked by
-    itself, for ever. An error reply names no command, and anybody can forge the one byte: a sensor
-    counts as refused only while it does not answer. Identity tells whether a Huginn that was
-    silent is the same one. ``address`` is where Huginn is, for the sentences of refusals.
+    Each sensor is a lease: one that does not answer is left out of the polls (Polls) and polled
+    separately, forever. An error reply names no command, and anybody can forge the single byte: a
+    sensor counts as refused only while it does not answer. Identity tells whether a Huginn that
+    was silent is the same one. ``address`` is where Huginn is, for messages.
     """
 
     sentences = {
         PeerState.UNKNOWN: 'nothing heard yet',
         PeerState.ANSWERING: 'answering',
-        PeerState.HELD: 'held: it answers, but its data stand still',
-        PeerState.BROKEN: 'its flight model holds NaN',
-        PeerState.AWAY: 'nothing there: Huginn is off or unreachable',
+        PeerState.HELD: 'held: it answers, but its data do not change',
+        PeerState.BROKEN: 'its flight model contains NaN',
+        PeerState.AWAY: 'not responding: Huginn is off or unreachable',
     }
 
     statistics: Statistics
@@ -85,11 +85,11 @@ class FdmdataSession(Session):
         self._probe_at = 0.0
         self._outbox: list[bytes] = []
 
-    # What the owner asks for.
+    # For the owner.
 
     @property
     def refused(self) -> frozenset[Command]:
-        """Return the sensors that are answered by an error alone."""
+        """Return the sensors that are answered only with errors."""
         return frozenset(self._refused)
 
     @property
@@ -99,7 +99,7 @@ class FdmdataSession(Session):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return the names of the sensors that are asked for."""
+        """Return the names of the sensors that are polled."""
         return tuple(command.name.lower() for command in self._leases.keys)
 
     def missing(self, now: float) -> dict[str, float]:
@@ -109,11 +109,11 @@ class FdmdataSession(Session):
 
     @property
     def absence(self) -> str:
-        """Return why Huginn takes no command now; empty if it does."""
+        """Return why Huginn accepts no commands now; empty if it does."""
         if not self._active:
             return 'the session is not started'
         if self.peer_state is PeerState.UNKNOWN:
-            return f'waiting for the first answer of Huginn at {self._address}'
+            return f'waiting for the first reply from Huginn at {self._address}'
         if self.peer_state is PeerState.AWAY:
             return f'nothing answers at {self._address}'
         if self._identity.until is not None:
@@ -122,11 +122,11 @@ class FdmdataSession(Session):
 
     @property
     def in_doubt(self) -> bool:
-        """Tell whether Huginn was silent, and it is not known yet whether it is the same."""
+        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
         return self._identity.in_doubt
 
     def start(self, now: float) -> None:
-        """Begin to ask."""
+        """Start polling."""
         self._active, self._identity.met = True, False
         self._forget()
         self._controls.forget()
@@ -135,10 +135,10 @@ class FdmdataSession(Session):
 
     def stop(self, now: float) -> None:
         """
-        Stop asking, and centre the surfaces if they were commanded.
+        Stop polling, and centre the surfaces if they were commanded.
 
-        Huginn would hold the last ones for ever. The throttle stays. A Huginn that is not there,
-        or is another one by now, gets nothing.
+        Huginn would hold the last ones forever. The throttle stays. A Huginn that is absent or was
+        restarted gets nothing.
         """
         if not self.absence:
             self.centre(now)
@@ -149,7 +149,7 @@ class FdmdataSession(Session):
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
-        Ask for these from now on.
+        Poll these from now on.
 
         Entries that are due together are polled together, each sensor once. Raises ValueError
         for a rate that is not above 0, or an entry without a sensor.
@@ -164,10 +164,10 @@ class FdmdataSession(Session):
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
     ) -> None:
         """
-        Send controls with Huginn's signs and ranges; those not named stay as they were sent last.
+        Send controls with Huginn's signs and ranges; the others repeat the last values sent.
 
-        Surfaces that this Huginn never was sent are centred. Raises PeerAbsentError if it is not
-        there, and ValueError for a value out of range, or if it never was sent a throttle.
+        Surfaces that were never sent to this Huginn are centred. Raises PeerAbsentError if it is
+        absent, and ValueError if a value is out of range or no throttle was ever sent.
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
@@ -179,7 +179,7 @@ class FdmdataSession(Session):
         """
         Centre the surfaces, if one of them was commanded; the throttle stays.
 
-        Raises PeerAbsentError if Huginn is not there.
+        Raises PeerAbsentError if Huginn is absent.
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
@@ -188,10 +188,10 @@ class FdmdataSession(Session):
             self._outbox.append(fdmdata.encode(controls))
 
     def forget_controls(self, now: float) -> None:
-        """Forget what was commanded: Huginn has moved its controls itself, as a reset does."""
+        """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
         self._controls.forget()
 
-    # What the link calls.
+    # For the link.
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
@@ -212,7 +212,7 @@ class FdmdataSession(Session):
         return fdmdata.decode(data, 'peer')
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
-        """Name the kind of a malformed datagram: the command that it echoes, if there is one."""
+        """Return the kind of a malformed datagram: the command that it echoes, if any."""
         if len(data) < 2 or data[0] != 0:
             return 'response code'
         return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
@@ -236,16 +236,16 @@ class FdmdataSession(Session):
             self._recognize(same=True, events=events)
         return events
 
-    # Asking.
+    # Polling.
 
     def _restart(self, now: float) -> None:
-        """Ask for everything anew."""
+        """Poll everything again."""
         self._plan.restart(now)
         self._leases.renew(now)
         self._refused.clear()
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
-        """Ask what is due; return when to look again."""
+        """Poll what is due; return when to check again."""
         if self.peer_state is PeerState.AWAY:
             if now >= self._probe_at:
                 self._probe_at = now + _PROBE_PERIOD
@@ -276,7 +276,7 @@ class FdmdataSession(Session):
         return outgoing
 
     def _give_up(self, now: float) -> None:
-        """Count as lost what has not been answered for too long, and notice silence."""
+        """Count requests that timed out as lost, and detect silence."""
         silent = (
             self.peer_state is not PeerState.AWAY
             and self._waiting_since is not None
@@ -284,7 +284,7 @@ class FdmdataSession(Session):
         )
         for channel, poll in self._polls.give_up(now, every=silent):
             if poll.lone and poll.errors and poll.commands[0] in self._leases:
-                # Asked by itself, and answered by errors alone.
+                # Polled separately, and answered only with errors.
                 self._refused.add(poll.commands[0])
                 self._leases.unknown(poll.commands[0], now)
             if not (silent and self._identity.keep(channel, tuple(poll.waiting))):
@@ -296,7 +296,7 @@ class FdmdataSession(Session):
             self._expired.append(PeerChanged(self.peer_state))
 
     def _forget(self, *, keep_identity: bool = False) -> None:
-        """Forget what is outstanding and what was learnt of the peer."""
+        """Forget what is outstanding and what was learnt about the peer."""
         self._polls.forget()
         if not keep_identity:
             self._settle()
@@ -305,10 +305,10 @@ class FdmdataSession(Session):
         self._waiting_since = None
         self._health = Health()
 
-    # Hearing.
+    # Receiving.
 
     def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
-        """Give a reply to its poll; return what a poll that is complete has brought."""
+        """Add a reply to its poll; return the results of completed entries."""
         events: list[Any] = []
         if isinstance(reply, fdmdata.ErrorReply):
             self._polls.refuse(channel)
@@ -331,16 +331,16 @@ class FdmdataSession(Session):
         self.statistics.updates[name] += 1
         return Telemetry(0, replies, name)
 
-    # Who it is.
+    # Identity.
 
     def _return(self, now: float) -> None:
-        """Begin anew with a Huginn that was silent; find out if it is the same one."""
+        """Start over with a Huginn that was silent; find out if it is the same one."""
         self._restart(now)
         if not self._identity.begin(now) and self._identity.met:
             self._recognize(same=False, events=self._expired)
 
     def _recognize(self, *, same: bool, events: list[Any]) -> None:
-        """Settle whether it is the same Huginn; what another one held is forgotten."""
+        """Settle whether it is the same Huginn; otherwise forget what it held."""
         self._settle()
         if not same:
             self._controls.forget()

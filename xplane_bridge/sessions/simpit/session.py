@@ -85,8 +85,8 @@ class SimpitSession(Session):
         PeerState.UNKNOWN: 'nothing heard yet',
         PeerState.CLOSED: 'the serial port is not open',
         PeerState.AWAY: 'no answer to the handshake',
-        PeerState.ANSWERING: 'connected, but no telemetry comes',
-        PeerState.STREAMING: 'telemetry comes',
+        PeerState.ANSWERING: 'connected, but no telemetry arrives',
+        PeerState.STREAMING: 'telemetry arrives',
     }
 
     statistics: Statistics
@@ -155,7 +155,7 @@ class SimpitSession(Session):
         if not contact.connected:
             if self.peer_state is PeerState.AWAY:
                 return f'nothing answers on {self._name}'
-            return f'waiting for the first answer on {self._name}'
+            return f'waiting for the first reply on {self._name}'
         if not contact.finder.confirmed:
             return (
                 "with profile 'auto' nothing is sent before it shows which of the older plugins "

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands on their way to the plugin, what they take, and giving it back."""
+"""Sending of commands to the plugin, and giving back what they take."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from xplane_bridge.sessions.xpc.turns import Turns
 
 COMMAND_CHANNEL = 'command'
 
-# Reads what overrides are, just before they are written.
+# Channel to read overrides just before they are written.
 _BEFORE_CHANNEL = 'before '
 _LARGEST_BEFORE = 8
 
 
 class Commands:
     """
-    Send commands as the plugin can take them, and give back what they have taken.
+    Send commands as fast as the plugin can accept them, and give back what they have taken.
 
-    Commands wait in the Outbox for the budget (Flow) and for a peer that answers (Contact). What
-    is given back is never kept waiting by the budget, but it is done only when the same X-Plane
-    answers. In ``lockstep`` controls are followed by a poll.
+    Commands wait in the Outbox for the budget (Flow) and for a peer that answers (Contact).
+    Giving back never waits for the budget, but happens only when the same X-Plane answers. In
+    ``lockstep`` controls are followed by a poll.
     """
 
     def __init__(
@@ -57,35 +57,35 @@ class Commands:
         self._outbox = Outbox(tickets, lifetime)
         self._taken = Taken()
         self._urgent: list[bytes] = []
-        # Giving back that waits for the peer to answer: of which aircraft, which values.
+        # Releases that wait for the peer to answer: of which aircraft, which values.
         self._owed: list[tuple[int | None, Collection[str] | None]] = []
-        # Which datarefs are read on which channel just before they are written.
+        # Datarefs read just before they are written, by channel.
         self._asked_before: dict[str, tuple[str, ...]] = {}
         self._before_serial = 0
         self._closing: list[str] = []
 
-    # What the owner asks for.
+    # For the owner.
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Return what is taken, for a person."""
+        """Return what is taken, for people."""
         return self._taken.names
 
     @property
     def put_count(self) -> int:
-        """Return how many single commands were put in so far."""
+        """Return how many single commands were queued so far."""
         return self._outbox.put_count
 
     @property
     def left_count(self) -> int:
-        """Return how many of these wait no more."""
+        """Return how many of these no longer wait."""
         return self._outbox.left_count
 
     def put(
         self, messages: Sequence[xpc.Request], what: str, now: float, *, awaited: bool,
         generation: Generation | None,
     ) -> int:
-        """Let commands wait, all or none; return the ticket of the last. May raise ValueError."""
+        """Queue commands, all or none; return the ticket of the last. May raise ValueError."""
         adapted = [adapt(message, generation) for message in messages]
         datagrams = [xpc.encode(message) for message in adapted]
         self._outbox.check_room(what, len(adapted))
@@ -96,12 +96,12 @@ class Commands:
         return ticket
 
     def set_controls(self, values: Mapping[str, float], vehicle: int, now: float) -> None:
-        """Let the newest values of an aircraft's controls wait."""
+        """Queue the newest values of an aircraft's controls."""
         if self._outbox.set_controls(values, vehicle, now):
             self._statistics.held_back += 1
 
     def wants_joystick(self, now: float) -> bool:
-        """Tell whether the joystick's override is to be sent."""
+        """Return whether to send the joystick's override."""
         return self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE)
 
     def give_back(
@@ -110,8 +110,8 @@ class Commands:
         """
         Give back what was taken, of one aircraft or of all, and these values or all.
 
-        Controls that still wait are dropped. If the peer does not answer it is done when the same
-        one does.
+        Waiting controls are dropped. If the peer does not answer, it is done when the same one
+        does.
         """
         if vehicle is not None:
             self._outbox.drop_controls(vehicle)
@@ -127,13 +127,13 @@ class Commands:
             xpc.encode(message) for message in self._taken.give_back(vehicle, values)]
 
     def drop(self, reason: str, *, sent: bool = True) -> None:
-        """End all that waits, and what was sent and may not have been read."""
+        """End everything that waits, and what was sent and may not have been read."""
         self._outbox.drop(reason)
         if sent:
             self._outbox.lose(reason)
 
     def begin(self) -> None:
-        """Begin anew, with nothing taken."""
+        """Start over, with nothing taken."""
         self._taken.clear()
 
     def forget(self) -> None:
@@ -142,10 +142,10 @@ class Commands:
         self._owed.clear()
         self._urgent.clear()
 
-    # What the plugin says.
+    # From the plugin.
 
     def has_read(self) -> None:
-        """Note an answer: commands that were sent before its request have been read."""
+        """Record a reply: commands that were sent before its request have been read."""
         self._outbox.has_read(self._flow.read_commands)
 
     def report(self, values: Mapping[str, tuple[float, ...]]) -> None:
@@ -153,11 +153,11 @@ class Commands:
         self._taken.report(values)
 
     def asked_on(self, channel: str) -> bool:
-        """Tell whether a reply on this channel says what is written next."""
+        """Return whether a reply on this channel is about what is written next."""
         return channel in self._asked_before
 
     def receive(self, channel: str, reply: xpc.Reply) -> None:
-        """Take a reply that says what was written next."""
+        """Handle a reply about what was written next."""
         names = self._asked_before.pop(channel)
         self._closing.append(channel)
         if isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(names):
@@ -166,10 +166,10 @@ class Commands:
         else:
             self._statistics.unexpected += 1
 
-    # What is sent.
+    # Sending.
 
     def send_urgent(self, now: float, *, answers: bool) -> list[Outgoing]:
-        """Return what gives back what was taken."""
+        """Return the messages that give back what was taken."""
         if answers:
             owed, self._owed = self._owed, []
             for vehicle, values in owed:
@@ -180,10 +180,10 @@ class Commands:
         return outgoing
 
     def send(self, now: float, outgoing: list[Outgoing]) -> float | None:
-        """Send commands that wait, single ones and controls by turns; return when to go on."""
+        """Send waiting commands, single ones and controls in turns; return when to continue."""
         self._outbox.expire(now)
         while self._outbox:
-            # A read that waits has its part too.
+            # A waiting read gets its share too.
             leave = 1 if self._turns.reads.is_due(now, self.left_count, held=False) else 0
             if self._contact.holds(now):
                 return self._outbox.deadline
@@ -205,7 +205,7 @@ class Commands:
     def _ask_before(
         self, names: tuple[str, ...], now: float, outgoing: list[Outgoing]
     ) -> None:
-        """Read what is written next: the plugin handles datagrams in the order of arrival."""
+        """Read what is written next: the plugin handles datagrams in order of arrival."""
         for batch in batches(names, {}):
             self._before_serial += 1
             channel = f'{_BEFORE_CHANNEL}{self._before_serial}'
@@ -216,7 +216,7 @@ class Commands:
             self._flow.ask(channel)
             self._contact.ask(now)
         while len(self._asked_before) > _LARGEST_BEFORE:
-            # Its answer was lost.
+            # Its reply was lost.
             lost = next(iter(self._asked_before))
             del self._asked_before[lost]
             self._closing.append(lost)

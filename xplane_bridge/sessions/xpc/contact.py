@@ -12,20 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Since when the plugin has not answered, and whether commands wait for it."""
+"""How long the plugin has not answered, and whether commands wait for it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-# Without any answer for this long, the peer counts as away. Already before, when it has as many
-# requests as it can read in a frame, only a small one asks now and then.
+# Without any reply for this long, the peer counts as away. Even before, when it has as many
+# requests as it can read in a frame, it is only probed now and then with a small one.
 _SILENCE = 1.0
 _STALL = 0.25
 _PROBE_PERIOD = 0.5
 
-# What a peer that has fallen silent has to answer before commands go on: these tell whether it is
-# the same.
+# Replies required from a peer that has fallen silent before commands continue: they tell whether
+# it is the same.
 _IDENTITY = frozenset({'position', 'state'})
 
 
@@ -35,11 +35,11 @@ class Contact:
 
     ::
 
-        an answer ----> nothing for _STALL: commands wait ----> nothing for _SILENCE: away
+        a reply ------> nothing for _STALL: commands wait ----> nothing for _SILENCE: away
             ^                                  |
             '---- it is the same X-Plane ------'
 
-    ``identifies`` tells whether replies say who answers; otherwise commands never wait.
+    ``identifies`` says whether replies identify the peer; otherwise commands never wait.
     """
 
     def __init__(self, *, identifies: bool) -> None:
@@ -50,22 +50,22 @@ class Contact:
         self._unseen: frozenset[str] = frozenset()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start over."""
         self.settle()
         self._unseen = frozenset()
 
     def settle(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for replies."""
         self._waiting_since = None
 
     def ask(self, now: float) -> None:
-        """Note that an answer is outstanding."""
+        """Record that a reply is outstanding."""
         self._asked_at = now
         if self._waiting_since is None:
             self._wait_from(now)
 
     def hear(self, now: float, *, unanswered: bool) -> None:
-        """Note an answer, and whether others are outstanding."""
+        """Record a reply, and whether others are outstanding."""
         self._waiting_since = None
         if unanswered:
             self._wait_from(now)
@@ -76,13 +76,13 @@ class Contact:
 
     @property
     def silent_at(self) -> float | None:
-        """Return when the peer counts as away, None if no answer is outstanding."""
+        """Return when the peer counts as away, None if no reply is outstanding."""
         return None if self._waiting_since is None else self._waiting_since + _SILENCE
 
     # Whether commands wait.
 
     def holds(self, now: float) -> bool:
-        """Tell whether commands wait until it is known who answers."""
+        """Return whether commands wait until it is known who answers."""
         if self._waiting_since is not None and now >= self._waiting_since + _STALL:
             self.doubt(_IDENTITY)
         return bool(self._unseen)
@@ -93,28 +93,28 @@ class Contact:
             self._unseen |= frozenset(replies)
 
     def see(self, reply: str) -> None:
-        """Note one of the replies that tell who answers."""
+        """Record one of the replies that identify the peer."""
         self._unseen -= {reply}
 
-    # Small requests that ask whether it is there.
+    # Small requests that probe the peer.
 
     @property
     def idle_at(self) -> float:
-        """Return when to ask whether it is there, should nothing else be asked before."""
+        """Return when to probe the peer if nothing else is requested before."""
         return self._asked_at + _PROBE_PERIOD
 
     @property
     def probe_at(self) -> float:
-        """Return when to ask a silent peer again."""
+        """Return when to probe a silent peer again."""
         return self._probe_at
 
     def probe(self, now: float) -> bool:
-        """Tell whether to ask a silent peer now, and count it as asked."""
+        """Return whether to probe a silent peer now, and count it as probed."""
         if now < self._probe_at:
             return False
         self._probe_at = now + _PROBE_PERIOD
         return True
 
     def probe_soon(self, now: float) -> None:
-        """Ask a peer at once that has fallen silent."""
+        """Probe immediately a peer that has fallen silent."""
         self._probe_at = now

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session with an X-Plane Connect plugin tells its owner."""
+"""Events of a session with an X-Plane Connect plugin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.sessions import base
 
 
 class Generation(Enum):
-    """Generations of the plugin (docs/wire/xpc.md, section 6); develop cannot be told from rc6."""
+    """Versions of the plugin (docs/wire/xpc.md, section 6); develop cannot be told from rc6."""
 
     V1_2_1 = '1.2.1'
     RC5 = 'rc5'
@@ -34,7 +34,7 @@ class Generation(Enum):
 
     @property
     def has_commands(self) -> bool:
-        """Tell whether COMM, GETT and POST exist."""
+        """Return whether COMM, GETT and POST exist."""
         return self in (Generation.RC6, Generation.DEVELOP)
 
 
@@ -43,8 +43,8 @@ class Polled:
     """
     The datarefs to poll for one aircraft.
 
-    ``place`` names those of its latitude, longitude and elevation: they tell whether a position
-    and the datarefs are of the same frame.
+    ``place`` names its latitude, longitude and elevation: they tell whether a position and the
+    datarefs are from the same frame.
     """
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class Telemetry(base.Telemetry):
 @dataclass(frozen=True, slots=True)
 class WatchedDatarefs:
     """
-    The datarefs chosen by the user, all asked for at once.
+    The datarefs selected by the user, all requested at once.
 
     One that this X-Plane does not know, or whose reply was lost, is an empty tuple.
     """
@@ -76,14 +76,14 @@ class WatchedDatarefs:
 
 @dataclass(frozen=True, slots=True)
 class PeerReplaced:
-    """Another instance of X-Plane answers than before, for this reason."""
+    """A different instance of X-Plane answers, for this reason."""
 
     reason: str
 
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """What happened so far; only ever grows. updates counts by aircraft."""
+    """Monotonic counters: updates counts by aircraft."""
 
     requests: int = 0
     replies: int = 0

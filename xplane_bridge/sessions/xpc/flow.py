@@ -12,21 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How much may be sent to a plugin: per second, and in one of its frames."""
+"""Flow control to a plugin: per second, and per frame."""
 
 from __future__ import annotations
 
 from xplane_bridge.sessions.budget import Budget
 
-# The plugin reads at most 20 datagrams per frame, 0.07 ms each, until none is waiting. A request
-# sent sooner after a reply could be answered in the same frame, and adds to those 20.
+# The plugin reads at most 20 datagrams per frame, 0.07 ms each, until none is pending. A request
+# sent sooner after a reply could be answered in the same frame, and add to those 20.
 FRAME_GAP = 0.002
 
-# Datagrams at once.
+# Datagrams sent at once.
 _BURST = 8
 # What polling leaves of the budget, so that a command need not wait for it; what reads and watched
-# datarefs leave besides, so that telemetry need not wait for them; and what commands and reads
-# together may take of it, so that polling goes on.
+# datarefs leave in addition, so that telemetry need not wait for them; and what commands and reads
+# together may take of it, so that polling continues.
 _LEFT_FOR_COMMANDS = 2
 _LEFT_FOR_TELEMETRY = 2
 _LEFT_FOR_POLLS = _LEFT_FOR_COMMANDS + _LEFT_FOR_TELEMETRY
@@ -34,10 +34,10 @@ _COMMAND_SHARE = 0.75
 _COMMAND_BURST = 6
 
 # At the 20th datagram of a frame the plugin drops all that follow (docs/wire/xpc.md, section 1),
-# and a frame may last long. So this many may wait for it, and others send to it too.
+# and a frame may last long. So only this many may be pending, as others send to it too.
 _WAITING_POLLS = 10
 _WAITING_COMMANDS = 6
-# What watched datarefs leave to telemetry of the first.
+# What watched datarefs leave of the first to telemetry.
 _LARGEST_ROOM = 8
 
 
@@ -45,10 +45,10 @@ class Flow:
     """
     Keep to ``rate`` datagrams per second, and to what the plugin can read in one frame.
 
-    Polling has one part of both, commands and reads have the other; of the budget, telemetry comes
-    before reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in the
-    order of arrival: a reply tells that its request, and all that was sent before, does not wait
-    any more. With no request outstanding nothing more will be known, and only the budget counts.
+    Polling has one part of both, commands and reads have the other; in the budget, telemetry has
+    priority over reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in
+    order of arrival: a reply shows that its request, and everything sent before, is no longer
+    pending. With no request outstanding nothing more can be learnt, and only the budget counts.
     """
 
     def __init__(self, rate: float) -> None:
@@ -72,27 +72,27 @@ class Flow:
 
     @property
     def unanswered(self) -> bool:
-        """Tell whether a reply is outstanding that would tell something new."""
+        """Return whether a reply is outstanding that would show something new."""
         return self._asked > self._read_polls + self._read_commands
 
     def take_poll(self, count: int, now: float) -> bool:
-        """Take as many datagrams for telemetry; tell whether they were taken."""
+        """Take this many datagrams for telemetry; return whether they were taken."""
         if self._is_full(count) or not self._budget.take(count, now, leave=_LEFT_FOR_COMMANDS):
             return False
         self._polls += count
         return True
 
     def when_poll(self, count: int, now: float) -> float | None:
-        """Return the time from which take_poll() succeeds, None if a reply decides it."""
+        """Return when take_poll() succeeds, None if that depends on a reply."""
         if self._is_full(count):
             return None
         return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS)
 
     def take_watch(self, now: float, *, room: int, owed: bool = False) -> bool:
         """
-        Take a datagram for watched datarefs; tell whether it was taken.
+        Take a datagram for watched datarefs; return whether it was taken.
 
-        In the plugin's frame there must stay ``room`` for telemetry that is to come yet.
+        ``room`` must remain in the plugin's frame for pending telemetry.
         """
         if self._is_full(1 if owed else 1 + min(room, _LARGEST_ROOM)) or not self._budget.take(
                 1, now, leave=_LEFT_FOR_COMMANDS if owed else _LEFT_FOR_POLLS):
@@ -101,25 +101,25 @@ class Flow:
         return True
 
     def when_watch(self, now: float, *, room: int) -> float | None:
-        """Return the time from which take_watch() succeeds, None if a reply decides it."""
+        """Return when take_watch() succeeds, None if that depends on a reply."""
         if self._is_full(1 + min(room, _LARGEST_ROOM)):
             return None
         return self._budget.when(1, now, leave=_LEFT_FOR_POLLS)
 
     def take_command(self, now: float, *, leave: int = 0) -> bool:
-        """Take a datagram for a command, if ``leave`` stay for a read; tell whether it was."""
+        """Take a datagram for a command if ``leave`` remain for a read; return whether taken."""
         return self._take_command(now, leave, 0)
 
     def when_command(self, now: float, *, leave: int = 0) -> float | None:
-        """Return the time from which take_command() succeeds, None if a reply decides it."""
+        """Return when take_command() succeeds, None if that depends on a reply."""
         return self._when_command(now, leave, 0)
 
     def take_read(self, now: float, *, owed: bool = False) -> bool:
-        """Take a datagram for a read; tell whether it was taken."""
+        """Take a datagram for a read; return whether it was taken."""
         return self._take_command(now, 0, 0 if owed else _LEFT_FOR_POLLS)
 
     def when_read(self, now: float) -> float | None:
-        """Return the time from which take_read() succeeds, None if a reply decides it."""
+        """Return when take_read() succeeds, None if that depends on a reply."""
         return self._when_command(now, 0, _LEFT_FOR_POLLS)
 
     def _take_command(self, now: float, leave: int, left_for_polls: int) -> bool:
@@ -144,22 +144,22 @@ class Flow:
         self._commands += count
 
     def ask(self, channel: str) -> None:
-        """Note that what was just taken includes a request, answered on ``channel``."""
+        """Record that what was just taken includes a request, answered on ``channel``."""
         self._requests[channel] = self._polls, self._commands
         self._asked = self._polls + self._commands
 
     def answer(self, channel: str) -> None:
-        """Note a reply on ``channel``."""
+        """Record a reply on ``channel``."""
         polls, commands = self._requests.pop(channel, (0, 0))
         self._read_polls = max(self._read_polls, polls)
         self._read_commands = max(self._read_commands, commands)
 
     def forget(self, channel: str) -> None:
-        """Note that ``channel`` is closed."""
+        """Record that ``channel`` is closed."""
         self._requests.pop(channel, None)
 
     def reset(self) -> None:
-        """Take everything sent so far as read, or lost."""
+        """Treat everything sent so far as read, or lost."""
         self._read_polls, self._read_commands = self._polls, self._commands
         self._asked = 0
         self._requests.clear()

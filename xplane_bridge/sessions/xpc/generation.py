@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to a plugin in the form that its generation understands."""
+"""Adaptation of commands to the plugin's version."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from xplane_bridge.sessions.xpc.events import Generation
 
 def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
     """
-    Bring a message into the form that the plugin understands (docs/wire/xpc.md, section 6).
+    Convert a message to the form that the plugin understands (docs/wire/xpc.md, section 6).
 
-    Raises ValueError, with a sentence for the user, for what this generation cannot do. An
-    unknown generation, None, is given the benefit of the doubt.
+    Raises ValueError for what this version cannot do. An unknown version, None, is given the
+    benefit of the doubt.
     """
     _check(message, generation)
     if isinstance(message, xpc.SetView) and message.camera is not None:
         return replace(message, camera=_adapt_camera(message, message.camera, generation))
     if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
-        # Plugin 1.2 takes the 64-bit form as garbage; the 32-bit form is understood by all.
+        # Plugin 1.2 misreads the 64-bit form; all understand the 32-bit form.
         bits = 32 if generation in (None, Generation.V1_2_1) else 64
         return replace(message, precision=bits)
     return message
 
 
 def _check(message: xpc.Request, generation: Generation | None) -> None:
-    """Raise ValueError for a message that this generation does not have."""
+    """Raise ValueError for a message that this version does not have."""
     name = generation.value if generation else 'not known yet'
     if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
         if generation is not Generation.DEVELOP:
@@ -61,16 +61,16 @@ def _check(message: xpc.Request, generation: Generation | None) -> None:
 def _adapt_camera(
     message: xpc.SetView, camera: xpc.Camera, generation: Generation | None
 ) -> xpc.Camera:
-    """Bring a camera into the one form that the generation reads."""
+    """Convert a camera to the form that the version reads."""
     if generation is Generation.V1_2_1:
-        raise ValueError('plugin 1.2.1 takes a view code without a camera')
+        raise ValueError('plugin 1.2.1 accepts a view code only without a camera')
     if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
         raise ValueError(
-            'plugin 1.3 rc1 to rc5 takes the place of a camera with view '
+            'plugin 1.3 rc1 to rc5 accepts a camera location with view '
             f'{xpc.View.RUNWAY} only')
     if generation is not Generation.RC5:
         return camera if camera.direction else replace(camera, direction=(None, None, None))
     if any(camera.direction or ()):
         raise ValueError(
-            'plugin 1.3 rc1 to rc5 takes the place of a camera without a direction')
+            'plugin 1.3 rc1 to rc5 accepts a camera location only without a direction')
     return replace(camera, direction=None)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands that wait to be sent, and those of which it is not known yet whether they were read."""
+"""Commands that wait to be sent, and sent ones that are not known to be read yet."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Outbox:
     """
     Single commands, each of which counts, and the newest value of each control of each aircraft.
 
-    Whoever awaits a command hears that it was sent when a later request has been answered: the
-    plugin reads in the order of arrival. ``serial`` counts commands that have left.
+    An awaited command is reported as sent when a later request has been answered: the plugin reads
+    in order of arrival. ``serial`` counts commands that were sent.
     """
 
     def __init__(self, tickets: Tickets, lifetime: float = DEFAULT_LIFETIME) -> None:
@@ -58,17 +58,17 @@ class Outbox:
 
     @property
     def awaits(self) -> bool:
-        """Tell whether somebody waits to hear that a command has been read."""
+        """Return whether somebody waits for a command to be read."""
         return bool(self._unconfirmed)
 
     @property
     def put_count(self) -> int:
-        """Return how many single commands were put in so far."""
+        """Return how many single commands were queued so far."""
         return self._put
 
     @property
     def left_count(self) -> int:
-        """Return how many of these wait no more."""
+        """Return how many of these no longer wait."""
         return self._put - len(self._queue)
 
     @property
@@ -81,26 +81,26 @@ class Outbox:
     def put(
         self, message: xpc.Request, data: bytes, what: str, now: float, awaited: bool
     ) -> int:
-        """Let a single command wait; return its ticket. ValueError if too many do."""
+        """Queue a single command; return its ticket. ValueError if too many wait."""
         ticket = self._queue.put((message, data), what, now, awaited=awaited)
         self._put += 1
         return ticket
 
     def check_room(self, what: str, count: int) -> None:
-        """Raise ValueError if too many single commands wait to let so many more wait."""
+        """Raise ValueError if too many single commands wait to queue this many more."""
         self._queue.check_room(what, count)
 
     def holds(self, message: xpc.Request) -> bool:
-        """Tell whether this very command waits."""
+        """Return whether this very command waits."""
         return any(waiting.command[0] == message for waiting in self._queue)
 
     def set_controls(self, values: Mapping[str, float], aircraft: int, now: float) -> bool:
-        """Let values of controls wait; tell whether others of that aircraft did already."""
+        """Queue values of controls; return whether others of that aircraft were waiting."""
         held = self._controls.setdefault(aircraft, LatestValues(self._lifetime))
         return held.set(values, now)
 
     def take(self, serial: int) -> tuple[xpc.Request, bytes]:
-        """Return what is sent now as number ``serial``: single ones and controls by turns."""
+        """Return what to send now as number ``serial``: single ones and controls in turns."""
         self._controls_next = not self._controls_next
         if self._controls and (self._controls_next or not self._queue):
             aircraft = next(iter(self._controls))
@@ -111,12 +111,12 @@ class Outbox:
         return waiting
 
     def has_read(self, serial: int) -> None:
-        """Note that the plugin has read the commands up to this one."""
+        """Record that the plugin has read the commands up to this one."""
         self._ended += [done for at, done in self._unconfirmed if at <= serial]
         self._unconfirmed = [(at, done) for at, done in self._unconfirmed if at > serial]
 
     def expire(self, now: float) -> None:
-        """End what has waited too long."""
+        """End commands that have waited too long."""
         self._queue.expire(now)
         self._collect()
         for aircraft, values in list(self._controls.items()):
@@ -127,17 +127,17 @@ class Outbox:
                 del self._controls[aircraft]
 
     def drop_controls(self, aircraft: int) -> None:
-        """Forget the controls of an aircraft that wait."""
+        """Forget an aircraft's waiting controls."""
         self._controls.pop(aircraft, None)
 
     def drop(self, reason: str) -> None:
-        """End all that waits, unsent; the controls without a word."""
+        """End everything that waits, unsent; controls silently."""
         self._queue.drop(reason)
         self._collect()
         self._controls.clear()
 
     def lose(self, reason: str) -> None:
-        """End what was sent and may not have been read."""
+        """End commands that were sent and may not have been read."""
         self._ended += [
             CommandDone(done.ticket, done.what, f'sent, but not known to be read: {reason}')
             for _, done in self._unconfirmed]
@@ -149,7 +149,7 @@ class Outbox:
         return ended
 
     def _collect(self, serial: int = 0) -> None:
-        """Sort what has ended in the queue: the unsent are told at once."""
+        """Sort ended commands of the queue: unsent ones are reported immediately."""
         for done in self._queue.ended():
             if done.error:
                 self._ended.append(done)

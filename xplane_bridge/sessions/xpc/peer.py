@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who the other end is: whether it is there, which plugin, and whether it is still the same."""
+"""Identity of the peer: whether it is there, which plugin, and whether it is still the same."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.xpc.events import Generation
 
-# The plugin beacons once per second.
+# The plugin sends a beacon once per second.
 BEACON_TIMEOUT = 3.5
 
-# X-Plane's running time may seem to go back by as much when replies are late or out of order.
+# X-Plane's running time may seem to go back by this much if replies are late or out of order.
 _LATE = 0.5
 
-# How long only another identity must have been heard. Replies of the known one would have come.
+# How long only another identity must have been seen: the known one would have replied.
 _CONFIRMED = 0.05
 
 
 class Peer:
     """
-    What is known of the plugin, from what it says.
+    What is known about the plugin.
 
     ::
 
@@ -44,11 +44,11 @@ class Peer:
                                   |  '-----an answer---------'  '--------|--'  beacons come or end
                                   '-----an answer------------------------'
 
-    ``chosen`` is the generation where it was given, ``hears_beacons`` tells whether there can be
-    any; beacons that name another ``port`` are of another X-Plane. The hear_...() methods return
-    why this is another instance of X-Plane than before, or an empty string. The owner then calls
-    forget() and lets it hear the same again. One message alone may be garbage, or forged: another
-    identity counts when it is said again and the known one is not said in between.
+    ``chosen`` is the version if it was set, ``hears_beacons`` says whether beacons can be
+    received; beacons that name another ``port`` are another X-Plane's. The hear_...() methods
+    return why this is a different instance of X-Plane, or an empty string. The owner then calls
+    forget() and repeats the call. A single message may be garbage, or forged: another identity
+    counts when it is repeated without the known one in between.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Peer:
         self._since = 0.0
         self._listened = False
         self._beacon_at: float | None = None
-        # What was known before it went away, to tell whether it is the same that comes back.
+        # What was known before it disappeared, to tell whether the same one returns.
         self._beacon_before: xpc.Beacon | None = None
         self._bits: int | None = None
         self._bits_before: int | None = None
@@ -75,17 +75,17 @@ class Peer:
 
     @property
     def silent(self) -> bool:
-        """Tell whether it was asked and did not answer."""
+        """Return whether it was polled and did not answer."""
         return self.state in (PeerState.LOADING, PeerState.AWAY)
 
     @property
     def doubts(self) -> frozenset[str]:
-        """Return which replies ('position', 'state') may be of another X-Plane."""
+        """Return which replies ('position', 'state') may come from another X-Plane."""
         return frozenset(self._doubts)
 
     @property
     def generation(self) -> Generation | None:
-        """Return the plugin's generation, None while unknown (docs/wire/xpc.md, section 6)."""
+        """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
         if self._chosen is not None:
             return self._chosen
         if self._bits == 64:
@@ -99,39 +99,39 @@ class Peer:
 
     @property
     def absence(self) -> str:
-        """Return the sentence that says why it takes no commands; empty if it does."""
+        """Return why it accepts no commands; empty if it does."""
         if self.state is PeerState.ANSWERING:
             return ''
         if self.state is PeerState.UNKNOWN:
-            return f'waiting for the first answer of X-Plane Connect at {self._address}'
+            return f'waiting for the first reply from X-Plane Connect at {self._address}'
         if self.state is PeerState.LOADING:
             return f'X-Plane at {self._address} is loading or in a menu, and answers nothing'
         return f'nothing answers at {self._address}'
 
     def start(self, now: float) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self.state = PeerState.UNKNOWN
         self.answered = False
         self._listen_from(now)
 
     def quiet(self, now: float) -> PeerState:
-        """Return what a peer that does not answer is."""
+        """Return the state of a peer that does not answer."""
         heard = self._beacon_at is not None and now - self._beacon_at < BEACON_TIMEOUT
         return PeerState.LOADING if heard else PeerState.AWAY
 
     def become(self, state: PeerState, now: float) -> None:
-        """Take another state."""
+        """Change the state."""
         if self.state is PeerState.AWAY and state is PeerState.ANSWERING:
             self._listen_from(now)
         if state is PeerState.AWAY:
-            # What comes back may be another X-Plane.
+            # It may be another X-Plane that returns.
             self._beacon_before, self.beacon = self.beacon or self._beacon_before, None
             self._bits_before, self._bits = self._bits or self._bits_before, None
         self.answered |= state is PeerState.ANSWERING
         self.state = state
 
     def forget(self, now: float) -> None:
-        """Forget all that was known: this is another instance of X-Plane."""
+        """Forget everything: this is another instance of X-Plane."""
         self.beacon = self._beacon_before = self._beacon_at = self._rival = None
         self._bits = self._bits_before = None
         self._running_times.clear()
@@ -139,11 +139,11 @@ class Peer:
         self._listen_from(now)
 
     def listen(self, now: float) -> None:
-        """Note that time passes: beacons would have come by now."""
+        """Record that time passes: beacons would have arrived by now."""
         self._listened |= now - self._since > BEACON_TIMEOUT
 
     def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
-        """Hear a beacon; another identity counts when it comes twice in a row."""
+        """Handle a beacon; another identity counts when it arrives twice in a row."""
         if self._port not in (None, beacon.port):
             return ''
         self._beacon_at = now
@@ -152,13 +152,13 @@ class Peer:
             if self._rival != _identity(beacon):
                 self._rival = _identity(beacon)
                 return ''
-            return f'its beacon says X-Plane {beacon.xplane_version} now'
+            return f'its beacon now reports X-Plane {beacon.xplane_version}'
         self._rival = None
         self.beacon = beacon
         return ''
 
     def hear_position(self, reply: xpc.PositionReply, now: float) -> str:
-        """Hear a position; its precision is the plugin's."""
+        """Handle a position; its precision is the plugin's."""
         known = self._bits or self._bits_before
         if known in (None, reply.precision):
             self._bits = reply.precision
@@ -166,10 +166,10 @@ class Peer:
             return ''
         if now < self._doubts.setdefault('position', now) + _CONFIRMED:
             return ''
-        return f'its positions are of {reply.precision} bits now'
+        return f'its positions now have {reply.precision} bits'
 
     def hear_time(self, seconds: float, now: float) -> str:
-        """Hear the time for which X-Plane has been running. It goes back where X-Plane begins."""
+        """Handle X-Plane's running time. It goes back when X-Plane restarts."""
         if not math.isfinite(seconds):
             return ''
         before = min(self._running_times, default=seconds)

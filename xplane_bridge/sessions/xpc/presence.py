@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Whether the plugin answers, whether it is the same as before, and what is forgotten if not."""
+"""Whether the plugin answers and is still the same, and what to forget if not."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from xplane_bridge.sessions.xpc.turns import Turns
 
 class Presence:
     """
-    The plugin answers, falls silent (Contact), comes back or is replaced by another one (Peer).
+    The plugin answers, falls silent (Contact), returns or is replaced by another one (Peer).
 
-    What was sent into silence, and what was learnt of another one, is forgotten: by Commands,
-    Turns and Flow. What is to be told of it is appended to ``events``.
+    What was sent into silence, and what was learnt about another one, is forgotten: by Commands,
+    Turns and Flow. The events are appended to ``events``.
     """
 
     def __init__(
@@ -50,40 +50,40 @@ class Presence:
         self._active = False
 
     def start(self, now: float) -> None:
-        """Begin to look for the plugin."""
+        """Start looking for the plugin."""
         self._active = True
         self._peer.start(now)
         self._contact.reset()
         self._suspend(now)
 
     def stop(self, now: float) -> None:
-        """Look for it no more."""
+        """Stop looking for it."""
         self._active = False
         self._peer.become(PeerState.UNKNOWN, now)
         self._contact.reset()
         self._suspend(now)
 
     def refuse_absence(self) -> None:
-        """Raise PeerAbsentError if the plugin takes no commands now."""
+        """Raise PeerAbsentError if the plugin accepts no commands now."""
         if not self._active:
             raise PeerAbsentError('the session is not started')
         if absence := self._peer.absence:
             raise PeerAbsentError(absence)
 
     def answers(self, now: float) -> bool:
-        """Tell whether the plugin answers, and it is known that it is the same."""
+        """Return whether the plugin answers, and is known to be the same."""
         return self._peer.state is PeerState.ANSWERING and not self._contact.holds(now)
 
-    # What comes.
+    # Receiving.
 
     def hear_beacon(self, reply: xpc.Beacon, now: float, events: list[Any]) -> None:
-        """Look at what a beacon says of who sends it."""
+        """Check what a beacon says about its sender."""
         if reason := self._peer.hear_beacon(reply, now):
             self._meet_another(reason, now, events)
             self._peer.hear_beacon(reply, now)
 
     def hear(self, channel: str, reply: xpc.Reply, now: float, events: list[Any]) -> None:
-        """Look at what a reply says of who answers, and of what is taken."""
+        """Check what a reply says about who answers, and about what is taken."""
         self._contact.holds(now)
         self._flow.answer(channel)
         self._commands.has_read()
@@ -104,12 +104,12 @@ class Presence:
             if reported and 'state' not in self._peer.doubts:
                 self._commands.report(reported)
         if self._peer.doubts and not self._lockstep:
-            # The next reply tells whether this is another one.
+            # The next reply shows whether this is another one.
             self._contact.doubt(self._peer.doubts)
             self._turns.poll_now(now, first=True)
 
     def _wake_up(self, now: float, events: list[Any]) -> None:
-        """Start anew at the first answer after silence."""
+        """Start over at the first reply after silence."""
         if self._peer.silent:
             self._contact.settle()
             self._contact.doubt()
@@ -117,7 +117,7 @@ class Presence:
         self._become(PeerState.ANSWERING, now, events)
 
     def _meet_another(self, reason: str, now: float, events: list[Any]) -> None:
-        """Begin anew with another instance of X-Plane: it knows nothing of what was before."""
+        """Start over with another instance of X-Plane, which has no history."""
         self._commands.forget()
         self._peer.forget(now)
         if self._active:
@@ -127,10 +127,10 @@ class Presence:
             self._contact.settle()
             self._suspend(now + FRAME_GAP)
 
-    # What does not come.
+    # Silence.
 
     def watch(self, now: float, events: list[Any]) -> float | None:
-        """Notice silence, and what the beacon says about it; return when to look again."""
+        """Detect silence, and what the beacon says about it; return when to check again."""
         if not self._active:
             return None
         self._contact.holds(now)
@@ -155,7 +155,7 @@ class Presence:
         events.append(PeerChanged(state))
 
     def _suspend(self, until: float) -> None:
-        """Forget what is outstanding and what was learnt of the peer; poll anew from then on."""
+        """Forget what is outstanding and what was learnt about the peer; then poll again."""
         self._flow.reset()
         self._commands.suspend()
         self._turns.suspend(until)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Reading on request: replies carry no identity, so each waits alone and is never mixed up."""
+"""Reads on request: replies carry no identity, so each is requested separately."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
 _TIMEOUT = 0.5
-# A request that is not answered so long does not keep the others waiting.
+# A request that is not answered for this long does not block the others.
 _PATIENCE = 0.1
 
-# Reads take turns on as many sockets, one a frame: a duplicate that the network made of a reply
-# meets a socket that waits for nothing, and is known for what it is.
+# Reads take turns on this many sockets, one per frame: a reply duplicated by the network arrives
+# on a socket that waits for nothing, and is recognised as such.
 _CHANNELS = 16
 _PREFIX = 'read '
 
@@ -47,10 +47,10 @@ def batches(
     """
     Split dataref names so that neither request nor reply of a batch exceeds 4096 bytes.
 
-    More crashes X-Plane (docs/wire/xpc.md, section 1). ``sizes`` holds the number of values of
-    those datarefs that were read before. It counts for X-Plane's own only, whose sizes are fixed:
-    those of other plugins may grow between two polls. What may not be relied on counts as 255
-    values, the most that the plugin sends: four to a request. Those of ``alone`` share none.
+    More crashes X-Plane (docs/wire/xpc.md, section 1). ``sizes`` has the number of values of
+    datarefs read before. It is used only for X-Plane's own, whose sizes are fixed: those of other
+    plugins may grow between two polls. Unreliable ones count as 255 values, the most that the
+    plugin sends: four to a request. Those in ``alone`` share none.
     """
     batch: list[str] = []
     request = reply = _HEADER
@@ -89,7 +89,7 @@ class _Read:
 
     @property
     def repeatable(self) -> bool:
-        """Tell whether it changes nothing, so that it may be sent again, and late."""
+        """Return whether it changes nothing, so that it may be repeated, and sent late."""
         return self.expires_at == math.inf
 
     @property
@@ -99,14 +99,14 @@ class _Read:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """Return what has come: the values of each dataref, or the terrain."""
+        """Return what has arrived: the values of each dataref, or the terrain."""
         return tuple(
             value for reply in self.replies
             for value in (reply.rows if isinstance(reply, xpc.Datarefs) else (reply,)))
 
     @property
     def names(self) -> int:
-        """Return how many datarefs have not come yet."""
+        """Return how many datarefs have not arrived yet."""
         return sum(
             len(request.names) for request in self.requests[len(self.replies):]
             if isinstance(request, xpc.GetDatarefs))
@@ -114,11 +114,11 @@ class _Read:
 
 class Reads:
     """
-    Run reads by turns, a request of each: one retry, then an error.
+    Run reads in turns, one request each: one retry, then an error.
 
-    One request is outstanding, and each read has one at most; a request that is not answered for
-    long keeps only its own read waiting. After a timeout the socket is given up, so that the late
-    answer is nobody's. No read takes longer than LONGEST_READ.
+    One request is outstanding, at most one per read; a request that is not answered for long
+    blocks only its own read. After a timeout the socket is closed, so that the late reply belongs
+    to nobody. No read takes longer than LONGEST_READ.
     """
 
     def __init__(self, statistics: Statistics) -> None:
@@ -145,9 +145,9 @@ class Reads:
 
     def is_due(self, now: float, commands: int, *, held: bool) -> bool:
         """
-        Tell whether a request is to be sent, when so many commands have been sent.
+        Return whether to send a request, given how many commands have been sent.
 
-        While commands are ``held``, none is that changes something.
+        While commands are ``held``, requests that change something wait too.
         """
         return bool(
             self._queue and now >= self._due and len(self._asked) < _CHANNELS
@@ -159,7 +159,7 @@ class Reads:
             if commands >= read.after and (read.repeatable or not held)), None)
 
     def deadline(self, now: float) -> float | None:
-        """Return when there is something to end, to ask again, or to send."""
+        """Return when there is something to end, to retry, or to send."""
         if not self:
             return None
         deadlines = [read.ends_at for read in self._all]
@@ -176,18 +176,18 @@ class Reads:
         """
         Queue the requests of one read.
 
-        One that expires is a command too: it is not sent later, and never twice. ``after`` so
-        many commands: it may check what the last of them has written.
-        Raises ValueError if too many wait already, or for what must not be sent.
+        One that expires is a command too: it is not sent later, and never twice. ``after`` is a
+        number of commands: the read may verify what the last of them has written.
+        Raises ValueError if too many are already waiting, or for what must not be sent.
         """
         datagrams = tuple(map(xpc.encode, requests))
         if len(self._queue) + len(self._asked) >= _LARGEST_QUEUE:
-            raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
+            raise ValueError(f'{_LARGEST_QUEUE} reads are already waiting; read less often')
         self._queue.append(_Read(
             ticket, tuple(requests), datagrams, after, expires_at, now + LONGEST_READ))
 
     def expire(self, now: float, reason: str) -> list[ReadDone]:
-        """End those that take too long, and those that must not be sent any more."""
+        """End those that take too long, and those that must no longer be sent."""
         ended = []
         for channel, read in list(self._asked.items()):
             if now >= read.ends_at:
@@ -216,12 +216,12 @@ class Reads:
         return self._channel, read.datagrams[len(read.replies)]
 
     def close_given_up(self) -> list[str]:
-        """Return the channels that were given up since the last call."""
+        """Return the channels that were closed since the last call."""
         channels, self._given_up = self._given_up, []
         return channels
 
     def give_up(self, now: float) -> list[ReadDone]:
-        """Take replies as lost that have not come for long; return the reads that this ends."""
+        """Count overdue replies as lost; return the reads that this ends."""
         ended = []
         for channel, read in list(self._asked.items()):
             if now < read.sent_at + _TIMEOUT:
@@ -231,9 +231,9 @@ class Reads:
             if read.repeatable and read.tries < 2:
                 self._queue.appendleft(read)
                 continue
-            reason = f'no answer from X-Plane within {_TIMEOUT} s'
+            reason = f'no reply from X-Plane within {_TIMEOUT} s'
             if not isinstance(read.request, xpc.GetDatarefs):
-                reason += '; it gives none where there is no terrain'
+                reason += '; it does not reply where there is no terrain'
             ended.append(ReadDone(read.ticket, (), reason))
         return ended
 
@@ -246,7 +246,7 @@ class Reads:
         return ended
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> ReadDone | None:
-        """Take a reply on one of these channels; return the read's end if it was the last."""
+        """Handle a reply on one of these channels; return the read's end if it was the last."""
         read = self._asked.get(channel)
         if read is None or not _answers(read.request, reply):
             self._statistics.unexpected += 1
@@ -262,7 +262,7 @@ class Reads:
         return None
 
     def _close(self, channel: str) -> None:
-        """Wait no more for a reply, which would be nobody's."""
+        """Stop waiting for a reply, which would belong to nobody."""
         del self._asked[channel]
         self._given_up.append(channel)
         self._serials[int(channel.removeprefix(_PREFIX).partition('.')[0])] += 1
@@ -273,7 +273,7 @@ class Reads:
 
 
 def _answers(request: xpc.Request, reply: xpc.Reply) -> bool:
-    """Tell whether a reply has the form that a request asks for."""
+    """Return whether a reply has the form required by a request."""
     if isinstance(request, xpc.GetDatarefs):
         return isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(request.names)
     if isinstance(request, xpc.GetTerrain | xpc.PlaceAndProbe):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Rows of X-Plane's data table, given in X-Plane's own order, as the plugin is to be told them.
+Conversion of rows of X-Plane's data table from X-Plane's own order to the plugin's.
 
-The plugin sets rows 17 (attitude), 20 (position) and 25 (throttles) itself, hands most of the
-others on to X-Plane, and spoils some: docs/wire/xpc.md, "2. Requests".
+The plugin sets rows 17 (attitude), 20 (position) and 25 (throttles) itself, forwards most of the
+others to X-Plane, and corrupts some: docs/wire/xpc.md, "2. Requests".
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _THROTTLES = 'sim/flightmodel/engine/ENGN_thro'
 _TABLE_END = 134
 _FOOT = 0.3048
 
-# Both the plugin and X-Plane itself leave a value alone that is -999; the plugin's own -998 would
+# Both the plugin and X-Plane itself leave a value of -999 unchanged; the plugin's own -998 would
 # be a value to X-Plane.
 _LEAVE = -999.0
 
 _INSTEAD = 'use command/datarefs instead'
 _SPOILT = {
-    3: 'X-Plane Connect makes velocities of it that nobody asked for',
-    18: 'X-Plane Connect makes no use of it',
-    22: 'X-Plane Connect makes no use of it',
-    23: 'X-Plane Connect makes no use of it',
-    24: 'X-Plane Connect makes no use of it',
-    26: 'X-Plane Connect writes all eight throttles of it, also those that are to stay',
+    3: 'X-Plane Connect derives unwanted velocities from it',
+    18: 'X-Plane Connect ignores it',
+    22: 'X-Plane Connect ignores it',
+    23: 'X-Plane Connect ignores it',
+    24: 'X-Plane Connect ignores it',
+    26: 'X-Plane Connect writes all eight throttles from it, even those to leave unchanged',
 }
 
 _Row = tuple[float, ...]
@@ -51,10 +51,10 @@ _Row = tuple[float, ...]
 
 def to_requests(rows: Iterable[tuple[int, Sequence[float]]]) -> list[xpc.Request]:
     """
-    Return the requests that set these rows; NaN leaves a value as it is.
+    Return the requests that set these rows; NaN leaves a value unchanged.
 
-    Rows that the plugin hands on go in a datagram each, for it hands on the whole datagram. Raises
-    ValueError for what it would set otherwise than given, and if nothing is set.
+    Rows that the plugin forwards go in separate datagrams, as it forwards the whole datagram.
+    Raises ValueError for what it would set differently, and if nothing is set.
     """
     own: list[_Row] = []
     handed_on: list[xpc.Request] = []
@@ -87,7 +87,7 @@ def _rows(*rows: _Row) -> xpc.DataRows:
 
 
 def _attitude(values: Sequence[float]) -> _Row:
-    """Return pitch, roll and heading, all that the plugin takes of row 17."""
+    """Return pitch, roll and heading, all that the plugin uses of row 17."""
     pitch, roll, heading = (
         _checked(f'row {_ATTITUDE} {name}', value, low, high) for name, value, low, high in (
             ('pitch', values[0], -90.0, 90.0), ('roll', values[1], -180.0, 180.0),
@@ -103,13 +103,13 @@ def _position(values: Sequence[float]) -> _Row:
     longitude = _checked(f'row {_POSITION} longitude', values[1], -180.0, 180.0)
     altitude = _checked(f'row {_POSITION} altitude in ft', values[2], low / _FOOT, high / _FOOT)
     _only(_POSITION, values, 3)
-    # It reads one column late, and metres.
+    # It reads one column late, and in metres.
     metres = altitude if altitude == _LEAVE else altitude * _FOOT
     return (_LEAVE, latitude, longitude, metres, *[_LEAVE] * 4)
 
 
 def _throttles(values: Sequence[float]) -> _Row:
-    """Return the throttles from the first engine on, as many as are given."""
+    """Return the throttles, as many as are given, starting with the first engine."""
     given = [value for value in values if not math.isnan(value)]
     if any(map(math.isnan, values[:len(given)])):
         raise ValueError(
@@ -122,7 +122,7 @@ def _throttles(values: Sequence[float]) -> _Row:
 def _only(row: int, values: Sequence[float], count: int) -> None:
     if not all(map(math.isnan, values[count:])):
         raise ValueError(
-            f'row {row}: X-Plane Connect takes the first {count} values only; make the others NaN')
+            f'row {row}: X-Plane Connect uses only the first {count} values; make the others NaN')
 
 
 def _checked(where: str, value: float, low: float, high: float) -> float:

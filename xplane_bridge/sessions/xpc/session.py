@@ -47,12 +47,11 @@ from xplane_bridge.sessions.xpc.watch import check_watched
 
 BEACON_CHANNEL = 'beacon'
 
-# A peer that loads is asked on a channel of its own: all that it is asked is answered when X-Plane
-# goes on.
+# A loading peer is probed on a separate channel: it answers all requests when X-Plane resumes.
 _PROBE_CHANNEL = 'probe'
 
 _SMALLEST_BUDGET = 10.0
-# How often a simulator in lockstep is asked while no commands come.
+# How often a simulator in lockstep is polled while no commands arrive.
 _LOCKSTEP_RATE = 10.0
 
 
@@ -61,24 +60,24 @@ class XpcSession(Session):
     Poll aircraft, read and write datarefs and send commands to one plugin.
 
     ``aircraft`` maps each aircraft number to what to poll for it. ``rate`` is in updates per
-    second, 0 for once per frame. ``budget`` is how many datagrams may leave in any second, at
-    least 10; only giving back is never kept waiting. ``lifetime`` is how long a command may
-    wait, in seconds. ``generation`` None finds out; ``hears_beacons`` tells whether the
-    beacon's multicast group could be joined. ``address`` names the peer in sentences, ``port``
-    is the plugin's: a beacon that names another one is that of another X-Plane on the same
-    computer; None takes any. In ``lockstep`` it is controls that take the simulator to its
-    next frame: each is followed by a poll, ``rate`` does not count, and controls go on to a
-    simulator that is silent because it waits for them.
+    second, 0 for once per frame. ``budget`` is how many datagrams may be sent in any second, at
+    least 10; only giving back never waits. ``lifetime`` is how long a command may wait, in
+    seconds. ``generation`` None detects it; ``hears_beacons`` says whether the beacon's multicast
+    group could be joined. ``address`` names the peer in messages, ``port`` is the plugin's: a
+    beacon that names a different one belongs to another X-Plane on the same computer; None accepts
+    any. In ``lockstep`` controls advance the simulator to its next frame: each is followed by a
+    poll, ``rate`` does not count, and controls are sent even to a simulator that is silent because
+    it waits for them.
 
-    Presence knows whether the plugin answers, and whether it is the same; Flow and Turns say what
-    may leave when, Commands what was taken and is given back.
+    Presence knows whether the plugin answers, and whether it is the same; Flow and Turns decide
+    what may be sent when, Commands what was taken and is given back.
     """
 
     sentences = {
         PeerState.UNKNOWN: 'nothing heard yet',
         PeerState.ANSWERING: 'answering',
-        PeerState.LOADING: 'X-Plane is there but not answering: a menu, or loading scenery',
-        PeerState.AWAY: 'nothing there: X-Plane is off, unreachable, or without the plugin',
+        PeerState.LOADING: 'X-Plane is running but not answering: in a menu, or loading scenery',
+        PeerState.AWAY: 'not responding: X-Plane is off, unreachable, or without the plugin',
     }
 
     statistics: Statistics
@@ -123,7 +122,7 @@ class XpcSession(Session):
             self._peer, self._contact, self._flow, self._turns, self._commands,
             lockstep=lockstep)
 
-    # What the owner asks for.
+    # For the owner.
 
     @property
     def beacon(self) -> xpc.Beacon | None:
@@ -132,7 +131,7 @@ class XpcSession(Session):
 
     @property
     def generation(self) -> Generation | None:
-        """Return the plugin's generation, None while unknown (docs/wire/xpc.md, section 6)."""
+        """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
         return self._peer.generation
 
     @property
@@ -142,18 +141,18 @@ class XpcSession(Session):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return the names of all values that are asked for all the time."""
+        """Return the names of all values that are polled continuously."""
         return tuple(key for leases in self._turns.leases for key in leases.keys)
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return those of ``wanted`` that do not come, with since when."""
+        """Return those of ``wanted`` that do not arrive, with since when."""
         missing: dict[str, float] = {}
         for leases in self._turns.leases:
             missing.update(leases.missing(now))
         return missing
 
     def start(self, now: float) -> None:
-        """Begin to poll."""
+        """Start polling."""
         self._active = True
         self._commands.begin()
         self._turns.begin(now)
@@ -164,7 +163,7 @@ class XpcSession(Session):
         """
         Stop polling, and give back what was taken.
 
-        To an X-Plane that is silent too: one that loads reads it when it goes on.
+        Even to a silent X-Plane: one that is loading reads it when it resumes.
         """
         self._commands.drop('the node was deactivated')
         self._commands.give_back(None, None, answers=True)
@@ -180,9 +179,9 @@ class XpcSession(Session):
         """
         Send a command that has no reply, or several, all or none; return the ticket of the last.
 
-        ``what`` names it for a person. With ``awaited`` a CommandDone says that the plugin has
-        read it; without, one comes only if it was not sent. What X-Plane falls silent over, or
-        what another X-Plane takes the place of, is not sent any more.
+        ``what`` names it for people. With ``awaited`` a CommandDone reports that the plugin has
+        read it; without, there is one only if it was not sent. Waiting commands are not sent any
+        more if X-Plane falls silent or is replaced by another one.
         """
         self._presence.refuse_absence()
         if isinstance(messages, xpc.Request):
@@ -196,7 +195,7 @@ class XpcSession(Session):
         """
         Set the controls of one aircraft, by the names that xpc.Controls has.
 
-        When the budget does not allow it at once, the newest value of each control is sent as
+        If the budget does not allow it immediately, the newest value of each control is sent as
         soon as it does, within its lifetime.
         """
         xpc.encode(to_controls(controls, vehicle))
@@ -207,7 +206,7 @@ class XpcSession(Session):
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
         if self._lockstep and self._peer.silent:
-            # Controls go on, and must not be refused because of this.
+            # Controls continue, and must not be refused because of this.
             return
         if self._commands.wants_joystick(now):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
@@ -220,21 +219,21 @@ class XpcSession(Session):
         """
         Give back what was taken, of one aircraft or of all: surfaces, overrides, pause, text.
 
-        Commands that still wait are dropped, for they could take it again. If X-Plane does not
-        answer now it is done when the same X-Plane does.
+        Waiting commands are dropped, as they could take it again. If X-Plane does not answer now,
+        it is done when the same X-Plane does.
         """
         if vehicle is None:
             self._commands.drop('what was taken is given back', sent=False)
         self._commands.give_back(vehicle, None, answers=self._presence.answers(now))
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
-        """Read datarefs once, MOST_READ at most; return the ticket of the ReadDone to come."""
+        """Read datarefs once, at most MOST_READ; return the ticket of the ReadDone to come."""
         check_read(len(names), self._turns.reads.names)
         return self._read([xpc.GetDatarefs(batch) for batch in batches(names, {})], now)
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
         """Probe the terrain; return the ticket of the ReadDone that will come."""
-        # What places an aircraft is a command too.
+        # A request that places an aircraft is a command too.
         expires_at = math.inf if isinstance(request, xpc.GetTerrain) else now + self._lifetime
         return self._read([adapt(request, self.generation)], now, expires_at)
 
@@ -250,12 +249,12 @@ class XpcSession(Session):
         """
         Poll these datarefs ``rate`` times per second from now on, 0 for once per frame.
 
-        At most MOST_WATCHED; no names ends it.
+        At most MOST_WATCHED; no names stop it.
         """
         check_watched(names)
         self._turns.set_watch(tuple(names), period_of(rate), now)
 
-    # What the link calls.
+    # For the link.
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
@@ -279,7 +278,7 @@ class XpcSession(Session):
         return xpc.decode(data, 'peer')
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
-        """Name the kind of a malformed datagram: its tag, if it is one of the plugin's."""
+        """Return the kind of a malformed datagram: its tag, if it is one of the plugin's."""
         tag = data[:4].decode('latin-1')
         if len(tag) < 4:
             return 'no tag'
@@ -305,17 +304,17 @@ class XpcSession(Session):
             events.append(event)
         return events
 
-    # Asking.
+    # Polling.
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float | None:
-        """Ask for telemetry, reads and watched datarefs; return when to look again."""
+        """Request telemetry, reads and watched datarefs; return when to check again."""
         self._expired += self._turns.give_up(now)
         for request in self._turns.ask(
                 now, self._commands.left_count, self._contact.holds(now)):
             outgoing.append(request)
             self._contact.ask(now)
         deadlines = self._turns.deadlines(now)
-        # Whoever polls seldom wants to know all the same whether it is there.
+        # Even with a low polling rate it must be known whether it is there.
         idle_at = self._contact.idle_at
         if None in deadlines or now >= idle_at:
             deadlines.append(self._probe(now, outgoing))
@@ -324,7 +323,7 @@ class XpcSession(Session):
         return min((at for at in deadlines if at is not None), default=None)
 
     def _probe(self, now: float, outgoing: list[Outgoing]) -> float:
-        """Ask the silent peer one small thing if it is time for it; return when to ask again."""
+        """Probe the silent peer if it is time; return when to probe again."""
         if self._contact.probe(now):
             self.statistics.requests += 1
             outgoing.append((_PROBE_CHANNEL, self._probe_request))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What commands have taken from the user of X-Plane, and how it is given back."""
+"""Ledger of what commands have taken from the user of X-Plane, and how to give it back."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
 _HELD = _OVERRIDE + 'override_planepath'
 
 REPORTED = (_JOYSTICK, _THROTTLE, _HELD)
-"""Datarefs that tell whether what was taken still is; they are polled all the time."""
+"""Datarefs that show whether what was taken still is; they are polled continuously."""
 
 JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
-# How long after its override was sent X-Plane's reports may still be older than that.
+# How long after sending an override X-Plane's reports may still be older than it.
 _JOYSTICK_PATIENCE = 0.2
 
-# docs/wire/xplane_datarefs.md, row 4.14: CTRL leaves the throttle override behind, and only -2
-# ends it.
+# docs/wire/xplane_datarefs.md, row 4.14: CTRL leaves the throttle override set, and only -2
+# releases it.
 _NO_OVERRIDE = (-2.0,)
 
 SURFACES = ('elevator', 'aileron', 'rudder')
-# What CTRL writes for the aircraft that are not the user's, whose names are these.
+# The datarefs that CTRL writes for other aircraft than the user's.
 _YOKES = dict(zip(SURFACES, ('yolk_pitch', 'yolk_roll', 'yolk_yaw'), strict=True))
 
 _ALL = 'pause of all'
 _ONE = 'pause'
 
-# One SIMU an aircraft, up to as many; the plugin drops what exceeds 20 datagrams in a frame.
+# One SIMU per aircraft, up to this many; the plugin drops what exceeds 20 datagrams in a frame.
 _PAUSES_UNDONE_SINGLY = 4
 
 _Values = tuple[float, ...]
@@ -56,18 +56,18 @@ class Taken:
     """
     What is taken, by aircraft and by value, and what it was before.
 
-    Surfaces are given back centred, each that was deflected; overrides and pauses as they were
-    before. What X-Plane reports counts: what was seen to be as we left it and is not any more is
-    somebody else's now.
+    Each deflected surface is given back centred; overrides and pauses as they were before. What
+    X-Plane reports counts: a value that was seen as we left it and has changed since is now
+    somebody else's.
     """
 
     def __init__(self) -> None:
         self._ledger: Ledger[_Values] = Ledger()
         self._reported: dict[str, _Values] = {}
-        # What was written last of what is reported, and what of that was seen in a report.
+        # The last written values of reported datarefs, and which of them were seen in a report.
         self._written: dict[_Key, float] = {}
         self._seen: set[_Key] = set()
-        # What overrides were that are not polled, from a read just before they were written.
+        # Original values of unpolled overrides, read just before they were written.
         self._before: dict[str, _Values] = {}
         self._joystick_at = -_JOYSTICK_PATIENCE
 
@@ -76,7 +76,7 @@ class Taken:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what is taken, for a person."""
+        """Return what is taken, for people."""
         return self._ledger.names
 
     def clear(self) -> None:
@@ -88,10 +88,10 @@ class Taken:
         self._before.clear()
         self._joystick_at = -_JOYSTICK_PATIENCE
 
-    # What commands take.
+    # Taking.
 
     def note(self, message: xpc.Request, now: float) -> None:
-        """Remember what a command takes that is sent now, forget what it gives back by itself."""
+        """Record what a command sent now takes, forget what it gives back by itself."""
         if isinstance(message, xpc.Controls):
             self._note_controls(message)
         elif isinstance(message, xpc.SetDatarefs):
@@ -111,7 +111,7 @@ class Taken:
             self._note_pause(message.op)
 
     def wants_joystick(self, now: float) -> bool:
-        """Tell whether the joystick's override is to be sent: X-Plane has it not, or may not."""
+        """Return whether to send the joystick's override: X-Plane may not have it."""
         if now < self._joystick_at + _JOYSTICK_PATIENCE:
             return False
         reported = self._reported.get(_JOYSTICK)
@@ -129,7 +129,7 @@ class Taken:
             and (0, name) not in self._ledger)
 
     def read_before(self, values: Mapping[str, _Values]) -> None:
-        """Note what overrides were just before they were written."""
+        """Record the values of overrides just before they were written."""
         self._before.update(values)
 
     def _note_controls(self, message: xpc.Controls) -> None:
@@ -149,7 +149,7 @@ class Taken:
             return
         before = self._reported.get(name)
         if key not in self._ledger and before and before[:len(written)] == written:
-            # It was so before, by somebody else.
+            # It was so before, set by somebody else.
             return
         self._ledger.take(0, value, before)
         self._write(key, written[0])
@@ -179,7 +179,7 @@ class Taken:
         self._written[key] = value
         self._seen.discard(key)
 
-    # What X-Plane reports.
+    # Reports.
 
     def report(self, values: Mapping[str, _Values]) -> None:
         """Compare what was taken with what X-Plane reports of REPORTED."""
@@ -201,7 +201,7 @@ class Taken:
             held = self._reported.get(_HELD)
             if not held or entry.vehicle >= len(held):
                 return None
-            # As long as one of all is held, the pause is not over.
+            # As long as any aircraft is held, the pause is not over.
             return max(held) if entry.value == _ALL else held[entry.vehicle]
         name = {'throttle': _THROTTLE, 'joystick': _JOYSTICK}.get(entry.value)
         row = self._reported.get(name) if name else None
@@ -213,9 +213,9 @@ class Taken:
         self, aircraft: int | None = None, values: Collection[str] | None = None
     ) -> list[xpc.Request]:
         """
-        Return the messages that undo it, a few, and forget it.
+        Return the messages that undo it, a few at a time, and forget it.
 
-        ``aircraft`` None means all of them, ``values`` None all that was taken.
+        ``aircraft`` None means all of them, ``values`` None everything that was taken.
         """
         entries = [
             entry for entry in self._ledger.entries(aircraft)
@@ -223,7 +223,7 @@ class Taken:
         for entry in entries:
             self._ledger.forget(entry.vehicle, entry.value)
         messages: list[xpc.Request] = []
-        # Before the joystick is given back: what no joystick moves would stay deflected.
+        # Before the joystick is given back: a surface that no joystick moves would stay deflected.
         own = {entry.value: 0.0 for entry in entries
                if entry.vehicle == 0 and entry.value in SURFACES}
         if own:
@@ -243,10 +243,9 @@ class Taken:
             [entry for entry in entries if entry.value in (_ALL, _ONE)])
 
     def _undone(self, entry: Entry[_Values]) -> list[tuple[str, _Values]]:
-        """Return the dataref that gives an override back, with its value before."""
+        """Return the dataref that gives an override back, with its original value."""
         if entry.value == 'throttle':
-            # 0 would shut the throttle for good; that X-Plane reports it need not mean that it
-            # was taken.
+            # 0 would close the throttle permanently; a reported 0 need not mean that it was taken.
             before = entry.before or _NO_OVERRIDE
             return [(_THROTTLE, before if before[0] > 0.0 else _NO_OVERRIDE)]
         if entry.value == 'joystick':
@@ -278,10 +277,10 @@ class Taken:
 
 
 def _short(name: str) -> str:
-    """Return what an override is called in the ledger."""
+    """Return the name of an override in the ledger."""
     return 'joystick' if name == _JOYSTICK else name
 
 
 def _same(one: float, other: float) -> bool:
-    """Tell whether two values are the same when they travel as float32."""
+    """Return whether two values are equal as float32."""
     return abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other))

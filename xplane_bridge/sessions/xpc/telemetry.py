@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Polling one aircraft: its position and its datarefs, of the same frame of the simulator."""
+"""Polling of one aircraft: its position and datarefs, from the same frame of the simulator."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.watch import patient_leases
 
-# Replies take up to a frame; below 10 frames a second X-Plane itself slows its time down. A
-# frame that lasts twice as long as the others is common, and must not be asked twice.
+# Replies take up to a frame; below 10 frames per second X-Plane itself slows its time down. A
+# frame that lasts twice as long as the others is common, and must not be requested twice.
 _FIRST_TIMEOUT = 0.2
 _SHORTEST_TIMEOUT = 0.03
 _LONGEST_TIMEOUT = 0.5
 
-# Position and datarefs that disagree this often in a row are not of different frames: this
-# X-Plane's two ways to say a position differ, so agreement is no longer asked for.
+# Position and datarefs that disagree this often in a row are not from different frames: this
+# X-Plane's two representations of a position differ, so agreement is no longer required.
 _DISAGREEMENTS = 60
 
-# Plugins up to rc5 wait for further datagrams for some milliseconds in each frame, and a busy
-# rc6 may take as long: a request after FRAME_GAP can then meet the same frame. The gap adapts.
+# Plugins up to rc5 wait for more datagrams for some milliseconds in each frame, and a busy rc6
+# may take as long: a request after FRAME_GAP can then hit the same frame. The gap adapts.
 _WIDEST_GAP = 0.012
 _GAP_DECAY = 0.999
-# As often in a row it is not one frame answered again, but a simulator whose time stands still.
+# This often in a row it is not a repeated frame, but a simulator whose time has stopped.
 _STANDING = 3
 
 _RUNNING_TIME = 'sim/time/total_running_time_sec'
@@ -49,11 +49,11 @@ _FLOAT = struct.Struct('<f')
 
 class AircraftPoll:
     """
-    Poll one aircraft by a GETP and a GETD, each on its own channel, both sent together.
+    Poll one aircraft with a GETP and a GETD, each on its own channel, both sent together.
 
-    The plugin answers both requests in one frame or in two, which the datarefs of the place tell.
-    If X-Plane's running time is among the datarefs, a frame that is answered twice is told from
-    the next one. ``reported`` are datarefs that are asked for besides, for the session itself.
+    The plugin answers both requests in one frame or in two, which the position datarefs show. If
+    X-Plane's running time is among the datarefs, a frame that is answered twice can be told from
+    the next one. ``reported`` are additional datarefs, for the session itself.
     ``period`` is in seconds, 0 for once per frame. One request per channel is outstanding.
     """
 
@@ -100,7 +100,7 @@ class AircraftPoll:
         self.leases.renew(now)
 
     def said(self, reply: xpc.Reply) -> tuple[float | None, dict[str, tuple[float, ...]]]:
-        """Return X-Plane's running time, if a reply says it, and what is reported besides."""
+        """Return X-Plane's running time, if a reply contains it, and the other reports."""
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
             return None, {}
         time = () if self._time_row is None else reply.rows[self._time_row]
@@ -109,27 +109,27 @@ class AircraftPoll:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether replies are outstanding."""
+        """Return whether replies are outstanding."""
         return self._sent_at is not None
 
     @property
     def deadline(self) -> float:
-        """Return when the outstanding replies are to be given up, or the next poll is due."""
+        """Return when the outstanding replies time out, or the next poll is due."""
         return self.due if self._sent_at is None else self._sent_at + self._timeout
 
     @property
     def _timeout(self) -> float:
-        """Return how long to wait: as TCP does it, from the replies' times and their spread."""
+        """Return how long to wait, as in TCP, from the mean and spread of reply times."""
         if self._smoothed is None:
             timeout = _FIRST_TIMEOUT
         else:
             spread = max(self._smoothed, 4.0 * self._deviation)
             timeout = max(_SHORTEST_TIMEOUT, self._smoothed + spread)
-        # The first repetition is as likely for a lost datagram as for a slower peer.
+        # The first retry may be due to a lost datagram just as well as to a slower peer.
         return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** max(0, self._backoff - 1)))
 
     def start(self, now: float) -> list[tuple[str, bytes]]:
-        """Begin the next poll: return what to send."""
+        """Start the next poll: return what to send."""
         self._position = self._values = None
         self._answered.clear()
         self._sent_at = now
@@ -147,11 +147,11 @@ class AircraftPoll:
         self.due = now
 
     def poll_now(self, now: float) -> None:
-        """Let the next poll be due at once."""
+        """Make the next poll due at once."""
         self.due = min(self.due, now)
 
     def suspend(self, due: float) -> None:
-        """Forget what is outstanding and what was learnt of the peer; begin anew at ``due``."""
+        """Forget what is outstanding and what was learnt about the peer; restart at ``due``."""
         self.due = due
         self._sent_at = None
         self._repeated = False
@@ -162,9 +162,9 @@ class AircraftPoll:
         self._gap = FRAME_GAP
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
-        """Take one reply; return the aircraft's telemetry if it is complete now."""
+        """Handle one reply; return the aircraft's telemetry if it is now complete."""
         if self._sent_at is None:
-            # Late, or a duplicate: this poll has its replies, or was given up.
+            # Late, or a duplicate: this poll has its replies, or has timed out.
             self._statistics.unexpected += 1
             return None
         if channel == self.position_channel and isinstance(reply, xpc.PositionReply):
@@ -201,7 +201,7 @@ class AircraftPoll:
     def _is_answered_again(
         self, position: xpc.PositionReply, values: Mapping[str, float]
     ) -> bool:
-        """Tell whether this frame is the last one again; if the request caused that, wait more."""
+        """Return whether this frame is the last one again; if polled too early, wait longer."""
         time = values.get(_RUNNING_TIME)
         if time is None:
             return False
@@ -225,8 +225,8 @@ class AircraftPoll:
         """
         Learn from the time that a reply took.
 
-        A repeated request teaches nothing, for its reply may be that of the first; so it keeps
-        the longer timeout until a request is answered without (RFC 6298, section 3).
+        A repeated request is not used, as the reply may belong to the first one; the longer
+        timeout stays until a request is answered without a retry (RFC 6298, section 3).
         """
         self._backoff = 0
         if self._smoothed is None:
@@ -243,7 +243,7 @@ class AircraftPoll:
     def _of_one_frame(
         self, position: xpc.PositionReply, values: Mapping[str, float]
     ) -> bool:
-        """Tell whether both replies say the same place, to the last bit of a float32."""
+        """Return whether both replies contain the same position, to the last float32 bit."""
         if self._disagreements >= _DISAGREEMENTS:
             return True
         exact = position.lat, position.lon, position.alt
@@ -256,7 +256,7 @@ class AircraftPoll:
 
 
 def _same_float(exact: float, single: float) -> bool:
-    """Tell whether a double is ``single`` when it travels as float32."""
+    """Return whether a double equals ``single`` as float32."""
     try:
         return bool(_FLOAT.unpack(_FLOAT.pack(exact))[0] == single) or exact != exact
     except OverflowError:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is asked all the time or once, and whose turn it is: telemetry first, then the others."""
+"""Scheduling of continuous and single requests: telemetry first, then the others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xplane_bridge.sessions.xpc.reads import Reads
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.watch import Watch
 
-# Telemetry comes first; but after so many polls reads and watched datarefs have a turn.
+# Telemetry has priority; but after this many polls, reads and watched datarefs get a turn.
 _PASSED_OVER = 4
 
 _Request = tuple[str, bytes]
@@ -38,21 +38,21 @@ _Request = tuple[str, bytes]
 
 @dataclass(slots=True)
 class _Beside:
-    """What is asked for after telemetry: reads, watched datarefs."""
+    """Requests with lower priority than telemetry: reads, watched datarefs."""
 
     is_due: Callable[[float], bool]
     start: Callable[[float, bool], _Request | None]
-    # How many polls of telemetry have left while it was due.
+    # How many telemetry polls were sent while it was due.
     passed_over: int = 0
 
 
 class Turns:
     """
-    Share what may be asked, by budget and frame, between telemetry, reads and watched datarefs.
+    Share the allowed requests, by budget and frame, among telemetry, reads and watched datarefs.
 
-    Telemetry is asked as it is due. Reads and the watch have what it leaves, by turns; when there
-    is too little for that, each has a turn after some polls of telemetry all the same. A read that
-    changes something waits no longer than ``lifetime`` seconds.
+    Telemetry is polled when due. Reads and the watch share the rest in turns; if that is too
+    little, each still gets a turn after some telemetry polls. A read that changes something waits
+    no longer than ``lifetime`` seconds.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class Turns:
         self._statistics = statistics
         self._lifetime = lifetime
         self._closing: list[str] = []
-        # What is asked for after telemetry, the next one first.
+        # Lower-priority requests, the next one first.
         self._beside = [
             _Beside(self._read_is_due, self._start_read),
             _Beside(self._watch_is_due, self._start_watch)]
-        # How many commands have left, and whether others wait for the peer.
+        # How many commands were sent, and whether others wait for the peer.
         self._commands = 0
         self._held = False
 
     @property
     def leases(self) -> list[Leases[str]]:
-        """Return the leases of all that is asked all the time."""
+        """Return the leases of everything that is polled continuously."""
         watched = [self._watch.leases] if self._watch is not None else []
         return [*(poll.leases for poll in self._polls), *watched]
 
@@ -90,14 +90,14 @@ class Turns:
             poll.begin(now)
 
     def suspend(self, until: float) -> None:
-        """Forget what is outstanding and what was learnt of the peer; ask anew from then on."""
+        """Forget what is outstanding and what was learnt about the peer; then start over."""
         for poll in self._polls:
             poll.suspend(until)
         if self._watch is not None:
             self.set_watch(self._watch.names, self._watch.period, until)
 
     def set_watch(self, names: tuple[str, ...], period: float, now: float) -> None:
-        """Poll these datarefs on new channels: late replies on the old ones are nobody's."""
+        """Poll these datarefs on new channels: late replies on the old ones are ignored."""
         if self._watch is not None:
             self._closing.extend(self._watch.channels)
             self._watch_serial = self._watch.serial
@@ -106,7 +106,7 @@ class Turns:
             self._watch = Watch(names, period, self._watch_serial, self._statistics, now)
 
     def poll_now(self, now: float, *, first: bool = False) -> None:
-        """Let telemetry be due at once, of all aircraft or of the first."""
+        """Make telemetry due at once, of all aircraft or of the first."""
         for poll in self._polls[:1 if first else None]:
             poll.poll_now(now)
 
@@ -120,7 +120,7 @@ class Turns:
         return poll.said(reply) if poll is not None and channel == poll.state_channel else None
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Any:
-        """Take a reply; return the event that it completes, or None."""
+        """Handle a reply; return the event that it completes, or None."""
         poll = self._poll_of_channel.get(channel)
         if poll is not None:
             telemetry = poll.receive(channel, reply, now)
@@ -135,7 +135,7 @@ class Turns:
         return None
 
     def give_up(self, now: float) -> list[Any]:
-        """End the waiting for what has not come for long; return the events of that."""
+        """Time out what has not arrived; return the resulting events."""
         events: list[Any] = []
         for poll in self._polls:
             if poll.waiting and now >= poll.deadline:
@@ -148,7 +148,7 @@ class Turns:
             self._closing.extend(self._watch.regroup())
         if self.reads:
             events += self.reads.expire(now, expired(
-                self._lifetime, 'other reads and the budget of datagrams went first'))
+                self._lifetime, 'other reads and the budget of datagrams had priority'))
             events += self.reads.give_up(now)
         return events
 
@@ -163,8 +163,8 @@ class Turns:
         """
         Return the requests to send now, with their channels.
 
-        So many ``commands`` have left, on which reads may wait; when others are ``held``, no read
-        is sent that changes something.
+        ``commands`` is how many were sent, for which reads may wait; while others are ``held``, no
+        read is sent that changes something.
         """
         self._commands, self._held = commands, held
         requests: list[_Request] = []
@@ -180,9 +180,9 @@ class Turns:
 
     def deadlines(self, now: float) -> list[float | None]:
         """
-        Return when to ask or to give up next; known after ask().
+        Return when to send or to time out next; known after ask().
 
-        None is among them if a reply decides when telemetry or the watch may ask.
+        None is among them if a reply decides when telemetry or the watch may send.
         """
         deadlines: list[float | None] = [
             poll.deadline for poll in self._polls if poll.deadline > now]
@@ -199,7 +199,7 @@ class Turns:
         return deadlines
 
     def _ready_poll(self, now: float) -> AircraftPoll | None:
-        """Return the poll of telemetry that is due, of several the one that waits longest."""
+        """Return the telemetry poll that is due, of several the one waiting longest."""
         ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
         return min(ready, key=_due, default=None)
 
@@ -217,9 +217,9 @@ class Turns:
         self, now: float, requests: list[_Request], *, owed: bool = False
     ) -> bool:
         """
-        Ask for one part of a read or of the watch, by turns; tell whether one is asked for.
+        Request one part of a read or of the watch, in turns; return whether one was requested.
 
-        With ``owed`` only of one that telemetry has passed over too often.
+        With ``owed`` only for one that telemetry has preceded too often.
         """
         for beside in self._beside:
             if owed and beside.passed_over < _PASSED_OVER:

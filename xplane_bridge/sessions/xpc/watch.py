@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Polling the datarefs that the user chose, at a rate of their own."""
+"""Polling of the datarefs selected by the user, at their own rate."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
 
 _TIMEOUT = 0.5
-# Each four that are not X-Plane's own take a request, and that a socket.
+# Every four that are not X-Plane's own take one request, and each request a socket.
 MOST_WATCHED = 3000
 """Datarefs that may be watched at once."""
 
-# How long one request of a round may take, of those that have their turn after telemetry: a value
-# is missed after a round that takes longer.
+# How long one request of a round may take, as telemetry has priority: a value is missing after a
+# round that takes longer.
 _TURN = 0.05
 
-# A group that was not answered for so long was asked for about ten times.
+# A group that was not answered for this long was requested about ten times.
 _HOPELESS = 5.0
 
 
 def check_watched(names: Sequence[str]) -> None:
-    """Raise ValueError for datarefs that are too many to be watched, or that cannot be asked."""
+    """Raise ValueError for datarefs that are too many to watch, or that cannot be requested."""
     if len(names) > MOST_WATCHED:
         raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
     for name in names:
@@ -47,13 +47,13 @@ def check_watched(names: Sequence[str]) -> None:
 
 class Watch:
     """
-    Poll a list of datarefs in as few GETDs as fit, each on a channel of its own.
+    Poll a list of datarefs in as few GETDs as possible, each on its own channel.
 
-    A channel always asks for the same names, so a late reply still decodes right; a new grouping
-    gets new channels. Sizes are learnt from each reply, as far as they may be relied on: see
+    A channel always requests the same names, so a late reply still decodes correctly; a new
+    grouping gets new channels. Sizes are learnt from each reply, as far as they are reliable: see
     reads.batches(). A group that is not answered for long leaves its rows empty, and the others
-    are handed out all the same; its names are asked for one by one from then on. ``period`` is in
-    seconds, 0 for once per frame.
+    are delivered; from then on its names are requested one by one. ``period`` is in seconds, 0 for
+    once per frame.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Watch:
         self._alone: set[str] = set()
         self._learnt = False
         self._groups: dict[str, tuple[str, ...]] = {}
-        # A channel always asks the same.
+        # A channel always requests the same names.
         self._requests: dict[str, bytes] = {}
         self._unsent: list[str] = []
         self._rows: dict[str, tuple[tuple[float, ...], ...]] = {}
@@ -79,7 +79,7 @@ class Watch:
         self.leases = patient_leases(names, max(period, _TURN * len(self._groups)), now)
 
     def _group(self) -> None:
-        """Plan the groups anew from the sizes known so far, and begin with the first."""
+        """Plan the groups again from the sizes known so far, and start with the first."""
         self.serial += 1
         self._requests.clear()
         self._groups = {
@@ -100,16 +100,16 @@ class Watch:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether all is sent and replies are outstanding."""
+        """Return whether everything is sent and replies are outstanding."""
         return self._sent_at is not None
 
     @property
     def deadline(self) -> float:
-        """Return when the outstanding replies are to be given up, or the next group is due."""
+        """Return when the outstanding replies time out, or the next group is due."""
         return self.due if self._sent_at is None else self._sent_at + _TIMEOUT
 
     def start(self, now: float) -> tuple[str, bytes]:
-        """Begin the next round, or go on with it: return what to send."""
+        """Start the next round, or continue it: return what to send."""
         if len(self._unsent) == len(self._groups):
             self._next_round = max(self._next_round + self.period, now)
         channel = self._unsent.pop(0)
@@ -124,9 +124,9 @@ class Watch:
 
     def give_up(self, now: float) -> WatchedDatarefs | None:
         """
-        Count the outstanding replies as lost; they are asked for again at once.
+        Count the outstanding replies as lost; they are requested again at once.
 
-        Return what has come if the rest has not come for long: that must not stop the others.
+        Returns what has arrived if the rest is missing for long, so that it does not block them.
         """
         lost = [channel for channel in self._groups if channel not in self._rows]
         self._statistics.lost += len(lost)
@@ -139,14 +139,14 @@ class Watch:
             return None
         watched = self._watched() if self._rows else None
         if all(now >= missing[name] + _HOPELESS for name in names):
-            # A long answer may be lost where a short one is not.
+            # A long reply may be lost where a short one is not.
             self._learnt |= not self._alone.issuperset(names)
             self._alone.update(names)
         self._begin()
         return watched
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> WatchedDatarefs | None:
-        """Take one reply; return all values if they are complete now."""
+        """Handle one reply; return all values if they are now complete."""
         names = self._groups[channel]
         if (
             channel in self._unsent
@@ -170,7 +170,7 @@ class Watch:
         return watched
 
     def _watched(self) -> WatchedDatarefs:
-        """Return all values, an empty row for those that have not come."""
+        """Return all values, an empty row for missing ones."""
         self._statistics.watched += 1
         return WatchedDatarefs(self.names, tuple(
             row for channel, group in self._groups.items()
@@ -190,7 +190,7 @@ class Watch:
 
 
 def patient_leases(names: Iterable[str], period: float, now: float) -> Leases[str]:
-    """Return leases of datarefs that are polled with this period, which they may miss once."""
+    """Return leases of datarefs polled with this period, of which they may miss one."""
     leases: Leases[str] = Leases(max(1.0, 2.5 * period))
     leases.want(names, now)
     return leases

@@ -100,5 +100,5 @@ class Presence:
             return (f'the version of X-Plane at {address} is not known yet; give the parameter '
                     'version if it does not find out')
         if not self.answering:
-            return f'waiting for the first answer of X-Plane at {address}'
+            return f'waiting for the first reply from X-Plane at {address}'
         return ''

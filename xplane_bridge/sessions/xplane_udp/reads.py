@@ -95,7 +95,7 @@ class Reads:
         """Begin a read, return its ticket; ValueError for a bad name or if too many wait."""
         check_read(len(names), sum(len(read.names) for read in self._reads.values()))
         if len(self._reads) >= _LARGEST_QUEUE:
-            raise ValueError(f'{_LARGEST_QUEUE} reads wait already; ask less often')
+            raise ValueError(f'{_LARGEST_QUEUE} reads are already waiting; read less often')
         read = _Read(self._tickets.draw(), names, self._next_index, now + LONGEST_READ)
         self._reads[read.channel] = read
         self._next_index += len(names)

@@ -143,7 +143,7 @@ class RowSelection:
         return encode(Usel(rows, layout)) if rows else None
 
     def missing(self, now: float) -> dict[int, float]:
-        """Return the rows that do not come, with since when."""
+        """Return the missing rows, with since when."""
         return self._leases.missing(now) if self._listening else {}
 
     def absent(self, now: float) -> tuple[int, ...]:

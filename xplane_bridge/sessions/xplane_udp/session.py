@@ -64,12 +64,13 @@ class XplaneUdpSession(Session):
     """
 
     sentences = {
-        PeerState.SEARCHING: 'no beacon of an X-Plane heard yet',
+        PeerState.SEARCHING: 'no X-Plane beacon heard yet',
         PeerState.UNKNOWN: 'nothing heard yet',
         PeerState.ANSWERING: 'answering',
-        PeerState.LOADING: 'X-Plane is there but sends nothing: it loads, or its data output is '
-                           'not set',
-        PeerState.AWAY: 'nothing comes: X-Plane is off, unreachable, or sends its data elsewhere',
+        PeerState.LOADING: 'X-Plane is running but sends nothing: it is loading, or its data '
+                           'output is not set',
+        PeerState.AWAY: 'nothing received: X-Plane is off, unreachable, or sends its data '
+                        'elsewhere',
     }
 
     statistics: Statistics
