@@ -30,7 +30,7 @@ from xplane_bridge.protocols.fdmdata.messages import (
 _OK = 0x00
 _ERROR = 0xff
 
-# The document's "12-16" for the throttle is 12-15.
+# The document's "12-16" for the throttle should be 12-15.
 _CONTROLS = Body(Controls, '>')
 _REPLIES: dict[int, Body[SensorReply]] = {
     kind.command: Body(kind, '>', header=bytes((_OK, kind.command)))
@@ -41,9 +41,10 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
     """
     Decode one datagram of the bridge (a request or controls) or of Huginn (a reply).
 
-    Values are passed on as they stand, NaN included: a Huginn that was once sent a NaN answers
-    with nothing else, and what it does with controls out of range is the aircraft's affair. Raises
-    ProtocolError for anything else: what Huginn answers with 0xFF, or ignores.
+    Values are passed on unchanged, including NaN: a Huginn that was once sent a NaN answers with
+    nothing else, and how it treats out-of-range controls depends on the aircraft.
+
+    Raises ProtocolError for anything else: what Huginn answers with 0xFF, or ignores.
     """
     return _decode_reply(data) if sender == 'peer' else _decode_request(data)
 
@@ -78,11 +79,11 @@ def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorRe
 
 def encode(message: Message) -> bytes:
     """
-    Encode any FDMData message.
+    Encode any FDMData message; a reply may carry NaN, as Huginn's do.
 
-    Raises ValueError for an unknown command, for controls that are not finite or out of range
-    (NaN goes unclamped into Huginn's flight model and stays there: docs/wire/fdmdata.md, section
-    3), and for a reply's value that float32 cannot hold. A reply may carry NaN, as Huginn's do.
+    Raises ValueError for an unknown command, for controls that are not finite or out of range (NaN
+    enters Huginn's flight model unclamped and stays there: docs/wire/fdmdata.md, section 3), and
+    for a reply value that float32 cannot represent.
     """
     if isinstance(message, Request):
         return bytes((Command(message.command),))

@@ -16,8 +16,8 @@
 FDMData, the datagrams of the Huginn flight simulator: sensors out, controls in.
 
 Sources: the FDMData protocol document and docs/wire/fdmdata.md (Huginn at commit 5a89099,
-measured). Everything is big-endian. Data are pulled: a one-byte request to the data port brings
-one reply. Controls go to a port of their own and are never answered.
+measured). Everything is big-endian. Data are polled: a one-byte request to the data port brings
+one reply. Controls go to a separate port and are never answered.
 """
 
 from dataclasses import dataclass, fields
@@ -45,7 +45,7 @@ class Command(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request(Message):
-    """Ask for one sensor's data."""
+    """Request one sensor's data."""
 
     tag: ClassVar[str] = 'request'
 
@@ -53,7 +53,7 @@ class Request(Message):
 
 
 class SensorReply(Message):
-    """Base of the replies with data of one sensor: after two bytes, one float32 a field."""
+    """Base of the sensor replies: after two bytes, one float32 per field."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class SensorReply(Message):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Return the values of all fields in their order."""
+        """Return the values of all fields in order."""
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
@@ -70,9 +70,8 @@ class Gps(SensorReply):
     """
     Position over the ground (22 bytes).
 
-    latitude and longitude in degrees: the latitude of the measured Huginn is geocentric.
-    altitude in m above sea level, airspeed the true airspeed in m/s, heading true in degrees,
-    0..360.
+    latitude and longitude in degrees; the measured Huginn sends a geocentric latitude. altitude in
+    m above sea level, airspeed is true airspeed in m/s, heading is true, in degrees, 0..360.
     """
 
     tag: ClassVar[str] = 'gps'
@@ -156,8 +155,8 @@ class Ins(SensorReply):
     """
     Attitude and position (30 bytes).
 
-    Angles in degrees, roll positive right wing down, pitch positive nose up, heading true;
-    airspeed in m/s comes before altitude in m here, the reverse of the GPS reply.
+    Angles in degrees, roll positive right wing down, pitch positive nose up, heading true. Here
+    airspeed in m/s comes before altitude in m, the reverse of the GPS reply.
     """
 
     tag: ClassVar[str] = 'ins'
@@ -175,7 +174,7 @@ class Ins(SensorReply):
 @dataclass(frozen=True, slots=True)
 class ErrorReply(Message):
     """
-    The refusal of a request: the single byte 0xFF, without the command.
+    Refusal of a request: the single byte 0xFF, without the command.
 
     Huginn sends it for an unknown command and for any data datagram that is not one byte long.
     """
@@ -186,10 +185,10 @@ class ErrorReply(Message):
 @dataclass(frozen=True, slots=True)
 class Controls(Message):
     """
-    Positions of the controls (16 bytes), held by Huginn until the next datagram.
+    Control positions (16 bytes), held by Huginn until the next datagram.
 
     aileron positive rolls right, elevator positive pitches down, rudder positive yaws left, each
-    -1..1; throttle 0..1 (the document says -1..1, Huginn makes 0 of what is negative).
+    -1..1; throttle 0..1 (the document says -1..1, but Huginn clamps negative values to 0).
     """
 
     tag: ClassVar[str] = 'controls'

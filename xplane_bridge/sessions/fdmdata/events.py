@@ -34,9 +34,9 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Telemetry(base.Telemetry):
     """
-    The replies of one poll to the entry ``name`` of the plan, by sensor.
+    The replies of one poll for the entry ``name`` of the plan, by sensor.
 
-    A sensor that does not answer is missing.
+    Sensors that do not answer are missing.
     """
 
     name: str
