@@ -15,9 +15,9 @@
 """
 The Ulyssix UDP parameter packet, as Altair and the DEWESoft plug-in publish it.
 
-Sources: the Ulyssix UDP Parameter Packet Format document and docs/wire/ulyssix.md. Everything
-is little-endian. The document contradicts itself in about twenty places; the table
-there (section 2) has the readings that are followed here.
+Sources: the Ulyssix UDP Parameter Packet Format document and docs/wire/ulyssix.md. Everything is
+little-endian. The document contradicts itself in about twenty places; the table in section 2 lists
+the readings followed here.
 """
 
 from xplane_bridge.protocols.ulyssix.codec import decode, encode

@@ -15,8 +15,8 @@
 """
 Ulyssix packets to messages and back.
 
-Every length and count is checked before anything is allocated. Messages here are no declared
-fields: all but a few bytes are samples, and they are decoded by the column.
+Every length and count is checked before anything is allocated. These messages have no declared
+fields: all but a few bytes are samples, which are decoded by column.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from xplane_bridge.protocols.ulyssix.messages import (
 START = bytes(range(8))  # printed as the integer 0x0706050403020100, sent little-endian
 END = START[::-1]
 NAME_SEPARATOR = '\x1f'
-SIZE_WITHOUT_DATA = 28  # what payload size counts of a payload header, of 36 bytes
+SIZE_WITHOUT_DATA = 28  # size of a payload header as counted by payload size, of 36 bytes
 
 _HEADER = struct.Struct('<IB')
 _NAMES_LENGTH = struct.Struct('<H')
@@ -64,16 +64,16 @@ def decode(
     """
     Decode one datagram of the publisher, the only side that sends.
 
-    integer_width: bytes of a value in integer mode, 4 or 8. None finds out: the counts must end
-    exactly where the payload size says and add up to samples in payload, parameters must be as
-    many as names; 8 is preferred where both do, with a flag.
+    integer_width: bytes per value in integer mode, 4 or 8. None detects it: the counts must end
+    exactly where the payload size says and add up to samples in payload, and there must be as many
+    parameters as names; if both widths fit, 8 is used, with a flag.
 
-    The result holds copies, so that data may be a buffer that is used again. What is odd but
-    harmless is flagged. A sum of counts that is not samples in payload is one such thing while
-    the width is certain, as the payload size has proved the counts: no publisher could be
-    examined, and one that counts samples otherwise should still be heard.
+    The result holds copies, so the buffer of data may be reused. Harmless oddities are flagged.
+    One of these is a sum of counts that differs from samples in payload while the width is
+    certain, because the payload size has proved the counts: no publisher could be examined, and
+    one that counts samples differently should still be heard.
 
-    Raises ProtocolError for bytes that are no Ulyssix packet, ValueError for another
+    Raises ProtocolError for bytes that are not a Ulyssix packet, ValueError for another
     integer_width. Source: docs/wire/ulyssix.md.
     """
     if sender != 'peer':
@@ -121,7 +121,7 @@ def decode(
 def _read_names(
     view: memoryview,
 ) -> tuple[tuple[str, ...] | None, int, tuple[PacketFlag, ...]]:
-    """Return the names, None where their length is 0; the payload's offset; and what was odd."""
+    """Return the names (None if their length is 0), the payload's offset, and oddities."""
     at = _HEADER.size
     if len(view) < at + _NAMES_LENGTH.size:
         raise ProtocolError(
@@ -144,9 +144,9 @@ def _read_names(
 
 def _end_of_characters(view: memoryview, at: int, length: int) -> int | None:
     """
-    Return where so many characters of UTF-8 end, as the document counts the names' length.
+    Return where that many UTF-8 characters end, as the document counts the names' length.
 
-    None where no payload begins there.
+    None if no payload begins there.
     """
     text = np.frombuffer(view, np.uint8)[at:]
     first_bytes = np.flatnonzero((text & 0xC0) != 0x80)
@@ -160,7 +160,7 @@ def _end_of_characters(view: memoryview, at: int, length: int) -> int | None:
 def _split_names(raw: bytes) -> tuple[str, ...]:
     try:
         text = raw.decode()
-    except UnicodeDecodeError:  # the document counts characters: a single-byte code page
+    except UnicodeDecodeError:  # the document counts characters, meaning a single-byte code page
         text = raw.decode('latin-1')
     return tuple(text.split(NAME_SEPARATOR))
 
@@ -168,7 +168,7 @@ def _split_names(raw: bytes) -> tuple[str, ...]:
 def _read_frame(
     view: memoryview, payload: int, start_string: bytes, size: int
 ) -> tuple[int, tuple[PacketFlag, ...]]:
-    """Return the offset of the end string, and what was odd about the frame."""
+    """Return the offset of the end string, and the oddities of the frame."""
     if start_string == START:
         end_string = END
         flags: tuple[PacketFlag, ...] = ()
@@ -238,9 +238,9 @@ def encode(message: Message) -> bytes:
     """
     Encode a packet as its fields say; of its flags only MIRRORED_STRINGS counts.
 
-    Names go as UTF-8; a control byte that announces names which are None gets a length of 0.
-    samples_in_payload is sent as it stands. Raises ValueError where fields contradict each other,
-    do not fit their size on the wire, or make more than one UDP datagram.
+    Names are sent as UTF-8; a control byte that announces names which are None gets a length of 0.
+    samples_in_payload is sent unchanged. Raises ValueError if fields contradict each other, do not
+    fit their size on the wire, or exceed one UDP datagram.
     """
     if isinstance(message, SkippedPacket):
         packet_type, payload = _unsigned(message, 'packet_type', 4), message.payload

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The data of a Ulyssix packet: of each parameter a count and its samples; here they are columns.
+The data of a Ulyssix packet: per parameter a count and its samples, decoded into columns.
 
-Only walking from count to count tells where they are, and for dozens of parameters that takes
-longer than all the rest. But a publisher's rates are constant, so its counts come again: what has
-come twice running is remembered, and one look at the places of all counts proves the next.
+Only walking from count to count finds them, and for dozens of parameters that takes longer than
+everything else. But a publisher's rates are constant, so its counts recur: a layout seen twice in
+a row is cached, and one look at the places of all counts verifies it for the next packet.
 """
 
 from collections.abc import Callable
@@ -39,10 +39,10 @@ _INT64 = np.dtype(np.int64)
 @dataclass(frozen=True, slots=True)
 class SampleLayout:
     """
-    One sample on the wire.
+    Layout of one sample on the wire.
 
-    sample: the value's type, or with a time tag a structure of `value` and `time`; narrow:
-    whether values are delivered in a wider type, int64.
+    sample: the value's type, or with a time tag a structure of `value` and `time`; narrow: whether
+    values are delivered in a wider type, int64.
     """
 
     sample: np.dtype[Any]
@@ -74,13 +74,13 @@ def read_columns(view: memoryview, start: int, end: int, layout: SampleLayout) -
     """
     Copy the columns out of the data from start to end, where the last sample must end exactly.
 
-    Four bytes or more must follow. Raises ProtocolError where a count does not fit.
+    At least four more bytes must follow. Raises ProtocolError if a count does not fit.
     """
     size = layout.sample.itemsize
     memory = _remember(start, end, size)
     known = memory.division
     if known is not None and known.read_counts(view, start) == known.counts:
-        memory.last = None  # what is walked now and then is not worth remembering
+        memory.last = None  # a layout that is walked now and then is not worth caching
         if known.strides is None:
             samples = np.ndarray(known.shape, layout.sample, b''.join(known.parts(view)))
         else:
@@ -140,9 +140,9 @@ class _Division:
     """
     How counts divide the data.
 
-    read_counts: takes what stands in the places of all counts. parts: takes the samples of each
-    parameter. shape, strides: of all samples where they lie, from the first one on, which needs
-    equal counts; strides is None without, and shape that of the parts joined.
+    read_counts reads the values in the places of all counts; parts reads the samples of each
+    parameter. shape, strides: of all samples in place, from the first one on, which requires equal
+    counts; otherwise strides is None and shape is that of the joined parts.
     """
 
     counts: tuple[int, ...]
@@ -163,7 +163,7 @@ def _divide(counts: list[int], start: int, size: int) -> _Division:
         parts.append(slice(begin, at))
     shape: tuple[int, ...] = (sum(counts),)
     strides: tuple[int, ...] | None = None
-    if len(counts) == 1:  # one row copies faster
+    if len(counts) == 1:  # a single row copies faster
         strides = (size,)
     elif len(set(counts)) == 1:
         shape, strides = (len(counts), counts[0]), (_COUNT.size + counts[0] * size, size)
@@ -175,9 +175,9 @@ def _divide(counts: list[int], start: int, size: int) -> _Division:
 @dataclass(slots=True)
 class _Memory:
     """
-    The division by counts that came twice running.
+    The layout of counts seen twice in a row.
 
-    last: counts that have just come and are not the division's.
+    last: the latest counts that differ from the layout's.
     """
 
     last: list[int] | None = None
@@ -186,7 +186,7 @@ class _Memory:
 
 @lru_cache(maxsize=64)  # each combination of rates that are due makes data of another length
 def _remember(start: int, end: int, size: int) -> _Memory:
-    """Return what is known of data at this place, of samples of this size."""
+    """Return the cached layouts of data at this offset, with samples of this size."""
     return _Memory()
 
 
@@ -197,8 +197,8 @@ def write_columns(
     """
     Return each parameter's count and samples.
 
-    Raises ValueError where columns do not fit together or into their types, TypeError for values
-    in integer mode that are no integers.
+    Raises ValueError if columns do not fit together or into their types, TypeError for non-integer
+    values in integer mode.
     """
     samples = len(values)
     if counts.sum() != samples or (counts < 0).any():
@@ -222,7 +222,7 @@ def write_columns(
 
 
 def fitted(array: NDArray[Any], kind: np.dtype[Any], what: str) -> NDArray[Any]:
-    """Return the array as that type; raise where a value would change by more than rounding."""
+    """Return the array as that type; raise if a value would change by more than rounding."""
     if array.size == 0:
         return array.astype(kind)
     if kind.kind == 'f':

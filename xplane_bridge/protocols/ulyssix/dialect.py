@@ -38,10 +38,10 @@ from xplane_bridge.protocols.ulyssix.time import decode_bcd
 @dataclass(frozen=True, slots=True)
 class ReadablePacket(Message):
     """
-    A DataPacket whose arrays are lists, sorted by parameter.
+    A DataPacket with lists instead of arrays, sorted by parameter.
 
-    params: of each parameter its samples, each a value or a value and its time. time: what the
-    packet's time may mean, derived from bcd_hex_on_wire.
+    params: each parameter's samples, each a value or a value and its time. time: the possible
+    meanings of the packet's time, derived from bcd_hex_on_wire.
     """
 
     tag: ClassVar[str] = DataPacket.tag
@@ -87,7 +87,7 @@ def to_readable(packet: Packet) -> ReadablePacket | SkippedPacket:
 
 
 def from_readable(packet: ReadablePacket) -> DataPacket:
-    """Return a packet as it is encoded; time is not looked at. Raises ValueError."""
+    """Return the packet to encode; time is ignored. Raises ValueError."""
     tagged = bool(packet.control & Control.TIME_TAGGED)
     samples = [sample for parameter in packet.params for sample in parameter]
     if any(len(sample) != 1 + tagged for sample in samples):
@@ -120,7 +120,7 @@ def from_readable(packet: ReadablePacket) -> DataPacket:
 
 
 class Dialect(dialect.Dialect):
-    """Ulyssix with packets that people can read."""
+    """Ulyssix with human-readable packets."""
 
     def decode(self, data: bytes, sender: Sender) -> Iterable[object]:
         """Return the packet in a datagram, whoever sent it: only a publisher does."""

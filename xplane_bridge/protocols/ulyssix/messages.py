@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a Ulyssix packet holds."""
+"""The contents of a Ulyssix packet."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ UNUSED_BITS = 0xF8
 
 
 class PacketFlag(enum.Enum):
-    """What was odd about a packet that could be decoded all the same."""
+    """Oddities of a packet that could be decoded nevertheless."""
 
     RESERVED_BITS = 'unused bits of the control byte are set'
     MIRRORED_STRINGS = 'start and end string are sent most significant byte first'
@@ -55,22 +55,20 @@ class PacketFlag(enum.Enum):
     INTEGER_WIDTH_AMBIGUOUS = 'the data can be read with 8-byte and with 4-byte values'
 
 
-# Not frozen, alone among the messages: that would take 0.9 of a decode's 9 us.
+# Not frozen, unlike all other messages: that would take 0.9 of a decode's 9 us.
 @dataclass(slots=True, eq=False)
 class DataPacket(Message):
     """
-    A data packet (type 0), its numbers as they stand on the wire.
+    A data packet (type 0), its numbers as on the wire.
 
-    counter: modulo 2^32. control: the whole control byte, see Control. names: of the parameters
-    in order, or None. samples_in_payload, total_samples: as the header says.
-    bcd_hex_on_wire: the eight bytes of the packet's time, as hex digits in the order sent; what
-    they may mean is for decode_bcd.
-    integer_width: 8 or 4 bytes a value in integer mode, None for floating point.
-    counts: samples of each parameter, int64, shape (parameters,).
-    values: all samples, parameters in order, float32, or int64 in integer mode; shape (samples,).
-    times: of each sample, since 1 January 00:00: float64 in seconds, or uint64 in microseconds in
-    integer mode; None without time tags.
-    flags: what was odd.
+    counter: modulo 2^32. control: the whole control byte, see Control. names: of the parameters in
+    order, or None. samples_in_payload, total_samples: as the header says. bcd_hex_on_wire: the
+    eight bytes of the packet's time, as hex digits in the order sent; decode_bcd interprets them.
+    integer_width: 8 or 4 bytes per value in integer mode, None for floating point. counts: samples
+    of each parameter, int64, shape (parameters,). values: all samples, parameters in order,
+    float32, or int64 in integer mode; shape (samples,). times: of each sample, since 1 January
+    00:00: float64 in seconds, or uint64 in microseconds in integer mode; None without time tags.
+    flags: oddities of the packet.
     """
 
     tag: ClassVar[str] = 'data'
@@ -91,7 +89,7 @@ class DataPacket(Message):
 @dataclass(frozen=True, slots=True)
 class SkippedPacket(Message):
     """
-    A packet of another type than 0, which the document does not describe.
+    A packet of a type other than 0, which the document does not describe.
 
     payload: the bytes between the packet type and the end string, at least 20.
     """
@@ -123,15 +121,15 @@ def data_packet(
     reserved_bits: int = 0,
 ) -> DataPacket:
     """
-    Make a data packet of parameters.
+    Make a data packet from parameters.
 
-    values: one array a parameter, which may be empty; times: likewise, as long as the values, in
+    values: one array per parameter, which may be empty; times: likewise, as long as the values, in
     seconds (in integer mode microseconds) since 1 January 00:00, or None for no time tags.
     integer_width: 4 or 8 for integer mode, None for floating point. reserved_bits: bits 3 to 7 of
-    the control byte. The word order is the time's.
+    the control byte. The word order is that of the time.
 
-    Raises ValueError where the parts do not fit together or into their types, TypeError for
-    values in integer mode that are no integers.
+    Raises ValueError if the parts do not fit together or into their types, TypeError for
+    non-integer values in integer mode.
     """
     if integer_width not in SAMPLE_LAYOUTS:
         raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
@@ -163,6 +161,6 @@ def data_packet(
 
 
 def _join(arrays: Sequence[ArrayLike], kind: np.dtype[Any], what: str) -> NDArray[Any]:
-    """Join the parameters' arrays into one, whose type holds every value."""
+    """Join the parameters' arrays into one, of a type that holds every value."""
     parts = [fitted(np.asarray(each).reshape(-1), kind, what) for each in arrays]
     return np.concatenate([np.empty(0, kind), *parts])

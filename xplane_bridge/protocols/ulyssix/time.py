@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The packet's time: binary coded decimal, in either order of its two 32-bit words.
+The packet's time: binary-coded decimal, in either order of its two 32-bit words.
 
 docs/wire/ulyssix.md, section 2, rows 3 to 5 and 20. One word is the date 0DDDHHMM, the other the
-clock SSmmmuuu, a decimal digit a nibble. The document's table and its appendix disagree about
+clock SSmmmuuu, one decimal digit per nibble. The document's table and its appendix disagree about
 which of them is sent first.
 """
 
@@ -58,9 +58,9 @@ def decode_bcd(raw: bytes, word_order: WordOrder | None = None) -> tuple[PacketT
     """
     Read the eight bytes of a packet's time.
 
-    Returns the readings that are a time: none, one, or (for 0.87 % of all times) one of either
-    word order, `FIRST_WORD_HIGH` first. With word_order only that reading is tried. Which of two
-    is true the bytes cannot tell: keep the order of a packet that had one.
+    Returns the valid readings: none, one, or (for 0.87 % of all times) one for each word order,
+    `FIRST_WORD_HIGH` first. With word_order only that reading is tried. The bytes alone cannot
+    decide between two readings: keep the order of a packet that had one.
     """
     digits = raw[::-1].hex()
     if not digits.isdecimal():
@@ -87,7 +87,7 @@ def _read_words(date: int, clock: int, word_order: WordOrder) -> tuple[PacketTim
 
 def encode_bcd(time: PacketTime) -> bytes:
     """
-    Return the eight bytes of a packet's time, in the word order that it names.
+    Return the eight bytes of a packet's time, in its own word order.
 
     Raises ValueError for a time that does not exist.
     """
@@ -114,8 +114,8 @@ def micros_since_jan1(
     """
     Return microseconds since 1 January 00:00.
 
-    day_base is the number that 1 January has: 1 as IRIG counts (the reading proposed), 0 as the
-    appendix multiplies. Raises ValueError for another day_base.
+    day_base is the number of 1 January: 1 as IRIG counts (the proposed reading), 0 as the appendix
+    multiplies. Raises ValueError for another day_base.
     """
     if day_base not in (0, 1):
         raise ValueError(f'day_base is {day_base}, expected 0 or 1')

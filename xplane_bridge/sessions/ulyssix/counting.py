@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Following the numbers of a publisher's packets: which are lost, late, doubled, begun anew."""
+"""Following a publisher's packet numbers: lost, late and duplicate packets, and restarts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from xplane_bridge.sessions.ulyssix.events import Statistics
 WINDOW = 128
 """A packet that this many newer ones have overtaken is lost."""
 
-# The network's duplicates come at once; the same packet later than this was sent again, as by a
-# short recording that is played in a loop.
+# The network's duplicates arrive at once; the same packet later than this was sent again, as from
+# a short recording played in a loop.
 _LONGEST_ECHO = 1.0
-# Of hours without a network; a greater step ahead needs a second packet to be believed.
+# Hours without a network; a greater step ahead needs a second packet to be believed.
 _LONGEST_GAP = 1_000_000
 _HALF = COUNTER_MODULUS // 2
 
 
 class Verdict(Enum):
-    """What is to be done with a packet."""
+    """What to do with a packet."""
 
     NEW = 'deliver it'
     DROPPED = 'it is a duplicate, too late, or waits for evidence'
@@ -42,27 +42,26 @@ class Verdict(Enum):
     CONFIRMED = 'counting began anew with the packet that was held, which comes first'
 
 
-# To look a member of an Enum up costs as much as the rest for a packet that is in order.
+# Looking up a member of an Enum costs as much as everything else for a packet in order.
 NEW = Verdict.NEW
 
 
-# Of a packet that came: its total of samples, its time as hex digits, when it came, its samples.
+# A received packet: its total of samples, its time as hex digits, its arrival, its samples.
 _Seen = tuple[int, str, float, int]
 
 
 class PacketCounting:
     """
-    Tell new packets from duplicates and restarts, and count what is lost.
+    Tell new packets from duplicates and restarts, and count losses.
 
-    Numbers are modulo 2^32. Within a window of WINDOW packets they may come in any order and any
-    number of times; what has not come when the window has passed is lost. It reaches back beyond
-    the first packet that came, too.
+    Numbers are modulo 2^32. Within a window of WINDOW packets they may arrive in any order and any
+    number of times; what is still missing when the window has passed is lost. The window reaches
+    back beyond the first packet received, too.
 
-    A restart needs evidence: a number that came before with other contents; a total of samples
-    that falls while the number rises; a lower number with a time that is later
-    (``is_later(time, than)``; None is not known). What else goes far back, or very far ahead, is
-    held until the next packet: if that follows it, counting began anew; if not, it was a
-    straggler.
+    A restart needs evidence: a number received before with other contents; a total of samples that
+    falls while the number rises; a lower number with a later time (``is_later(time, than)``; None
+    if unknown). Any other number far back, or very far ahead, is held until the next packet: if
+    that follows it, counting restarted; if not, it was a straggler.
     """
 
     def __init__(
@@ -75,23 +74,23 @@ class PacketCounting:
     def forget(self) -> None:
         """Forget all packets; the next one is the first."""
         self._newest: DataPacket | None = None
-        # Of the packet that is held: itself, and whether it came before.
+        # The held packet, and whether its number was received before.
         self.held: DataPacket | None = None
         self._held_again = False
-        # The counter that is next in order. All other numbers go on beyond 2^32.
+        # The next counter in order. All other numbers continue beyond 2^32.
         self._next = 0
         self._number = 0
         self._seen: dict[int, _Seen] = {}
-        # Numbers of packets of other types, of which it is not said whether they are counted.
+        # Numbers of packets of other types; the document does not say whether these are counted.
         self._others: set[int] = set()
-        # The first number that may still come, and the first of all.
+        # The lowest number that may still arrive, and the lowest of all.
         self._floor = self._base = 0
         self._settled_total = 0
         self._gap = False
 
     @property
     def awaited(self) -> int:
-        """Return how many numbers within the window have not come yet."""
+        """Return how many numbers within the window are still missing."""
         if self._newest is None:
             return 0
         others = sum(
@@ -100,7 +99,7 @@ class PacketCounting:
         return self._number + 1 - self._floor - len(self._seen) - others
 
     def take(self, packet: DataPacket, now: float) -> Verdict:
-        """Take the next data packet."""
+        """Count the next data packet."""
         newest = self._newest
         if newest is None:
             self._begin(packet, now)
@@ -133,17 +132,17 @@ class PacketCounting:
         return NEW
 
     def skip(self, counter: int) -> None:
-        """Take a packet of another type: if it is counted like the others, its number came."""
+        """Count a packet of another type: if those are counted too, its number has arrived."""
         if self._newest is None:
             return
         step = (counter - self._newest.counter + _HALF) % COUNTER_MODULUS - _HALF
         number = self._number + step
-        # What is below the floor is settled, and would never be forgotten.
+        # Numbers below the floor are settled, and would never be forgotten.
         if step <= WINDOW and number >= self._floor and number not in self._seen:
             self._others.add(number)
 
     def close(self) -> None:
-        """Count as lost what has not come until now: nothing comes any more."""
+        """Count everything still missing as lost: nothing more will arrive."""
         if self.held is not None:
             self._let_go()
         if self._newest is not None:
@@ -157,13 +156,13 @@ class PacketCounting:
         self._seen[self._number] = _seen(packet, now)
 
     def _advance(self, packet: DataPacket, number: int, now: float) -> None:
-        """Take a packet that is newer than all others."""
+        """Count a packet that is newer than all others."""
         floor = number - WINDOW + 1
         if floor > self._floor:
             reach = self._number + 1
             if floor > reach:
                 self._settle(reach)
-                # Nothing of these was seen.
+                # None of these was received.
                 unseen = floor - reach
                 passed = {other for other in self._others if other < floor}
                 self._others -= passed
@@ -177,7 +176,7 @@ class PacketCounting:
         self._seen[number] = _seen(packet, now)
 
     def _settle(self, floor: int) -> None:
-        """Let the window begin at ``floor``: what of the numbers before has not come is lost."""
+        """Let the window begin at ``floor``: numbers before it that are missing are lost."""
         for number in range(self._floor, floor):
             seen = self._seen.pop(number, None)
             other = number in self._others
@@ -199,7 +198,7 @@ class PacketCounting:
     def _take_older(
         self, packet: DataPacket, number: int, newest: DataPacket, now: float
     ) -> Verdict:
-        """Take a packet whose number is not above all others."""
+        """Count a packet whose number is not above all others."""
         seen = self._seen.get(number)
         again = seen is not None
         if seen is not None:
@@ -216,7 +215,7 @@ class PacketCounting:
             and (number >= self._floor or self._floor == self._base)
         ):
             if number < self._floor:
-                # It was overtaken by the first that came.
+                # It was overtaken by the first packet received.
                 self._floor = self._base = number
             self._seen[number] = _seen(packet, now)
             self._others.discard(number)
@@ -231,7 +230,7 @@ class PacketCounting:
         return Verdict.RESTARTED
 
     def _hold(self, packet: DataPacket, again: bool, now: float) -> Verdict:
-        """Let a packet wait for the next one; if it is that next one, begin anew."""
+        """Hold a packet until the next one; restart counting if that follows it."""
         held = self.held
         if held is None or not 0 < (packet.counter - held.counter) % COUNTER_MODULUS <= WINDOW:
             if held is not None:
@@ -248,12 +247,12 @@ class PacketCounting:
         return Verdict.CONFIRMED
 
     def take_held(self) -> DataPacket | None:
-        """Remove and return the packet that was held, which is to be delivered."""
+        """Remove and return the held packet, which is to be delivered."""
         held, self.held = self.held, None
         return held
 
     def _let_go(self) -> None:
-        """Count the packet that was held as what it was: nothing new."""
+        """Count the held packet for what it was: nothing new."""
         self.held = None
         if self._held_again:
             self._statistics.duplicates += 1

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session with a Ulyssix publisher tells its owner."""
+"""Events of a session with a Ulyssix publisher."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from xplane_bridge.sessions import base
 @dataclass(frozen=True, slots=True)
 class PacketReceived:
     """
-    One data packet, and the names of its parameters; none if they are not known.
+    One data packet, and the names of its parameters; none if they are unknown.
 
-    The names are printable, and the longest are cut: they become names of topics, and people
-    read them. The packet's own are as they came.
+    The names are printable, and overlong ones are truncated: they become topic names and are read
+    by people. The packet's own names are unmodified.
     """
 
     packet: DataPacket
@@ -39,27 +39,27 @@ class PacketReceived:
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """The names of the parameters are known, or are others now."""
+    """The names of the parameters are known, or have changed."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PublisherRestarted:
-    """Counting began anew: the publisher was restarted, or two of them send to one port."""
+    """Counting restarted: the publisher was restarted, or two of them send to one port."""
 
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
     """
-    What happened so far; only ever grows.
+    Monotonic counters.
 
-    lost counts the packets that did not come within the window, late those that newer ones had
-    overtaken and that were delivered, too_late those that came after the window and were dropped.
-    missing_samples is what was lost by the publisher's total of samples; total_mismatches counts
-    packets in a row whose totals do not fit their samples. renamed counts changes of the
-    parameters' names, skipped what was no data packet, by type. The last four are of sample and
-    packet times, see Timeline.
+    lost counts packets that did not arrive within the window, late those overtaken by newer ones
+    but delivered, too_late those that arrived after the window and were dropped. missing_samples
+    is the loss according to the publisher's total of samples; total_mismatches counts packets in a
+    row whose totals do not match their samples. renamed counts changes of the parameters' names,
+    skipped the packets other than data packets, by type. The last four concern sample and packet
+    times, see Timeline.
     """
 
     packets: int = 0

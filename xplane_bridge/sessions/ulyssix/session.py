@@ -37,24 +37,24 @@ from xplane_bridge.sessions.ulyssix.events import (
 )
 from xplane_bridge.sessions.ulyssix.timeline import Timeline
 
-# The one channel of this session: the publisher is only listened to.
+# The only channel of this session: the publisher is only listened to.
 CHANNEL = 'packets'
 
-# Packets come every 10 to 50 ms while there are samples; slow parameters alone may take longer.
+# Packets arrive every 10 to 50 ms while there are samples; slow parameters alone may take longer.
 _SILENCE = 2.0
 
 
 class UlyssixSession(Session):
     """
-    Follow one publisher: its packets' numbers, its parameters' names, and how it is to be read.
+    Follow one publisher: packet numbers, parameter names, and how to read its packets.
 
-    integer_width is 8 or 4 bytes a value in integer mode, None to find out. names are those of
-    the parameters for packets without names. rates are (pattern, samples a second) pairs, the
-    first whose glob pattern (or exact name) fits a parameter being that of its samples without
-    time tags. timeline places packets in time.
+    integer_width is 8 or 4 bytes per value in integer mode, None to detect it. names are those of
+    the parameters for packets without names. rates are (pattern, samples per second) pairs; the
+    first whose glob pattern (or exact name) matches a parameter gives the rate of its samples
+    without time tags. timeline places packets in time.
 
-    Packets may come in any order within a window; PacketCounting tells what is lost, a duplicate
-    or a restart. A publisher is only listened to: nothing is ever sent, taken or asked for.
+    Packets may arrive in any order within a window; PacketCounting detects losses, duplicates and
+    restarts. A publisher is only listened to: nothing is ever sent, taken or requested.
     """
 
     sentences = {
@@ -81,38 +81,38 @@ class UlyssixSession(Session):
         self._fixed_width = integer_width
         self._rates = tuple(rates)
         self._given_names = tuple(names)
-        # The names of the last packet that had some, as they came and as they are shown.
+        # The names of the last packet that had some, as received and as shown.
         self._names_on_wire: tuple[str, ...] | None = None
         self._names_shown: tuple[str, ...] = ()
         self._counting = PacketCounting(self.statistics, timeline.is_later)
 
-    # What the owner asks for.
+    # Called by the owner.
 
     @property
     def awaited(self) -> int:
-        """Return how many packets have not come, but may still."""
+        """Return how many packets are missing but may still arrive."""
         return self._counting.awaited
 
     def start(self, now: float) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._active = True
         self._deadline = now + _SILENCE
         self._counting.forget()
 
     def stop(self, now: float) -> None:
-        """Ignore what comes from now on; a gap meanwhile is no loss."""
+        """Ignore packets from now on; a gap meanwhile is not a loss."""
         self._active = False
         self._counting.close()
         self._counting.forget()
         self._deadline = None
         self.peer_state = PeerState.UNKNOWN
 
-    # What the link calls.
+    # Called by the link.
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        """Take one datagram; return what it tells. While stopped, not even bad ones count."""
+        """Handle one datagram; return its events. While stopped, not even bad ones count."""
         return super().receive(channel, data, sender, now) if self._active else ()
 
     def poll(self, now: float) -> Sequence[Outgoing]:
@@ -126,7 +126,7 @@ class UlyssixSession(Session):
         return ()
 
     def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:
-        """Decode with the width that was settled; find out anew where that does not do."""
+        """Decode with the settled width; detect it anew if that fails."""
         if self._fixed_width is not None:
             return ulyssix.decode(data, 'peer', integer_width=self._fixed_width)
         if self.integer_width is not None:
@@ -141,14 +141,14 @@ class UlyssixSession(Session):
             if PacketFlag.INTEGER_WIDTH_AMBIGUOUS not in packet.flags:
                 self.integer_width = packet.integer_width
             elif self.parameter_count not in (None, len(packet.counts)):
-                # As many parameters as last time is what a false reading does not have (row 7).
+                # A false reading does not have as many parameters as last time (row 7).
                 narrow = ulyssix.decode(data, 'peer', integer_width=4)
                 if isinstance(narrow, DataPacket) and len(narrow.counts) == self.parameter_count:
                     return narrow
         return packet
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
-        """Name what the decoder says is bad: its words before a number or a place."""
+        """Name what the decoder rejects: its words before a number or a position."""
         text = str(error)
         if text.startswith('as '):
             return 'integer values'
@@ -191,14 +191,14 @@ class UlyssixSession(Session):
             self.statistics.renamed += 1
             self.timeline.periods_ns = self._periods(names)
             events.append(NamesChanged(names))
-        # A publisher never sends one without samples; there is nothing to tell.
+        # A publisher never sends one without samples; there is nothing to report.
         if len(packet.values):
             events.append(PacketReceived(packet, names))
 
     # Names.
 
     def _names_of(self, packet: DataPacket) -> tuple[str, ...]:
-        """Return the names of a packet's parameters, from it or from another; none if unknown."""
+        """Return the names of a packet's parameters, its own or earlier ones; none if unknown."""
         if packet.names is not None:
             if packet.names != self._names_on_wire:
                 self._names_on_wire = packet.names
@@ -211,7 +211,7 @@ class UlyssixSession(Session):
         return ()
 
     def _periods(self, names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-        """Return the spacing of each parameter's samples in ns, 0 where no rate is given."""
+        """Return the spacing of each parameter's samples in ns, 0 if no rate is given."""
         if not self._rates:
             return None
         return np.array([

@@ -37,12 +37,12 @@ from xplane_bridge.sessions.ulyssix.events import Statistics
 _SECOND = 1_000_000_000
 _HOUR = 3600 * _SECOND
 _DAY = 1000 * MICROS_PER_DAY
-# A time without a year is of the year that brings it nearest, so never further off than this.
+# A time without a year belongs to the year that brings it nearest, so it is never further off.
 _HALF_YEAR = 183 * _DAY
-# The first data point may be a slow parameter's, and older than that of the packet before.
+# The first data point may be a slow parameter's, and older than the previous packet's.
 _OUT_OF_ORDER = 1 * _SECOND
-# Sample times count from 1 January; one day more than a leap year has, for publishers that count
-# its days from 1 (docs/wire/ulyssix.md, section 2, row 5).
+# Sample times count from 1 January; one day more than a leap year has, for publishers that number
+# days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -52,8 +52,8 @@ class Placed:
     """
     When a packet's samples were taken, in ns since 1970-01-01 UTC.
 
-    first_ns is the time of the first data point, as the packet says. times is of each sample,
-    int64, in the order of the values; None where nothing tells more than first_ns.
+    first_ns is the time of the first data point, as the packet says. times has the time of each
+    sample, int64, in the order of the values; None if nothing is known beyond first_ns.
     """
 
     first_ns: int
@@ -62,7 +62,7 @@ class Placed:
 
 @dataclass(slots=True)
 class _Samples:
-    """Sample times in ns since 1 January, the first and the last of them."""
+    """Sample times in ns since 1 January, with the first and last of them."""
 
     times: NDArray[np.int64]
     first: int
@@ -71,28 +71,28 @@ class _Samples:
 
 class Timeline:
     """
-    Settle from the stream how a publisher means its times, and place packets in UTC.
+    Infer from the stream how a publisher means its times, and place packets in UTC.
 
-    word_order, day_base (the number of 1 January) and year are found out where they are None.
-    utc_offset_hours is how far the publisher's clock is ahead of UTC. ``periods_ns`` is the
-    spacing of untagged samples, one a parameter, 0 where it is unknown; None for no parameter.
+    word_order, day_base (the number of 1 January) and year are inferred if None. utc_offset_hours
+    is how far the publisher's clock is ahead of UTC. ``periods_ns`` is the spacing of untagged
+    samples, one per parameter, 0 if unknown; None for no parameter.
 
-    What is settled, and kept until ``restart``:
+    Settled by inference, and kept until ``restart``:
 
-    word_order is that of the last packet whose time made sense in one order only.
-    day_base: sample times count from 1 January, so they tell it. Where they are a day ahead of
-    the packet's time, either that counts days from 0, or they count them from 1; the receive time
-    tells which if it is within half a day of the latter, else it is the former. With no time
-    tags it is 1, as IRIG counts.
-    sample_days is how many whole days the sample times are ahead; they are moved by it.
+    word_order is that of the last packet whose time made sense in only one order. day_base follows
+    from sample times, which count from 1 January. If they are a day ahead of the packet's time,
+    either the packet numbers days from 0, or the samples number them from 1; the receive time
+    decides if it is within half a day of the latter, else it is the former. Without time tags it
+    is 1, as IRIG counts. sample_days is how many whole days the sample times are ahead; they are
+    shifted by it.
 
-    Of the last packet: latency_ns is from its time to its reception; readable is whether its time
-    was one.
+    For the last packet: latency_ns is from its time to its reception; readable is whether its time
+    was valid.
 
-    The year is the one that brings the time nearest to when it was received; a ``year`` that is
-    given is that of the first packet, and the following packets are near to it. So New Year
-    needs no care, neither between packets nor within one. Source: docs/wire/ulyssix.md, section 2,
-    rows 3 to 8, 16 and 19.
+    The year is the one that brings the time nearest to its reception; a given ``year`` is that of
+    the first packet, and the following packets are placed near it. So New Year needs no special
+    care, neither between packets nor within one. Source: docs/wire/ulyssix.md, section 2, rows 3
+    to 8, 16 and 19.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Timeline:
 
     def is_later(self, bcd_hex: str, than: str) -> bool | None:
         """
-        Tell whether a packet's time is later than another's, by more than data points may be.
+        Return whether one packet's time is later than another's, beyond the jitter of data points.
 
         None if one of them cannot be read, or both can be read either way.
         """
@@ -176,13 +176,13 @@ class Timeline:
         return Placed(first, times)
 
     def _since_jan1(self, times: NDArray[Any]) -> _Samples | None:
-        """Return sample times as ns since 1 January, None if there is none that makes sense."""
+        """Return sample times as ns since 1 January, None if there are none that make sense."""
         if not len(times):
             return None
         seconds = times.dtype.kind == 'f'
         longest: int = _LONGEST_SECONDS * (1 if seconds else 1_000_000)
         first, last = times.min(), times.max()
-        # Written so that NaN fails it.
+        # Written so that NaN fails the test.
         if not (first >= 0 and last < longest):
             good = (times >= 0) & (times < longest)
             self.statistics.times_out_of_range += len(times) - int(good.sum())
@@ -199,7 +199,7 @@ class Timeline:
     def _packet_time(
         self, bcd_hex: str, samples: _Samples | None, received: int
     ) -> int | None:
-        """Return the packet's time in ns since 1 January, that being day 0; None if unreadable."""
+        """Return the packet's time in ns since 1 January as day 0; None if unreadable."""
         readings = decode_bcd(bytes.fromhex(bcd_hex), self._fixed_order)
         self.readable = bool(readings)
         if not readings:
@@ -211,7 +211,8 @@ class Timeline:
         for reading in readings:
             if reading.word_order is self.word_order:
                 return _since_day_0(reading)
-        # Both make sense and none is settled. Samples, or else the receive time, are near one.
+        # Both make sense and none is settled. The samples, or else the receive time, are close to
+        # one.
         self.statistics.times_guessed += 1
         near = samples.first if samples is not None else received - _start(_year_of(received))
         return min((_since_day_0(reading) for reading in readings),
@@ -234,7 +235,7 @@ class Timeline:
         return _start(self._year)
 
     def _unwrap(self, samples: _Samples, since: int) -> None:
-        """Bring samples of the other year of a packet across New Year to this year's count."""
+        """Shift samples of the other year in a packet across New Year to this year's count."""
         if samples.first > since - _HALF_YEAR and samples.last < since + _HALF_YEAR:
             return
         year = self._year or _EPOCH.year
@@ -247,14 +248,14 @@ class Timeline:
 
     def _compare(self, ahead: int, early: int) -> int:
         """
-        Compare the samples with the packet's time, and settle day base and sample days by it.
+        Compare the samples with the packet's time, and settle day base and sample days.
 
         ahead: how far the first sample is ahead of the packet's time; early: how far the packet's
-        time is ahead of its reception. Returns by what the packet's time is to be corrected.
+        time is ahead of its reception. Returns the correction to the packet's time.
         """
         days = round(ahead / _DAY)
         if abs(days) > 1 or abs(ahead - days * _DAY) > _HOUR:
-            # A publisher with the appendix' wrong factors (row 8), or a broken clock.
+            # A publisher with the appendix's wrong factors (row 8), or a broken clock.
             self.statistics.times_disagreeing += 1
             return 0
         if self.day_base is None:
