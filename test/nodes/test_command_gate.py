@@ -119,7 +119,7 @@ def test_a_command_out_of_range_does_nothing_unless_it_is_clamped():
 def test_what_sets_only_controls_that_the_simulator_lacks_is_refused():
     node = Node()
     made, done = gate(node, takes=('elevator', 'throttle'))
-    with pytest.raises(ValueError, match='takes elevator, throttle; nothing else is set'):
+    with pytest.raises(ValueError, match='supports only elevator, throttle; none of them is set'):
         node.take(command(flaps=0.5))
     assert (done, made.commands) == ([], 0)
     node.take(command(elevator=0.5, flaps=0.5))

@@ -405,7 +405,7 @@ def test_channels_come_and_go_at_run_time(ros, plugin):
     assert 'altitud' in result.reason
     (result,) = node.set_parameters([Parameter('channels', value=['q*'])])
     assert not result.successful
-    assert "'q*' fits none" in result.reason
+    assert "'q*' matches none" in result.reason
 
 
 def test_packets_without_a_meaning_come_raw(ros, path, plugin):

@@ -157,7 +157,7 @@ def test_without_a_time_a_sentence_is_said_once_and_nothing_is_stamped():
     assert len(sentences) == 1
     status = clock.diagnose()
     assert status.level == WARN
-    assert 'has not said its time' in status.message
+    assert 'has not reported its time' in status.message
 
 
 # Through real nodes.
@@ -242,7 +242,7 @@ def test_ros_time_through_configuration_gap_new_flight_and_restart(ros, x_plane,
         assert server.call(lambda world: world.total_running_time) < 46.0
         level, sentence, values = ros.diagnosed(
             'clock', lambda level, *_: level == WARN, node=node)
-        size, at = re.search(r'back by (\S+) s.*goes on from (\S+) s', sentence).groups()
+        size, at = re.search(r'back by (\S+) s.*continues from (\S+) s', sentence).groups()
         assert (values['jumps'], values['last jump, s']) == ('1', f'-{size}')
         assert values['last jump at ROS time, s'] == at
         assert float(size) > 46.9
@@ -282,4 +282,4 @@ def test_a_bridge_that_is_started_again_goes_on_near_the_simulators_time(ros, x_
 def test_x_plane_7_which_says_no_time_cannot_be_stamped_by_it(ros):
     node = ros.start(XplaneUdpNode, configure=False, version='7', stamp='simulator')
     ros.run_in(node, node.trigger_configure)
-    assert 'does not say its time' in node.failed
+    assert 'does not send its time' in node.failed

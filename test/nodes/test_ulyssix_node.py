@@ -280,7 +280,7 @@ def test_only_the_port_of_the_sender_is_heard_if_one_is_given(ros):
             'link', lambda _, text, values:
             values['from other ports of that address, dropped'] == '1', node=setup.node)
         assert level == DiagnosticStatus.WARN
-        assert text.startswith('datagrams come, but none from')
+        assert text.startswith('datagrams arrive, but none from')
         publisher.sendto(datagram(), ('127.0.0.1', setup.port))
         setup.got()
     assert len(ros.messages['packets']) == 1
@@ -456,7 +456,7 @@ def test_a_clock_that_is_wrong_is_told(ros, year, side):
     assert f' s {side} the time of reception' in text
     assert 'utc_offset, day_base and year' in text
     assert '-' not in text
-    assert values['day base'] == 'taken as 1'
+    assert values['day base'] == 'assumed 1'
 
 
 # Starting and stopping
@@ -627,7 +627,8 @@ def test_topics_go_with_their_names_and_are_limited(ros):
     ros.wait_for(lambda: there() == ['/samples/A', '/samples/B'], 'the first two')
     level, message, values = ros.diagnosed('samples', node=node)
     assert level == DiagnosticStatus.WARN
-    assert message.startswith('3 parameters fit sample_topics, and only the first 2 have a topic')
+    assert message.startswith(
+        '3 parameters match sample_topics, but only the first 2 have a topic')
     # New topics are created once per second at most: the packet is repeated until they exist.
     numbers = iter(range(2, 10**6))
     ros.wait_for(lambda: setup.send(sent(next(numbers), 'B', 'D')) or there() == [

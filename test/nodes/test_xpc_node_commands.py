@@ -419,7 +419,7 @@ def test_written_datarefs_are_read_back(ros, peer):
     assert (response.success, response.message) == (True, '')
     assert peer.jsbsim('fcs/flap-cmd-norm') == pytest.approx(0.3, abs=1e-7)
     response = write('sim/no/such', 1.0)
-    assert (response.success, response.message) == (False, 'sim/no/such is unknown datarefs')
+    assert (response.success, response.message) == (False, 'sim/no/such is unknown')
     response = write('sim/flightmodel/misc/machno', 3.0)
     assert not response.success
     assert response.message.startswith('sim/flightmodel/misc/machno reads back as [0.')

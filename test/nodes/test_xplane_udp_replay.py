@@ -118,4 +118,4 @@ def test_a_capture_that_is_none_stops_configuring_with_a_sentence(ros, tmp_path)
     path.write_text('no capture')
     assert str(path) in ros.start(XplaneUdpNode, capture_file=str(path)).failed
     node = ros.start(XplaneUdpNode, namespace='two', capture_file=str(path), discover=True)
-    assert 'give host' in node.failed
+    assert 'set host' in node.failed
