@@ -15,8 +15,8 @@
 """
 KerbalSimpit serial protocol: two framings, four profiles, every channel of both ends.
 
-A session makes a decoder of its profile's framing, feeds it what the port receives, and asks
-decode() what each packet means; encode() is the way back.
+A session creates a decoder for its profile's framing, feeds it what the port receives, and calls
+decode() on each packet; encode() does the reverse.
 """
 
 from xplane_bridge.protocols.base import Sender

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The axes of a vessel by name: what each axis message sets, and messages out of values."""
+"""The axes of a vessel by name: which axis message sets each, and messages from values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Axes = Rotation | Translation | Wheel | Throttle | CustomAxes
 
 THROTTLE = 'throttle'
 
-# In the order of the fields, which is that of the bits in the mask.
+# In field order, which is also the order of the bits in the mask.
 _NAMES: dict[type[Any], tuple[str, ...]] = {
     Rotation: ('pitch', 'roll', 'yaw'),
     Translation: ('x', 'y', 'z'),
@@ -53,7 +53,7 @@ def axis_values(message: Axes) -> dict[str, int]:
 
 
 def axis_message(channel: str, values: Mapping[str, float]) -> Axes:
-    """Return the message on ``channel`` that sets those of its axes that ``values`` has."""
+    """Return the message on ``channel`` that sets those of its axes that are in ``values``."""
     kind = _KINDS[channel]
     names = _NAMES[kind]
     numbers = [int(values.get(name, 0)) for name in names]
@@ -65,7 +65,7 @@ def axis_message(channel: str, values: Mapping[str, float]) -> Axes:
 
 
 def axis_messages(values: Mapping[str, float]) -> list[Axes]:
-    """Return the messages that set these axes; raise ValueError for what is no axis."""
+    """Return the messages that set these axes; raise ValueError for an unknown axis."""
     unknown = [name for name in values if name not in AXES]
     if unknown:
         raise ValueError(f'no vessel has an axis {", ".join(unknown)}')

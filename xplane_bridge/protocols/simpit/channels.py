@@ -13,18 +13,18 @@
 # limitations under the License.
 
 """
-The channel table of each KerbalSimpit profile, and payloads by these tables.
+The channel table of each KerbalSimpit profile, and the payloads it implies.
 
-The frame does not tell which plugin speaks, and plugins gave the same number to other things, so
-a profile must be chosen (docs/wire/simpit.md, sections 2.7, 3.1, 3.2, 4 and 5):
+Frames do not identify the plugin, and plugins use the same numbers for different things, so a
+profile must be chosen (docs/wire/simpit.md, sections 2.7, 3.1, 3.2, 4 and 5):
 
 ========  ===================  ========  ====================================================
 profile   plugins              framing   remarks
 ========  ===================  ========  ====================================================
 ``v0``    0.6, 0.7 (2017)      aa50      the protocol document
-``v1``    0.8 to 1.4           aa50      every write filled up to 32 bytes from 1.2.1 on
+``v1``    0.8 to 1.4           aa50      every write padded to 32 bytes from 1.2.1 on
 ``v2``    2.0, 2.1             aa50
-``v2.2``  2.2                  cobs      a throttle is forced for ever; warps as 2.0 and 2.1
+``v2.2``  2.2                  cobs      throttle forced indefinitely; warps as 2.0 and 2.1
 ``v2.3``  2.3                  cobs      a throttle of 0 lets go; warp targets on channel 30
 ``cobs``  2.2 and later        cobs      either of the two, or KSP2 (ids 52 to 60)
 ========  ===================  ========  ====================================================
@@ -63,12 +63,11 @@ class Channel:
     """
     One row of a channel table: what one end sends with one id.
 
-    id is 0..254; name is unique for a sender; codec reads and writes the payload; sizes are its
-    allowed lengths in bytes, empty for any from 1. sent is for channels of the plugin; at_times
-    tells that it also depends
-    on something else: a mod, a target. anywhere is for channels of the device: the plugin obeys
-    outside the flight scene too. fault is empty, or a sentence that says why the real plugins of
-    this profile do not hear a device on this channel.
+    id is 0..254; name is unique per sender; codec reads and writes the payload; sizes are its
+    allowed lengths in bytes, empty for any from 1. sent is for the plugin's channels: when it
+    sends; at_times marks those that also depend on something else, such as a mod or a target.
+    anywhere is for the device's channels: the plugin also obeys outside the flight scene. fault is
+    empty, or a sentence why the real plugins of this profile do not hear a device on this channel.
     """
 
     id: int
@@ -86,12 +85,12 @@ class Channel:
 @dataclass(frozen=True)
 class Profile:
     """
-    What plugins of some versions have in common.
+    The common properties of some versions of the plugin.
 
-    plugin_payload_limit is the longest payload that the plugin sends, in bytes; it cuts what is
-    longer, an echo for example. custom_groups_per_packet is how many custom action groups one
-    packet may name. throttle_lets_go tells that a throttle of 0 gives it back to the player; other
-    plugins force a 0 as they force any value.
+    plugin_payload_limit is the longest payload that the plugin sends, in bytes; it truncates
+    anything longer, an echo for example. custom_groups_per_packet is how many custom action groups
+    one packet may name. throttle_lets_go says that a throttle of 0 gives it back to the player;
+    other plugins force a 0 like any other value.
     """
 
     name: str
@@ -117,7 +116,7 @@ class Profile:
         return by_id.get((sender, channel_id))
 
     def named(self, sender: Sender, name: str) -> Channel:
-        """Return the channel of this name; raise ValueError where the profile has none."""
+        """Return the channel of this name; raise ValueError if the profile has none."""
         by_name: dict[tuple[Sender, str], Channel] = self.__dict__['_by_name']
         try:
             return by_name[sender, name]
@@ -131,7 +130,7 @@ def _row(
     channel_id: int, sender: Sender, message: type[Message], name: str = '', *,
     codec: Codec[Any] | None = None, sizes: Iterable[int] | None = None, **options: Any,
 ) -> Channel:
-    """Return a row that takes what is not given from its message class."""
+    """Return a row whose omitted values come from its message class."""
     name = name or message.tag
     if codec is None:
         codec, allowed = codec_of(message, name)
@@ -140,7 +139,7 @@ def _row(
 
 
 def _resources(first_id: int, names: str, sent: Sent) -> tuple[Channel, ...]:
-    """Return the rows of resources with consecutive ids; a mod has to know them."""
+    """Return the rows of resources with consecutive ids; a mod must support them."""
     return tuple(
         _row(channel_id, 'peer', status.Resource, name, sent=sent, at_times=True)
         for channel_id, name in enumerate(names.split(), first_id))
@@ -207,7 +206,7 @@ _V1 = (
     *_resources(10, _FUELS, 'tick'),
     *_resources(16, _SUPPLIES, 'tick'),
     _row(3, 'peer', status.SceneChange, sent='never'),
-    # Sent in every game frame while a group is on, and not when the last one goes off.
+    # Sent in every game frame while a group is on, but not when the last one goes off.
     _row(23, 'peer', status.ActionStatus, sent='change'),
     _row(25, 'peer', telemetry.Target, sizes=(8,), sent='tick', at_times=True),
     _row(26, 'peer', status.SphereOfInfluence, sent='change'),
@@ -258,14 +257,14 @@ _V2 = (
     *_COMMANDS_2,
     _LOG,
     *_TELEMETRY_2,
-    # The longer ones are those of 2.1.
+    # The longer sizes are those of 2.1.
     _row(25, 'peer', telemetry.Target, sent='tick', at_times=True),
     _row(27, 'peer', telemetry.Airspeed, sizes=(8,), sent='tick'),
     _row(34, 'peer', telemetry.Manoeuvre, sent='tick'),
     _row(43, 'peer', status.FlightStatus, sent='subscription'),
 )
 
-# What 2.2 and 2.3 have in common.
+# Common to 2.2 and 2.3.
 _COBS = (
     *_COMMON,
     *_COMMANDS_2,
@@ -311,7 +310,7 @@ PROFILES = {
         Profile(
             'v2.3', '2.3', 'cobs', (*_COBS, *_SINCE_2_3, replace(_LOG, anywhere=True)), 32, 1,
             throttle_lets_go=True),
-        # What harms none of them is all that is sent to it.
+        # Only commands that are harmless to all of them are sent.
         Profile('cobs', '2.2 and later', 'cobs', (*_COBS, *_SINCE_2_3, _LOG, *_KSP2), 32, 1),
     )
 }

@@ -15,8 +15,8 @@
 """
 KerbalSimpit packets to messages and back, by the channel table of a profile.
 
-A serial line has no datagrams, so a decoder with a state (framing.py) cuts what comes into packets
-first; one packet is what decode() takes.
+A serial line has no datagrams, so a stateful decoder (framing.py) first cuts the stream into
+packets; decode() takes one packet.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from xplane_bridge.protocols.simpit.channels import Channel, ENDS, Profile
 from xplane_bridge.protocols.simpit.framing import encode_frame, Packet
 from xplane_bridge.protocols.simpit.payloads import Message
 
-# Time warps that plugins from 2.3 on do not have: TimeWarpTo took their place.
+# Time warps that plugins from 2.3 on lack: TimeWarpTo replaced them.
 WARPS_UNTIL_2_3 = range(
     commands.WarpCommand.TO_MANOEUVRE, commands.WarpCommand.TO_MORNING + 1)
 
 
 def decode(packet: Packet, sender: Sender, profile: Profile) -> Message | Packet:
     """
-    Return what a packet of this sender means; the packet itself on a channel without a meaning.
+    Return the message in a packet of this sender, or the packet itself if its channel is unknown.
 
     Raises ProtocolError if the payload has a length that the channel does not have in this
-    profile, or holds text in another encoding. For want of a checksum a wrong length is how a
-    damaged aa50 frame shows.
+    profile, or holds text in another encoding. Without a checksum, a wrong length is how a damaged
+    aa50 frame shows.
     """
     channel = profile.find(sender, packet.channel)
     if channel is None:
@@ -65,11 +65,10 @@ def encode_packet(
     message: Message | Packet, sender: Sender, profile: Profile, *, agx: bool = False
 ) -> Packet:
     """
-    Return the packet that carries a message of this sender; a packet stays as it is.
+    Return the packet that carries a message of this sender; packets are returned unchanged.
 
-    ``agx`` tells that the plugin has the mod Action Groups Extended. Raises ValueError or
-    TypeError for what the profile has not, and for what would end, wedge or mislead a real peer of
-    it.
+    ``agx`` says that the plugin has the mod Action Groups Extended. Raises ValueError or TypeError
+    for what the profile lacks, and for what would crash, block or mislead a real peer.
     """
     if isinstance(message, Packet):
         packet = message
@@ -88,7 +87,7 @@ def encode_packet(
 
 
 def _place(profile: Profile, channel: Channel) -> str:
-    """Return how errors call a channel."""
+    """Return the name of a channel for error messages."""
     return f'{profile.name} {ENDS[channel.sender]} channel {channel.id} ({channel.name})'
 
 

@@ -13,10 +13,11 @@
 # limitations under the License.
 
 """
-What a device sends to a KerbalSimpit plugin (docs/wire/simpit.md, sections 2.5, 2.7, 3.2 and 4).
+Messages from a device to a KerbalSimpit plugin.
 
-Channel numbers of each profile are in channels.py. The four axis commands that a plugin from 2.2
-on also reads back (Rotation, Translation, Wheel, Throttle) are in messages.py.
+See docs/wire/simpit.md, sections 2.5, 2.7, 3.2 and 4. Channel numbers of each profile are in
+channels.py. The four axis commands that a plugin from 2.2 on also reads back (Rotation,
+Translation, Wheel, Throttle) are in messages.py.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class KeyModifiers(IntFlag):
 
 
 class GroupSetting(IntEnum):
-    """What SetActionGroup does to its group."""
+    """The effect of SetActionGroup on its group."""
 
     NOTHING = 0
     ACTIVATE = 1
@@ -114,7 +115,7 @@ class GroupSetting(IntEnum):
 
 
 def _verb(channel: str) -> Verb:
-    """Return what a channel of this name does to its groups."""
+    """Return the effect of a channel of this name on its groups."""
     verb = channel.rpartition('_')[2]
     if verb == 'activate':
         return 'activate'
@@ -141,9 +142,9 @@ def _warp_command(what: str, value: Any) -> int:
 @dataclass(frozen=True, slots=True)
 class Register(Message):
     """
-    Ask for telemetry channels, 1..32 ids of 0..254 (protocol document, "Register Channel").
+    Register telemetry channels, 1..32 ids of 0..254 (protocol document, "Register Channel").
 
-    A plugin works through them last to first, and at 255 drops those before it.
+    A plugin processes them last to first, and at 255 drops those before it.
     """
 
     tag: ClassVar[str] = 'register'
@@ -154,9 +155,9 @@ class Register(Message):
 @dataclass(frozen=True, slots=True)
 class Deregister(Message):
     """
-    Give telemetry channels back, 1..32 ids of 0..254.
+    Deregister telemetry channels, 1..32 ids of 0..254.
 
-    Before 2.0 channels registered twice come twice, and this takes one of them back.
+    Before 2.0, channels registered twice are sent twice, and this undoes one registration.
     """
 
     tag: ClassVar[str] = 'deregister'
@@ -178,7 +179,7 @@ class ClosePort(Message):
     """
     Ask the plugin to close the port; value is ignored.
 
-    Nothing but the player reopens it: not even a SYN.
+    Only the player can reopen it: not even a SYN does.
     """
 
     tag: ClassVar[str] = 'close_port'
@@ -191,10 +192,9 @@ class ActionGroups(Message):
     """
     Activate, deactivate or toggle standard action groups.
 
-    Activating or toggling STAGE fires the next stage every time, deactivating it does nothing.
-    A plugin reads the first byte only, ignores bit 0x80, and of two packets within one game
-    frame obeys the last: leave 20 ms or more between them (docs/wire/simpit.md,
-    sections 2.7 and 6).
+    Activating or toggling STAGE fires the next stage every time; deactivating it does nothing. A
+    plugin reads only the first byte, ignores bit 0x80, and of two packets within one game frame
+    obeys the last: leave 20 ms or more between them (docs/wire/simpit.md, sections 2.7 and 6).
     """
 
     tag: ClassVar[str] = 'action_groups'
@@ -214,9 +214,9 @@ class CustomActionGroups(Message):
     """
     Activate, deactivate or toggle custom action groups.
 
-    groups are numbers of 1..10, or 1..250 with Action Groups Extended; a stock plugin stops at
-    the first it does not have, counted from the last. From 2.0 on a list acts on its first
-    group as often as it is long, so one group a packet (docs/wire/simpit.md, section 3).
+    groups are numbers of 1..10, or 1..250 with Action Groups Extended; a stock plugin stops at the
+    first one it does not have, counted from the last. From 2.0 on a list acts on its first group
+    as many times as it has entries, so send one group per packet (docs/wire/simpit.md, section 3).
     """
 
     tag: ClassVar[str] = 'custom_action_groups'
@@ -278,8 +278,8 @@ class TimeWarp(Message):
     """
     Change the time warp.
 
-    command is 0..7 for a rate, 8..11 for a physical rate, or a WarpCommand. From 2.3 on 14 to
-    18 are gone (TimeWarpTo took their place).
+    command is 0..7 for a rate, 8..11 for a physical rate, or a WarpCommand. From 2.3 on 14 to 18
+    are gone (replaced by TimeWarpTo).
     """
 
     tag: ClassVar[str] = 'time_warp'
@@ -292,8 +292,8 @@ class Log(Message):
     """
     Write a line to the game's log; flags are LogFlags, text at most 31 bytes of UTF-8.
 
-    The device libraries fill the payload with NULs up to 32 bytes, and the game shows them; they
-    are kept when decoded.
+    The device libraries pad the payload with NULs to 32 bytes, which the game displays; decoding
+    keeps them.
     """
 
     tag: ClassVar[str] = 'log'
@@ -314,7 +314,7 @@ class Keyboard(Message):
 
 @dataclass(frozen=True, slots=True)
 class CustomAxes(Message):
-    """Set the four custom axes, -32768..32767 each; mask: 1, 2, 4, 8 in their order."""
+    """Set the four custom axes, -32768..32767 each; mask: 1, 2, 4, 8 in order."""
 
     tag: ClassVar[str] = 'custom_axes'
 
@@ -336,7 +336,7 @@ class NavballMode(Message):
 
 @dataclass(frozen=True, slots=True)
 class RequestMessage(Message):
-    """Ask for an on-change channel to be sent again: its id, or 0 for all registered."""
+    """Request an on-change channel to be sent again: its id, or 0 for all registered."""
 
     tag: ClassVar[str] = 'request_message'
 
@@ -358,8 +358,8 @@ class SetActionGroup(Message):
     """
     Set one action group of KSP2.
 
-    custom tells whether a standard one (channel set_action_group; index counts stage, gear,
-    light, RCS, SAS, brakes, abort, solar panels, radiators from 0) or a custom one (channel
+    custom selects a standard group (channel set_action_group; index counts stage, gear, light,
+    RCS, SAS, brakes, abort, solar panels, radiators from 0) or a custom one (channel
     set_custom_action_group, index 1..10); setting is a GroupSetting. Both are in one byte.
     """
 
@@ -376,7 +376,7 @@ class SetActionGroup(Message):
 
 
 def set_action_group(*, custom: bool) -> Pair[SetActionGroup]:
-    """Return the codec of SetActionGroup on the one or the other of its channels."""
+    """Return the codec of SetActionGroup on either of its channels."""
     groups = STOCK_CUSTOM_GROUPS if custom else range(9)
 
     def pack(message: SetActionGroup) -> bytes:

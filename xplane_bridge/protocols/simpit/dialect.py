@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Kerbal Simpit for people: packets in whatever pieces the lines have them."""
+"""Kerbal Simpit for people: packets, from lines that hold any pieces of the stream."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FAULTS = {
 
 
 class Dialect(dialect.Dialect):
-    """Kerbal Simpit of one profile: each side's bytes have a decoder with a state."""
+    """Kerbal Simpit of one profile: each side's bytes have a stateful decoder."""
 
     options = {'--profile': {
         'required': True, 'choices': tuple(PROFILES), 'help': 'plugins at the other end: '
@@ -63,7 +63,7 @@ class Dialect(dialect.Dialect):
         return self._understood(packets, sender)
 
     def finish(self) -> Iterable[object]:
-        """Return what is left when the input ends, or raise ProtocolError."""
+        """Return what remains at the end of input, or raise ProtocolError."""
         for sender, decoder in self._decoders.items():
             if decoder.waiting:
                 yield from self._understood(decoder.expire(), sender)
@@ -79,9 +79,9 @@ class Dialect(dialect.Dialect):
         sender: Sender = self.arguments.sender or 'peer'
         if type(message) not in self.messages(sender).values():
             sender = other_side(sender)
-        # Both are kinds of this profile's messages.
+        # Both are message types of this profile.
         return encode(message, sender, self._profile, agx=True)  # type: ignore[arg-type]
 
     def _understood(self, packets: Iterable[Packet], sender: Sender) -> Iterable[object]:
-        # Not a generator: an error costs no other packet of the line.
+        # Not a generator: an error must not cost other packets of the line.
         return map(partial(decode, sender=sender, profile=self._profile), packets)

@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-Two ways of cutting a serial stream into KerbalSimpit packets.
+Two ways of framing KerbalSimpit packets in a serial stream.
 
 ``aa50`` is the framing of every plugin before 2.2 (protocol document, "Header")::
 
     AA 50 | payload size 1..32 | channel | payload
 
-It has no checksum, no footer and no escaping, so a truncated frame takes its missing bytes from
-whatever follows, and only silence on the line tells. ``cobs`` is the framing from 2.2 on
+It has no checksum, footer or escaping, so a truncated frame takes its missing bytes from whatever
+follows, and only silence on the line reveals it. ``cobs`` is the framing from 2.2 on
 (docs/wire/simpit.md, section 4)::
 
     COBS( channel | payload | XOR of channel and payload ) 00
@@ -64,13 +64,13 @@ class Packet(Message):
 @dataclass(slots=True)
 class Counters:
     """
-    What a decoder has seen since it was made.
+    What a decoder has counted since its creation.
 
-    packets: packets delivered. noise_bytes: bytes that became part of no packet, whatever the
-    reason; the zero bytes after a packet of plugins 1.2.1 to 1.4 are among them. bad_version: an
-    AA followed by 51..5F. bad_size: no payload. oversize: a payload above the limit, or more
-    bytes without a COBS delimiter than a frame can have. bad_cobs: code bytes that do not end
-    with the frame. bad_checksum: the XOR does not match. stalled: frames given up by expire().
+    packets: packets delivered. noise_bytes: bytes that became part of no packet, for whatever
+    reason, including the zero bytes after a packet of plugins 1.2.1 to 1.4. bad_version: an AA
+    followed by 51..5F. bad_size: no payload. oversize: a payload above the limit, or more bytes
+    without a COBS delimiter than a frame can have. bad_cobs: code bytes that do not end with the
+    frame. bad_checksum: the XOR does not match. stalled: frames given up by expire().
     """
 
     packets: int = 0
@@ -85,11 +85,11 @@ class Counters:
 
 class Decoder(ABC):
     """
-    Turns received bytes into packets, in whatever pieces they arrive.
+    Turns received bytes, in whatever pieces they arrive, into packets.
 
-    The decoder has no clock. Its owner notes when bytes last came, and calls expire() when it
-    is ``waiting`` and the line has been silent for the stall time (the plugins send every 80 to
-    125 ms and write a packet in one go, so 20 to 50 ms are safe; docs/wire/simpit.md, section 6).
+    The decoder has no clock. Its owner records when bytes last arrived, and calls expire() if it
+    is ``waiting`` and the line has been silent for the stall time (plugins send every 80 to 125 ms
+    and write a packet in one go, so 20 to 50 ms are safe; docs/wire/simpit.md, section 6).
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
@@ -100,26 +100,26 @@ class Decoder(ABC):
 
     @property
     def waiting(self) -> bool:
-        """Return whether a frame has begun that has not ended."""
+        """Return whether a frame has begun but not ended."""
         return bool(self._pending)
 
     @abstractmethod
     def feed(self, data: bytes | bytearray | memoryview) -> list[Packet]:
-        """Return the packets that these bytes complete, in order; raise nothing for any bytes."""
+        """Return the packets that these bytes complete, in order; never raise for any bytes."""
 
     @abstractmethod
     def expire(self) -> list[Packet]:
-        """Give up the frame that waits, and return the packets found behind its start."""
+        """Give up the pending frame, and return the packets found behind its start."""
 
 
 class Aa50Decoder(Decoder):
     """
     Decoder of AA 50 frames.
 
-    Better than the measured parsers in three places: an AA in the place of the second header
-    byte is tested as a first byte (so ``AA AA 50`` loses nothing), so is the byte in the place
-    of an impossible size (so ``AA 50`` before a whole frame loses nothing), and an impossible
-    size, 0 among them, is noise after which the very next byte is looked at.
+    Better than the measured parsers in three ways: an AA in place of the second header byte is
+    tested as a first byte (so ``AA AA 50`` loses nothing); so is the byte in place of an
+    impossible size (so ``AA 50`` before a whole frame loses nothing); and an impossible size,
+    including 0, is noise after which parsing resumes at the very next byte.
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
@@ -129,7 +129,7 @@ class Aa50Decoder(Decoder):
         Decoder.__init__(self, max_payload)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Packet]:
-        """Return the packets that these bytes complete, in order; raise nothing for any bytes."""
+        """Return the packets that these bytes complete, in order; never raise for any bytes."""
         stream = self._pending + data
         find = stream.find
         max_payload = self._max_payload
@@ -139,7 +139,7 @@ class Aa50Decoder(Decoder):
         while True:
             start = find(_HEADER, position)
             if start < 0:
-                # A last AA may be the first half of a header.
+                # A trailing AA may be the first half of a header.
                 start = length - stream.endswith(b'\xaa', position)
             if start > position:
                 self.counters.noise_bytes += start - position
@@ -165,9 +165,9 @@ class Aa50Decoder(Decoder):
 
     def expire(self) -> list[Packet]:
         """
-        Give up the frame that waits, and return the packets found behind its start.
+        Give up the pending frame, and return the packets found behind its start.
 
-        What follows the given-up header is searched again: a truncated frame may have swallowed
+        What follows the abandoned header is searched again: a truncated frame may have swallowed
         whole ones, and they are all there now that the line is silent.
         """
         packets: list[Packet] = []
@@ -185,8 +185,8 @@ class CobsDecoder(Decoder):
     """
     Decoder of COBS frames with an XOR checksum.
 
-    Bytes between two delimiters that are no frame are dropped with the delimiter behind them. A
-    lone delimiter is noise (the device library takes it for 253 stale bytes).
+    Bytes between two delimiters that do not form a frame are dropped with the delimiter behind
+    them. A lone delimiter is noise (the device library takes it for 253 stale bytes).
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
@@ -199,7 +199,7 @@ class CobsDecoder(Decoder):
         self._skipping = False
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Packet]:
-        """Return the packets that these bytes complete, in order; raise nothing for any bytes."""
+        """Return the packets that these bytes complete, in order; never raise for any bytes."""
         *frames, rest = (self._pending + data).split(b'\0')
         packets: list[Packet] = []
         if self._skipping and frames:
@@ -228,7 +228,7 @@ class CobsDecoder(Decoder):
         return bool(self._pending) or self._skipping
 
     def expire(self) -> list[Packet]:
-        """Give up the frame that waits; no packet can be behind its start."""
+        """Give up the pending frame; no packet can be behind its start."""
         if self._pending:
             self.counters.stalled += 1
             self.counters.noise_bytes += len(self._pending)
@@ -237,15 +237,15 @@ class CobsDecoder(Decoder):
         return []
 
     def _decode(self, frame: bytes) -> Packet | None:
-        """Return the packet in a frame without its delimiter; count why if there is none."""
+        """Return the packet in a frame without its delimiter; if none, count the reason."""
         length = len(frame)
         if not length:
             return None
         if length > self._max_frame:
             self.counters.oversize += 1
             return None
-        # Each code byte is the distance to the next one and stands for a zero, the first for
-        # none: put the zeros back and drop the first.
+        # Each code byte is the distance to the next one and stands for a zero, except the first:
+        # restore the zeros and drop the first.
         body = bytearray(frame)
         position = 0
         while position < length:
@@ -265,7 +265,7 @@ class CobsDecoder(Decoder):
 
 
 def make_decoder(framing: Framing, max_payload: int = MAX_PAYLOAD) -> Decoder:
-    """Return a fresh decoder of this framing that takes payloads of 1..max_payload bytes."""
+    """Return a new decoder of this framing that accepts payloads of 1..max_payload bytes."""
     return (Aa50Decoder if framing == 'aa50' else CobsDecoder)(max_payload)
 
 
@@ -273,7 +273,7 @@ def encode_frame(framing: Framing, packet: Packet) -> bytes:
     """
     Return the bytes of one packet on the wire.
 
-    Raise ValueError for what wedges or ends the reader of a real peer: an empty payload, one
+    Raises ValueError for what blocks or kills the reader of a real peer: an empty payload, one
     above 32 bytes, a channel outside 0..254 (docs/wire/simpit.md, sections 2.1, 2.1b and 4).
     """
     channel, payload = packet.channel, packet.payload
@@ -286,5 +286,5 @@ def encode_frame(framing: Framing, packet: Packet) -> bytes:
         return bytes((0xaa, 0x50, len(payload), channel)) + payload
     body = bytes((channel,)) + payload
     body += bytes((reduce(xor, body),))
-    # Every run of 0 to 33 bytes between zeros goes out behind its length plus one.
+    # Each run of 0 to 33 bytes between zeros is sent after its length plus one.
     return b''.join(bytes((len(run) + 1,)) + run for run in body.split(b'\0')) + b'\0'

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The messages that both ends of a KerbalSimpit conversation send, and what they are about.
+The messages that both ends of a KerbalSimpit conversation send, and their enumerations.
 
-A field name ends in the unit where the unit is sure. Floats from a plugin may be infinite or NaN
+A field name ends in the unit if the unit is certain. Floats from a plugin may be infinite or NaN
 (docs/wire/simpit.md, section 2.6).
 """
 
@@ -49,7 +49,7 @@ class HandshakeType(IntEnum):
 
 
 class ActionGroup(IntFlag):
-    """The standard action groups, added up (protocol document, "Action Group Toggle")."""
+    """The standard action groups as bits (protocol document, "Action Group Toggle")."""
 
     STAGE = 0x01
     GEAR = 0x02
@@ -94,10 +94,10 @@ class Handshake(Message):
 @dataclass(frozen=True, slots=True)
 class EchoRequest(Message):
     """
-    Echo request, channel 1, answered with an EchoResponse; payload has 1..32 bytes.
+    Echo request, channel 1, answered by an EchoResponse; payload has 1..32 bytes.
 
-    An empty one, which the document allows, ends the reader of a real plugin. Plugins before
-    2.3 answer in flight only, and cut the answer (Profile.plugin_payload_limit).
+    An empty one, which the document allows, kills the reader of a real plugin. Plugins before 2.3
+    answer in flight only, and truncate the answer (Profile.plugin_payload_limit).
     """
 
     tag: ClassVar[str] = 'echo_request'
@@ -107,7 +107,7 @@ class EchoRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class EchoResponse(Message):
-    """Echo response, channel 2, needs no registration; payload is that of the request."""
+    """Echo response, channel 2, without registration; payload is that of the request."""
 
     tag: ClassVar[str] = 'echo_response'
 
@@ -117,11 +117,11 @@ class EchoResponse(Message):
 @dataclass(frozen=True, slots=True)
 class Rotation(Message):
     """
-    Rotation of the vessel: a command, or from 2.2 on what is in force.
+    Rotation of the vessel: a command, or from 2.2 on the current value.
 
-    pitch, roll and yaw are -32768..32767 for about -1..1 (the plugin divides by 32767); mask
-    names those that are set: 1 pitch, 2 roll, 4 yaw; 0 when read back. The last value holds; 0
-    gives the axis back to the game (docs/wire/simpit.md, section 3.2).
+    pitch, roll and yaw are -32768..32767 for about -1..1 (the plugin divides by 32767); mask names
+    those that are set: 1 pitch, 2 roll, 4 yaw; 0 when read back. The last value holds; 0 gives the
+    axis back to the game (docs/wire/simpit.md, section 3.2).
     """
 
     tag: ClassVar[str] = 'rotation'
@@ -135,7 +135,7 @@ class Rotation(Message):
 @dataclass(frozen=True, slots=True)
 class Translation(Message):
     """
-    Translation of the vessel: a command, or from 2.2 on what is in force.
+    Translation of the vessel: a command, or from 2.2 on the current value.
 
     x, y and z are -32768..32767 for about -1..1; mask: 1 x, 2 y, 4 z; 0 when read back.
     """
@@ -151,7 +151,7 @@ class Translation(Message):
 @dataclass(frozen=True, slots=True)
 class Wheel(Message):
     """
-    Wheel steering and throttle: a command, or from 2.2 on what is in force.
+    Wheel steering and throttle: a command, or from 2.2 on the current value.
 
     steer and throttle are -32768..32767 for about -1..1; mask: 1 steer, 2 throttle; 0 when read
     back.
@@ -167,9 +167,9 @@ class Wheel(Message):
 @dataclass(frozen=True, slots=True)
 class Throttle(Message):
     """
-    Main throttle: a command, or from 2.2 on what is in force.
+    Main throttle: a command, or from 2.2 on the current value.
 
-    throttle is 0..32767 for 0..1. Before 2.2 a throttle once received is forced for ever, from
+    throttle is 0..32767 for 0..1. Before 2.2 a throttle once received is forced indefinitely; from
     2.2 on 0 releases it.
     """
 

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-How the payload of a packet is declared, read and written.
+Declaring, reading and writing packet payloads.
 
 All numbers are little-endian, without padding, floats single precision. Beside the fields that
-protocols/base.py declares there are those that the name of the channel tells, and one at the end
-that takes the rest of the payload.
+protocols/base.py declares there are fields implied by the channel's name, and a final one that
+takes the rest of the payload.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from xplane_bridge.protocols import base
 from xplane_bridge.protocols.base import Body, Codec, declared, Form, forms
 from xplane_bridge.protocols.errors import ProtocolError
 
-# Instead of a code of struct's.
+# Marker in place of a struct code.
 _TOLD, _REST = 'told', 'rest'
 
 LONGEST_TEXT = 32
@@ -40,10 +40,10 @@ class Message(base.Message):
     """
     Base of every typed payload.
 
-    tag is the message's label and, where one channel carries it, the channel's name. older tells
-    how many fields the message had in older plugins, where it has grown at its end: what a shorter
-    one lacks is None. sizes are the payload lengths in bytes, () for any, None for those of the
-    declared fields.
+    tag is the message's label and, if one channel carries it, the channel's name. older is the
+    number of fields in older plugins, where the message has grown at its end: fields missing from
+    a shorter one are None. sizes are the payload lengths in bytes, () for any, None for those of
+    the declared fields.
     """
 
     __slots__ = ()
@@ -61,7 +61,7 @@ MessageT = TypeVar('MessageT', bound=Message)
 
 
 def told(tell: Callable[[str], Any]) -> Any:
-    """Declare a field that is not in the payload: ``tell`` reads it from the channel's name."""
+    """Declare a field that is not in the payload: ``tell`` derives it from the channel's name."""
     return declared(Form(_TOLD, unpack=lambda _, name: tell(name)))
 
 
@@ -78,7 +78,7 @@ def raw(**default: Any) -> Any:
 
 
 def encoded_text(encoding: str) -> Any:
-    """Declare a text without a terminator that takes the rest of the payload."""
+    """Declare an unterminated string that takes the rest of the payload."""
     def unpack(what: str, data: bytes) -> str:
         try:
             return data.decode(encoding)
@@ -101,7 +101,7 @@ def _text_packer(encoding: str) -> Callable[[str, Any], bytes]:
 
 
 class Payload(Generic[MessageT]):
-    """The codec of a message with fields that its channel tells, or one that takes the rest."""
+    """Codec of a message with fields implied by its channel, or one that takes the rest."""
 
     def __init__(self, kind: type[MessageT], channel: str) -> None:
         declared_fields = forms(kind)
@@ -114,14 +114,14 @@ class Payload(Generic[MessageT]):
         self._rest = next((
             (name, f'{kind.tag} {name}', form) for name, form in declared_fields
             if form.code == _REST), None)
-        # Resources are the most of what comes: they need no conversion.
+        # Resources make up most of the traffic: they need no conversion.
         self._plain = self._rest is None and not any(form.converts for _, _, form in self._fixed)
         self._struct = struct.Struct('<' + ''.join(form.code for _, _, form in self._fixed))
         self.sizes = kind.sizes if kind.sizes is not None else (
             (self._struct.size,) if self._rest is None else ())
 
     def pack(self, message: MessageT) -> bytes:
-        """Return the payload; ValueError or TypeError for what must not be sent."""
+        """Return the payload; raise ValueError or TypeError for what must not be sent."""
         data = self._struct.pack(*(
             form.pack(what, getattr(message, name)) for name, what, form in self._fixed))
         if self._rest is not None:
@@ -147,7 +147,7 @@ class Payload(Generic[MessageT]):
 
 
 class Grown(Generic[MessageT]):
-    """The codec of a message that has grown at its end."""
+    """Codec of a message that has grown at its end."""
 
     def __init__(self, kind: type[MessageT]) -> None:
         bodies = [Body(kind, '<', count=count) for count in (*kind.older, None)]
@@ -157,7 +157,7 @@ class Grown(Generic[MessageT]):
         self.sizes = tuple(self._by_size)
 
     def pack(self, message: MessageT) -> bytes:
-        """Return the payload; ValueError or TypeError for what must not be sent."""
+        """Return the payload; raise ValueError or TypeError for what must not be sent."""
         values = [getattr(message, name) for name in self._names]
         while values and values[-1] is None:
             values.pop()
@@ -172,7 +172,7 @@ class Grown(Generic[MessageT]):
 
 
 def codec_of(kind: type[MessageT], channel: str) -> tuple[Codec[MessageT], tuple[int, ...]]:
-    """Return the codec of a message on a channel of this name, and the lengths that it takes."""
+    """Return the codec of a message on a channel of this name, and the lengths it accepts."""
     if any(form.code in (_TOLD, _REST) for _, form in forms(kind)) or kind.sizes is not None:
         payload = Payload(kind, channel)
         return payload, payload.sizes

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What a KerbalSimpit plugin sends of the game and of the vessel's systems and supplies.
+What a KerbalSimpit plugin sends about the game and the vessel's systems and supplies.
 
 See docs/wire/simpit.md, sections 2.7, 3.1 and 4; channel numbers are in channels.py.
 """
@@ -38,7 +38,7 @@ from xplane_bridge.protocols.simpit.payloads import encoded_text, Message, rest,
 
 
 class FlightFlags(IntFlag):
-    """Bits of FlightStatus.flags; the two control level bits make a number of 0 to 3."""
+    """Bits of FlightStatus.flags; the two control level bits form a number of 0 to 3."""
 
     IN_FLIGHT = 1
     EVA = 2
@@ -91,7 +91,7 @@ def _unpack_set(what: str, data: bytes) -> tuple[int, ...]:
 
 
 def _pack_states(what: str, states: Any) -> bytes:
-    """Return 4 bytes: two bits a group."""
+    """Return 4 bytes: two bits per group."""
     if len(states) != 16:
         raise ValueError(f'{what}: {len(states)} states, must be 16 numbers of 0..3')
     return sum(
@@ -110,7 +110,7 @@ class SceneChange(Message):
     The flight scene is ready (scene 0) or about to be left (1).
 
     One byte in the documents, a 32-bit number from every plugin that ever sent it; both are
-    understood, four bytes are made.
+    accepted, four bytes are sent.
     """
 
     tag: ClassVar[str] = 'scene_change'
@@ -122,10 +122,10 @@ class SceneChange(Message):
 @dataclass(frozen=True, slots=True)
 class Resource(Message):
     """
-    Capacity and content of one resource, in the game's units of it.
+    Capacity and amount of one resource, in the game's units.
 
-    resource is the channel's name: liquid_fuel (methane in KSP2), oxidizer, ore...; a name
-    ending in _stage counts the current stage only. KSP1 needs the mod Alternate Resource Panel.
+    resource is the channel's name: liquid_fuel (methane in KSP2), oxidizer, ore...; a name ending
+    in _stage counts the current stage only. KSP1 needs the mod Alternate Resource Panel.
     """
 
     tag: ClassVar[str] = 'resource'
@@ -171,10 +171,10 @@ class TacWaste(Message):
 @dataclass(frozen=True, slots=True)
 class CustomResources(Message):
     """
-    Four resources that the plugin's configuration chose, current before maximum.
+    Four resources chosen in the plugin's configuration, current before maximum.
 
-    bank is 1 or 2: channels custom_resources_1 and custom_resources_2. values are eight floats
-    in the resources' units: current and maximum of the first, of the second...
+    bank is 1 or 2: channels custom_resources_1 and custom_resources_2. values are eight floats in
+    the resources' units: current and maximum of the first, of the second...
     """
 
     tag: ClassVar[str] = 'custom_resources'
@@ -230,9 +230,9 @@ class FlightStatus(Message):
     """
     State of the flight, every field 0..255.
 
-    flags are FlightFlags; situation and vessel_type are the game's own numbers; warp_index is
-    the index of the time warp rate; comm_pct the signal strength in percent. stage and
-    vessel_type came with 2.1 and are None before.
+    flags are FlightFlags; situation and vessel_type are the game's own numbers; warp_index is the
+    index of the time warp rate; comm_pct the signal strength in percent. stage and vessel_type
+    were added in 2.1 and are None before.
     """
 
     tag: ClassVar[str] = 'flight_status'
@@ -255,7 +255,7 @@ class FlightStatus(Message):
 
 @dataclass(frozen=True, slots=True)
 class VesselName(Message):
-    """Name of the vessel, cut at 32 characters, ``?`` for what is not ASCII."""
+    """Name of the vessel, truncated to 32 characters, ``?`` for non-ASCII ones."""
 
     tag: ClassVar[str] = 'vessel_name'
 
@@ -276,9 +276,9 @@ class AdvancedActionStatus(Message):
     """
     States of the 16 standard or custom action groups of KSP2.
 
-    custom tells which: channel advanced_action_status or advanced_custom_action_status. states
-    holds 16 GroupStates; standard ones count stage, gear, light, RCS, SAS, brakes, abort, solar
-    panels, radiators; custom ones are 1 to 10.
+    custom tells them apart: channel advanced_action_status or advanced_custom_action_status.
+    states holds 16 GroupStates; standard ones count stage, gear, light, RCS, SAS, brakes, abort,
+    solar panels, radiators; custom ones are 1 to 10.
     """
 
     tag: ClassVar[str] = 'advanced_action_status'

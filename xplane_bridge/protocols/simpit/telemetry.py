@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-How the vessel moves, by a KerbalSimpit plugin (docs/wire/simpit.md, sections 2.7, 3.1 and 4).
+Motion of the vessel as a KerbalSimpit plugin reports it.
 
-What else a plugin sends is in status.py; channel numbers and cadence of each profile are in
-channels.py.
+See docs/wire/simpit.md, sections 2.7, 3.1 and 4. The plugin's other messages are in status.py;
+channel numbers and cadence of each profile are in channels.py.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Apsides(Message):
 
 @dataclass(frozen=True, slots=True)
 class ApsidesTime(Message):
-    """Time to periapsis and apoapsis, whole seconds, cut toward 0; negative when behind."""
+    """Time to periapsis and apoapsis, whole seconds, truncated toward 0; negative when past."""
 
     tag: ClassVar[str] = 'apsides_time'
 
@@ -84,7 +84,7 @@ class Velocities(Message):
 
 @dataclass(frozen=True, slots=True)
 class Airspeed(Message):
-    """Indicated airspeed m/s, Mach number, and from 2.2 on the load in standard gravities."""
+    """Indicated airspeed m/s, Mach number, and from 2.2 on the load factor in g."""
 
     tag: ClassVar[str] = 'airspeed'
     older: ClassVar = (2,)
@@ -99,8 +99,8 @@ class Target(Message):
     """
     The vessel's target: distance in metres, speed relative to it in m/s.
 
-    From 2.1 on also heading and pitch to the target, and of the velocity relative to it, all in
-    degrees; None before.
+    From 2.1 on also heading and pitch to the target, and those of the velocity relative to it, all
+    in degrees; None before.
     """
 
     tag: ClassVar[str] = 'target'
@@ -117,7 +117,7 @@ class Target(Message):
 @dataclass(frozen=True, slots=True)
 class Manoeuvre(Message):
     """
-    The next manoeuvre: time to it s, its velocity change m/s, burn s; then of all of them m/s.
+    The next manoeuvre: time to it in s, its delta-v in m/s, burn time in s; total delta-v in m/s.
 
     From 2.1 on also its heading and pitch in degrees; None before.
     """
@@ -138,7 +138,7 @@ class Orbit(Message):
     """
     Orbital elements: semi-major axis in metres, angles in degrees, period in seconds.
 
-    The two anomalies come in the game interface's own unit, believed to be radians.
+    The two anomalies are in the unit of the game's API, believed to be radians.
     """
 
     tag: ClassVar[str] = 'orbit'
@@ -155,7 +155,7 @@ class Orbit(Message):
 
 @dataclass(frozen=True, slots=True)
 class DeltaV(Message):
-    """Velocity change left in the current stage and in all of them, m/s."""
+    """Remaining delta-v of the current stage and of all stages, m/s."""
 
     tag: ClassVar[str] = 'delta_v'
 
@@ -165,7 +165,7 @@ class DeltaV(Message):
 
 @dataclass(frozen=True, slots=True)
 class DeltaVEnvironment(Message):
-    """Velocity change left, stage and total, at sea level and in vacuum, m/s."""
+    """Remaining delta-v, stage and total, at sea level and in vacuum, m/s."""
 
     tag: ClassVar[str] = 'delta_v_environment'
 
@@ -177,7 +177,7 @@ class DeltaVEnvironment(Message):
 
 @dataclass(frozen=True, slots=True)
 class BurnTime(Message):
-    """Burn time left in the current stage and in all of them, seconds."""
+    """Remaining burn time of the current stage and of all stages, seconds."""
 
     tag: ClassVar[str] = 'burn_time'
 
@@ -187,7 +187,7 @@ class BurnTime(Message):
 
 @dataclass(frozen=True, slots=True)
 class Temperature(Message):
-    """Hottest part and hottest skin, in percent of what they bear, capped at 255."""
+    """Hottest part and hottest skin, in percent of their limits, capped at 255."""
 
     tag: ClassVar[str] = 'temperature'
 
@@ -229,9 +229,9 @@ class Attitude(Message):
 @dataclass(frozen=True, slots=True)
 class Intersects(Message):
     """
-    Two meetings with the target's orbit (KSP2): distance m, time s, relative speed m/s.
+    Two encounters with the target's orbit (KSP2): distance m, time s, relative speed m/s.
 
-    A meeting that does not exist has negative values.
+    An encounter that does not exist has negative values.
     """
 
     tag: ClassVar[str] = 'intersects'
