@@ -579,7 +579,7 @@ def test_old_versions_say_what_they_cannot_do(ros):
                 (RunCommand, 'run_command', RunCommand.Request(name='a'))):
             response = ros.call(kind, name, request)
             assert not response.success
-            assert 'knows only rows' in response.message
+            assert 'has only data rows' in response.message
 
 
 @pytest.mark.parametrize('version', [6, 12])

@@ -601,7 +601,7 @@ def test_values_that_nobody_asked_for_are_not_kept():
 def test_read_needs_a_name_and_a_version_with_datarefs():
     with pytest.raises(ValueError, match='at least one dataref'):
         Run(version=12).up().session.read_datarefs([], START)
-    with pytest.raises(ValueError, match='knows only rows'):
+    with pytest.raises(ValueError, match='has only data rows'):
         Run(version=9).start().session.read_datarefs(['other'], START)
 
 
@@ -824,7 +824,7 @@ def test_rows_and_values_have_a_bound():
 
 def test_watching_others_all_the_time_is_refused_with_a_sentence():
     run = Run(version=12).up()
-    with pytest.raises(ValueError, match='datagrams wait to leave; change it less often'):
+    with pytest.raises(ValueError, match='datagrams wait to be sent; change it less often'):
         for _ in range(20):
             run.session.watch(['other'] * 1000, 10.0, run.now)
             run.transmit()
@@ -840,7 +840,7 @@ def test_too_many_waiting_commands_are_refused():
 @pytest.mark.parametrize('message', [
     xp.Cmnd('sim/none/none'), xp.Dref(1.0, 'a'), xp.Vehs(0, 1, 2, 3, 4, 5, 6)])
 def test_old_versions_take_rows_only(message):
-    with pytest.raises(ValueError, match='knows only rows'):
+    with pytest.raises(ValueError, match='has only data rows'):
         Run(version=9).start().session.send(message, START)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Conversations with X-Plane over its own UDP, versions 6 to 12."""
+"""Sessions with X-Plane 6 to 12 over its native UDP interface."""
 
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import check_rows, RowKind

@@ -28,32 +28,32 @@ EVERY_FRAME = 1000
 """A rate above that of any X-Plane's frames."""
 
 POSE = 'RPOS'
-"""How the pose is called among the values that do not come."""
+"""Name of the pose among missing values."""
 
 POSITION = tuple(
     f'sim/flightmodel/position/{name}' for name in ('latitude', 'longitude', 'elevation'))
-"""The datarefs that say the same as the pose does, as float32."""
+"""The datarefs that contain the same as the pose, as float32."""
 
 _POSE_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
 
-# RPOS and RREF run on timers of their own (docs/wire/xplane_udp.md, section 6), so below the
-# rate of frames they are of the same frame in a part of the frames only. When fewer than this
-# share of the poses find their datarefs, all are asked for every frame.
+# RPOS and RREF run on independent timers (docs/wire/xplane_udp.md, section 6), so below the frame
+# rate they are only sometimes from the same frame. When fewer than this share of the poses find
+# their datarefs, all are requested every frame.
 _GOOD_SHARE = 0.97
 _FEWEST = 5
 _MOST = 60
 _ASK_AGAIN_AFTER = 5.0
 
-# When so many in a row do not belong together even then: datarefs that come in several datagrams
-# are those of one frame scattered over them. When it is the pose that does not agree, the two
-# ways to say a position differ, and agreement is no longer asked for.
+# When this many in a row do not belong together even then: datarefs in several datagrams are those
+# of one frame scattered over them. If the pose does not agree, the two representations of a
+# position differ, and agreement is no longer required.
 _DISAGREEMENTS = 60
 
-# How early an update may be when every frame comes, so that none is passed over for its jitter.
+# How early an update may be when every frame arrives, so that none is skipped for its jitter.
 _EARLY = 0.3
 
-# A pause of this part of a period ends a frame that is scattered over datagrams.
+# A pause of this fraction of a period ends a frame that is scattered over datagrams.
 _FRAME_GAP = 0.5
 
 _FLOAT = struct.Struct('<f')
@@ -63,8 +63,8 @@ class Aircraft:
     """
     One RREF subscription and the pose by RPOS, both ``rate`` times per second.
 
-    Those of ``names`` that are in POSITION tell whether a pose and a datagram of datarefs are of
-    one frame. When one of the two stays away, the other goes on alone.
+    Those of ``names`` that are in POSITION show whether a pose and a datagram of datarefs are from
+    the same frame. If one of the two is missing, the other continues alone.
     """
 
     def __init__(self, names: Sequence[str], rate: int, first_index: int, pacing: float,
@@ -81,22 +81,22 @@ class Aircraft:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what is asked for: POSE, and the datarefs."""
+        """Return what is requested: POSE, and the datarefs."""
         return (POSE, *self.state.names)
 
     @property
     def every_frame(self) -> bool:
-        """Tell whether every frame had to be asked for, more than is wanted."""
+        """Return whether every frame had to be requested, more than wanted."""
         return self.state.frequency > self._rate
 
     @property
     def deadline(self) -> float | None:
-        """Return when due() has to be called."""
+        """Return when due() must be called."""
         deadlines = (self.state.deadline, self._pose_lease.deadline if self._listening else None)
         return min((at for at in deadlines if at is not None), default=None)
 
     def begin(self, at: float) -> None:
-        """Ask for all that has not come by time ``at``."""
+        """Request everything that has not arrived by time ``at``."""
         self._listening = True
         self.state.begin(at)
         self._pose_lease.want((POSE,), at)
@@ -104,7 +104,7 @@ class Aircraft:
         self._pose_at = self._state_at = at
 
     def end(self) -> None:
-        """Ask for nothing, as X-Plane is silent; what has come counts no longer."""
+        """Request nothing, as X-Plane is silent; what has arrived no longer counts."""
         self._listening = False
         self.state.retune(self._rate)
         self.state.end()
@@ -131,12 +131,12 @@ class Aircraft:
         return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what does not come, with since when."""
+        """Return what is missing, with since when."""
         pose = self._pose_lease.missing(now) if self._listening else {}
         return {**pose, **self.state.missing(now)}
 
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
-        """Take a pose; return the telemetry that it completes."""
+        """Handle a pose; return the telemetry that it completes."""
         self._pose_lease.heard((POSE,), now)
         self._pose_at = now
         self._pose = pose
@@ -151,7 +151,7 @@ class Aircraft:
         return telemetry
 
     def receive_state(self, reply: RrefReply, now: float) -> Telemetry | None:
-        """Take a datagram of datarefs; return the telemetry that it completes."""
+        """Handle a datagram of datarefs; return the telemetry that it completes."""
         if self._scattered and now - self._state_at > _FRAME_GAP / self._rate:
             self.state.take()
         self._state_at = now
@@ -162,7 +162,7 @@ class Aircraft:
             if not complete:
                 return None
         elif complete and self.state.datagrams > 1:
-            # All fit into one datagram: these are of several frames.
+            # All fit into one datagram: these are from several frames.
             self.state.take()
             complete = False
         alone = now - self._pose_at > self.state.frame_patience
@@ -177,7 +177,7 @@ class Aircraft:
         return self._join(now)
 
     def _disagree(self, now: float, complete: bool) -> None:
-        """Note that datarefs were of no pose's frame, or (not ``complete``) of several frames."""
+        """Record that datarefs matched no pose, or (not ``complete``) are from several frames."""
         self._statistics.split += 1
         if not self.every_frame:
             return
@@ -192,7 +192,7 @@ class Aircraft:
             self._ask_again(now, self._rate)
 
     def _review(self, now: float) -> None:
-        """See now and then how many of the poses found the datarefs of their frame."""
+        """Check now and then how many of the poses found the datarefs of their frame."""
         good = self._joined >= _GOOD_SHARE * self._poses
         self._poses = self._joined = 0
         if good or self._scattered:
@@ -200,7 +200,7 @@ class Aircraft:
         if not self.every_frame:
             self._ask_again(now, EVERY_FRAME)
         elif now - self._asked_again_at >= _ASK_AGAIN_AFTER:
-            # What still comes at the old rate, as a request was lost, spoils every sixth frame.
+            # Values still sent at the old rate, as a request was lost, spoil every sixth frame.
             self._ask_again(now, EVERY_FRAME)
 
     def _ask_again(self, now: float, frequency: int) -> None:
@@ -217,7 +217,7 @@ class Aircraft:
         return self._finish(Telemetry(0, self._values, self._pose), now)
 
     def _finish(self, telemetry: Telemetry, now: float) -> Telemetry | None:
-        """Return telemetry at the rate that is wanted."""
+        """Return telemetry at the requested rate."""
         self._pose = self._values = None
         self._disagreements = 0
         if self.every_frame:
@@ -230,14 +230,14 @@ class Aircraft:
 
 
 def _of_one_frame(pose: RposReply, values: Mapping[str, float]) -> bool:
-    """Tell whether both say the same place, to the last bit of a float32."""
+    """Return whether both contain the same position, to the last bit of a float32."""
     return all(
         name not in values or _same_float(exact, values[name])
         for exact, name in zip((pose.lat, pose.lon, pose.ele_m), POSITION, strict=True))
 
 
 def _same_float(exact: float, single: float) -> bool:
-    """Tell whether a double is ``single`` when it travels as float32."""
+    """Return whether a double equals ``single`` as float32."""
     try:
         return bool(_FLOAT.unpack(_FLOAT.pack(exact))[0] == single) or exact != exact
     except OverflowError:

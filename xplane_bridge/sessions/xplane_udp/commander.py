@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to X-Plane, what they take from its user, and how that is given back."""
+"""Commands to X-Plane, what they take from its user, and how it is given back."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from xplane_bridge.sessions.xplane_udp.taken import OWN, Taken
 COMMAND_CHANNEL = 'command'
 DATA_CHANNEL = 'data'
 
-# How often the override is set again where X-Plane does not report it.
+# How often the override is set again if X-Plane does not report it.
 _OVERRIDE_PERIOD = 1.0
 
 MOST_MESSAGES = 512
-"""Datagrams of one command: at the usual pacing they have left within a fraction of a second."""
+"""Datagrams of one command: at the usual pacing they are sent within a fraction of a second."""
 
-# X-Plane since 10 reads all that waits in each frame: so many datagrams leave together.
+# X-Plane 10 and later reads everything pending in each frame: this many are sent together.
 _BURST = 32
 
 # Trims travel as float32.
@@ -60,9 +60,9 @@ class Commander:
     """
     Commands to one X-Plane of a known version.
 
-    ``layout`` returns how rows of ours look in a version. What is to leave without its turn,
-    overrides and what is given back, is in ``urgent``; ``moved`` are the axes that commands have
-    moved since they were centred.
+    ``layout`` returns the layout of our rows for a version. What must be sent out of turn,
+    overrides and releases, is in ``urgent``; ``moved`` are the axes that commands have moved since
+    they were centred.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Commander:
         self._override_joystick = override_joystick
         self._layout = layout
         self._override_at = float('-inf')
-        # The trims that we wrote last, and those of them that were reported so.
+        # The trims that we wrote last, and those of them that were reported as written.
         self._trims: dict[str, float] = {}
         self._seen: set[str] = set()
         outbox.make_controls = self._make_controls
@@ -92,7 +92,7 @@ class Commander:
     def send(
         self, messages: Sequence[Message], now: float, what: str, awaited: bool
     ) -> int:
-        """Let messages leave, all or none; return the ticket of the last."""
+        """Queue messages, all or none; return the ticket of the last."""
         assert self.version is not None
         if len(messages) > MOST_MESSAGES:
             raise ValueError(
@@ -107,7 +107,7 @@ class Commander:
         return ticket
 
     def pause(self, on: bool, now: float, awaited: bool) -> int:
-        """Pause X-Plane, or let it go on."""
+        """Pause X-Plane, or resume it."""
         assert self.version is not None
         data = wire.encode(pause(on), self.version)
         return self._outbox.commands.put(
@@ -115,18 +115,18 @@ class Commander:
             awaited=awaited)
 
     def set_controls(self, controls: Mapping[str, float], now: float) -> bool:
-        """Let controls leave, the newest of each; tell whether some waited already."""
+        """Queue controls, the newest of each; return whether some were already waiting."""
         assert self.version is not None
         check_values(controls)
         if self.version < FIRST_WITH_DATAREFS:
-            # Raises ValueError for what this version has no row for.
+            # Raises ValueError for controls that have no row in this version.
             control_rows(self.version, controls, self._row_kind, self._layout(self.version))
         # Who sets only the flaps has left the surfaces to whom they belong.
         self.moved.update(name for name in controls if name in STICKS)
         return self._outbox.set_controls(controls, now)
 
     def compare(self, now: float) -> None:
-        """Forget what X-Plane reports to have been taken back by somebody else."""
+        """Forget what somebody else has taken back, according to X-Plane's reports."""
         for name, value in (('pause', PAUSED), ('joystick', OVERRIDE),
                             (_ON_FLIGHT_MODEL, planepath(OWN))):
             if name in self._taken and self._reports.get(value, now) == 0.0:
@@ -142,7 +142,7 @@ class Commander:
                 self._taken.forget(name)
 
     def release(self, now: float) -> None:
-        """Give back what commands have taken; controls that wait could take it again."""
+        """Give back what commands have taken; drop waiting controls, which could take it again."""
         self.moved.clear()
         self._outbox.drop_controls()
         entries = self._taken.give_back()
@@ -186,7 +186,7 @@ class Commander:
         return Command(COMMAND_CHANNEL, datagrams)
 
     def _make_controls(self, controls: Mapping[str, float], now: float) -> list[Outgoing]:
-        """Return the datagrams of controls, and note what they take."""
+        """Return the datagrams of controls, and record what they take."""
         version = self.version
         assert version is not None
         axes = [name for name in STICKS if name in controls]
@@ -202,7 +202,7 @@ class Commander:
         return [(COMMAND_CHANNEL, wire.encode(message, version)) for message in messages]
 
     def _must_override(self, now: float) -> bool:
-        """Tell whether the override is to be set: it is not, or nothing says that it is."""
+        """Return whether to set the override: it is not set, or not known to be."""
         reported = self._reports.get(OVERRIDE, now)
         if reported:
             return False
@@ -227,7 +227,7 @@ class Commander:
         self._reports.written(trims, now)
 
     def _release_rows(self, version: int, entries: Sequence[Entry[float]], now: float) -> None:
-        """Centre the axes of the joystick that were moved, and restore such trims."""
+        """Centre the joystick axes that were moved, and restore the moved trims."""
         layout = self._layout(version)
         sticks = dict.fromkeys(
             (entry.value for entry in entries if entry.value in STICKS), 0.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Controls as X-Plane takes them: datarefs since X-Plane 10, rows before."""
+"""Controls in X-Plane's form: datarefs from X-Plane 10 on, rows before."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _LARGEST = 3e38
 
 
 def check_values(controls: Mapping[str, float]) -> None:
-    """Raise ValueError for a value that no float32 can be."""
+    """Raise ValueError for a value that is not a float32."""
     for name, value in controls.items():
         if not -_LARGEST < value < _LARGEST:
             raise ValueError(f'{name}: got {value:g}, expected a number')
 
 
 def check_rows(rows: Collection[int]) -> None:
-    """Raise ValueError for rows to select that are too many, or that X-Plane does not have."""
+    """Raise ValueError if there are too many rows to select, or X-Plane does not have them."""
     if len(rows) > MOST_ROWS:
         raise ValueError(f'{len(rows)} rows, at most {MOST_ROWS} can be selected')
     for row in rows:
@@ -95,7 +95,7 @@ def trim_rows(version: int, trims: Mapping[str, float], layout: Layout) -> Data:
 
 
 def pause(on: bool) -> Cmnd:
-    """Return the command that pauses, or lets go on."""
+    """Return the command that pauses or resumes."""
     return Cmnd('sim/operation/pause_on' if on else 'sim/operation/pause_off')
 
 

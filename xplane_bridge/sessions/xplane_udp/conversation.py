@@ -41,20 +41,20 @@ from xplane_bridge.sessions.xplane_udp.version import (
     VersionFinder,
 )
 
-# Their requests come before those of reads and watched datarefs.
+# Their requests have priority over those of reads and watched datarefs.
 FIRST = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, VERSION_CHANNEL)
 
-# Without anything for this long, or for some periods of a slow rate, X-Plane counts as away.
+# Without any data for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
 
 
 class Conversation:
     """
-    What is said to one X-Plane and heard of it, from start() to stop().
+    The exchange with one X-Plane, from start() to stop().
 
-    ``version`` None finds out: 10 and later by asking, 6 to 9 by the rows that they send. What
-    has changed goes to ``tell(event)``.
+    ``version`` None detects it: 10 and later by querying, 6 to 9 by the rows that they send.
+    Changes are reported to ``tell(event)``.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class Conversation:
         self._rate = rate
         self._tell = tell
         self._next_peer: Address | None = None
-        # Whether it is known that it is the same run of X-Plane as before a silence.
+        # Whether it is known to be the same run of X-Plane as before a silence.
         self._identified = True
         self._release_owed = False
 
-    # From beginning to end.
+    # Start and stop.
 
     def start(self, now: float) -> None:
-        """Begin to talk."""
+        """Start talking."""
         self._active = True
         self.presence.start(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
         if self.peer is None:
@@ -120,9 +120,9 @@ class Conversation:
             self.start(now)
 
     def _leave(self, reason: str, now: float) -> None:
-        """End all that goes on with the peer, and give back what was taken from it."""
+        """End everything with the peer, and give back what was taken from it."""
         if self.presence.silent:
-            # It may be the same run, which reads this when it goes on.
+            # It may be the same run, which reads this when it resumes.
             self._taken.restore()
         self._taken.drop()
         self._release_owed = False
@@ -139,7 +139,7 @@ class Conversation:
     # Commands.
 
     def need_peer(self, what: str) -> None:
-        """Raise PeerAbsentError with the reason if X-Plane is not there to take a command."""
+        """Raise PeerAbsentError with the reason if X-Plane cannot receive a command."""
         reason = self._absence()
         if reason:
             raise PeerAbsentError(f'{what}: {reason}')
@@ -148,15 +148,15 @@ class Conversation:
         """Raise ValueError if this version has none."""
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
             raise ValueError(
-                f'{what}: X-Plane {self.version} knows only rows of data; datarefs, commands and '
-                f'placing by UDP are there since X-Plane {FIRST_WITH_DATAREFS}')
+                f'{what}: X-Plane {self.version} has only data rows; datarefs, commands and '
+                f'placing by UDP exist from X-Plane {FIRST_WITH_DATAREFS} on')
 
     def keep_controls(self) -> None:
-        """Take note that controls are commanded again: what was to be given back is not."""
+        """Record that controls are commanded again: pending releases are dropped."""
         self._release_owed = False
 
     def release(self, now: float) -> None:
-        """Give back what was taken; what was before a silence, if it is the same run."""
+        """Give back what was taken; if taken before a silence, only to the same run."""
         self._release_owed = self._taken.on_hold
         self._commander.release(now)
 
@@ -166,12 +166,12 @@ class Conversation:
         return self.presence.absence(
             self.peer if self._next_peer is None else None, self.version)
 
-    # Asking.
+    # Requesting.
 
     def ask(self, now: float) -> float | None:
-        """Put what is to be asked now into the outbox; return when to ask again."""
+        """Put due requests into the outbox; return when the next are due."""
         if self._next_peer is not None:
-            # The farewell to the old one has left: what is sent from now on goes to the new one.
+            # The last messages to the old one were sent: from now on they go to the new one.
             if not self._commander.urgent:
                 self._arrive(self._next_peer, now)
             return now
@@ -191,7 +191,7 @@ class Conversation:
         if self.version is not None:
             # What was taken before a silence was taken from another X-Plane.
             self._taken.drop()
-            self._outbox.drop_commands('X-Plane is of another version now')
+            self._outbox.drop_commands('X-Plane now has a different version')
             self._feeds.end()
         self.version = version
         self.presence.had_peer &= version >= FIRST_WITH_DATAREFS
@@ -207,10 +207,10 @@ class Conversation:
             # Rows are listened for before any is selected.
             self.presence.hear(now + LISTENING)
 
-    # Hearing.
+    # Receiving.
 
     def hear(self, channel: str, message: Message, now: float) -> list[Any]:
-        """Take one message; return the events that it completes."""
+        """Handle one message; return the events that it completes."""
         if not self._active:
             return []
         self.presence.hear(now)
@@ -231,7 +231,7 @@ class Conversation:
         if message.layout is not None:
             self.finder.hear_rows(message.layout.framing)
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
-            # Before 10 rows are all that X-Plane answers with.
+            # Before 10, X-Plane answers only with rows.
             self.presence.has_peer |= self._feeds.wants_any(message.segments)
             known = wire.quantities(self.version, message.segments)
             self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
@@ -259,7 +259,7 @@ class Conversation:
         return [] if done is None else [done]
 
     def _identify(self, time: float | None, now: float) -> None:
-        """See by the running time whether it is the X-Plane of before, and what that means."""
+        """Check by the running time whether it is the same X-Plane, and react."""
         if time is None:
             return
         identified, self._identified = self._identified, True
@@ -270,7 +270,7 @@ class Conversation:
                 self.release(now)
             return
         if identified:
-            # It was restarted so fast that no silence was noticed.
+            # It was restarted so fast that no silence was detected.
             self._outbox.drop_commands('X-Plane was restarted')
             self._reports.clear()
             self._taken.hold()
@@ -279,10 +279,10 @@ class Conversation:
         self._taken.drop()
         self._release_owed = False
 
-    # Whether it is there.
+    # Presence.
 
     def _watch_peer(self, now: float) -> float | None:
-        """Notice silence, and ask the silent peer a small thing; return when to look again."""
+        """Detect silence, and probe the silent peer; return when to check again."""
         quiet = PeerState.LOADING if self._discovery.is_heard(now) else PeerState.AWAY
         if not self.presence.silent:
             patience = _SILENCE
@@ -308,11 +308,11 @@ class Conversation:
         self._reports.clear()
         self._taken.hold()
         if not answered:
-            # Nobody was there to take anything from.
+            # There was nothing to take anything from.
             self._taken.drop()
 
     def _wake_up(self, now: float) -> None:
-        """Start anew at the first datagram after silence."""
+        """Start over at the first datagram after silence."""
         if self.presence.answering:
             return
         if self.presence.silent:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which X-Plane is there, by the beacons that come."""
+"""Discovery of X-Plane by its beacons."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _X_PLANE = 1
 _MASTER = 1
 
 BEACON_TIMEOUT = 3.5
-"""X-Plane beacons about once a second."""
+"""X-Plane sends a beacon about once per second."""
 
 _MISSED_BEACON = 2.0
 
 # Beacons exist since X-Plane 10; its version 12.1.0 is 121000.
 _VERSIONS = range(100_000, 1_000_000)
 
-# So many beacons of another one must come, and none of the present one, before it takes its place.
+# Number of beacons from another one, and none from the present one, before it takes over.
 _CONFIRMATIONS = 3
 _MOST_OTHERS = 16
 
 
 class _Identity(NamedTuple):
-    """What tells one X-Plane's beacons from another's."""
+    """What distinguishes one X-Plane's beacons from another's."""
 
     peer: Address
     version: int
@@ -51,12 +51,12 @@ class Discovery:
     """
     Follow one X-Plane by its beacons.
 
-    ``peer`` None takes the first master heard, and follows it to another address when its beacons
-    stop there; given, only beacons of that address and port count. Anybody can send a beacon: one
-    that says something else than the ones before counts only after it was confirmed, when none of
-    the others comes any more; the port that it is sent from counts too. A computer on two
-    networks is heard from two addresses all the time, and the first one stays. What version the
-    beacon names is for people only: X-Plane is asked.
+    ``peer`` None uses the first master heard, and follows it to another address when its beacons
+    stop there; if given, only beacons of that address and port count. Anybody can send a beacon: a
+    different one counts only after it was confirmed, when the previous ones have stopped; the port
+    it is sent from counts too. A computer on two networks is heard from two addresses
+    continuously, and the first one stays. The version in the beacon is for people only: X-Plane
+    itself is queried.
     """
 
     def __init__(self, peer: Address | None) -> None:
@@ -68,14 +68,14 @@ class Discovery:
         self._others: Counter[_Identity] = Counter()
 
     def is_heard(self, now: float) -> bool:
-        """Tell whether the X-Plane that is followed beacons."""
+        """Return whether the followed X-Plane sends beacons."""
         return self._heard_at is not None and now - self._heard_at < BEACON_TIMEOUT
 
     def hear(self, beacon: Becn, sender: Address, now: float, answering: bool) -> bool:
         """
-        Take a beacon that came from ``sender``; tell whether the peer is another one now.
+        Handle a beacon from ``sender``; return whether the peer has changed.
 
-        One that ``answering`` says is there is not left. ValueError for a beacon that cannot be
+        A peer that is ``answering`` is kept. Raises ValueError for a beacon that cannot be
         X-Plane's.
         """
         if not beacon.port:
@@ -101,7 +101,7 @@ class Discovery:
         return moved
 
     def _is_confirmed(self, identity: _Identity, now: float, answering: bool) -> bool:
-        """Count the beacon of another one; tell whether it takes the place of the present one."""
+        """Count the beacon of another one; return whether it replaces the present one."""
         assert self._identity is not None
         assert self._heard_at is not None
         if len(self._others) > _MOST_OTHERS:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a session with X-Plane tells its owner, beside what all sessions do."""
+"""Events of a session with X-Plane, in addition to those of all sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.xplane_udp import RposReply, Segment
 from xplane_bridge.sessions import base
 
-# Of what X-Plane sends; malformed datagrams are counted by their labels, which may be any.
+# X-Plane's own labels; malformed datagrams are counted by label, which may be anything.
 _LABELS = ('BECN', 'DATA', 'DREF', 'RADR', 'RPOS', 'RREF')
 
 
@@ -31,7 +31,7 @@ class Telemetry(base.Telemetry):
     """
     The user's aircraft at one frame: its pose, and its datarefs by name.
 
-    A dataref that does not come is missing; the pose is None if only the datarefs come.
+    A dataref that does not arrive is missing; the pose is None if only the datarefs arrive.
     """
 
     pose: RposReply | None
@@ -39,7 +39,7 @@ class Telemetry(base.Telemetry):
 
 @dataclass(frozen=True, slots=True)
 class RowTelemetry:
-    """The rows that the telemetry needs, those of one frame."""
+    """The rows needed for telemetry, from one frame."""
 
     version: int
     segments: tuple[Segment, ...]
@@ -47,14 +47,14 @@ class RowTelemetry:
 
 @dataclass(frozen=True, slots=True)
 class DataArrived:
-    """One DATA datagram, whatever rows it has."""
+    """One DATA datagram, with any rows."""
 
     segments: tuple[Segment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedDatarefs:
-    """The datarefs chosen by the user, those of one frame; None does not come."""
+    """The datarefs selected by the user, from one frame; None is missing."""
 
     names: tuple[str, ...]
     values: tuple[float | None, ...]
@@ -62,18 +62,18 @@ class WatchedDatarefs:
 
 @dataclass(frozen=True, slots=True)
 class VersionFound:
-    """The version is known now, or another one."""
+    """The version is now known, or has changed."""
 
     version: int
 
 
 TELEMETRY, DATAREFS = 'telemetry', 'datarefs'
-"""What updates are of: the aircraft, and the watched datarefs."""
+"""Sources of updates: the aircraft, and the watched datarefs."""
 
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """What happened so far; only ever grows. updates counts TELEMETRY and DATAREFS."""
+    """Monotonic counters: updates counts TELEMETRY and DATAREFS."""
 
     rows: int = 0
     asked_again: int = 0

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What X-Plane is asked to send: the aircraft or its rows, chosen rows, watched datarefs."""
+"""What X-Plane is asked to send: the aircraft or its rows, selected rows, watched datarefs."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ TELEMETRY_CHANNEL = 'telemetry'
 REPORT_CHANNEL = 'reports'
 _CHANNELS = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL)
 
-# After a silence X-Plane may go on by itself with what it was asked before.
+# After a silence X-Plane may continue by itself with earlier requests.
 _RESUMING = 0.25
 
 _REPORT_RATE = 10
 _FIRST_WITH_INTERNAL_VERSION = 11
 
-# Blocks of RREF numbers, so that no late value is taken for another dataref's.
+# Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
 _STATE_INDEX = 0
 _REPORT_INDEX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What telemetry is made of: datarefs (10 and later) and rows, by version."""
+    """Sources of telemetry: datarefs (10 and later) and rows, by version."""
 
     datarefs: Mapping[int, tuple[str, ...]]
     rows: Mapping[int, tuple[int, ...]]
@@ -66,8 +66,8 @@ class Feeds:
     """
     Everything that one X-Plane is asked to send, from begin() to end().
 
-    Rows are selected and datarefs are subscribed, each until it comes, and again when it stops;
-    requests go to the outbox. ``taken`` is where selected rows are noted.
+    Rows are selected and datarefs subscribed, each until it arrives, and again when it stops;
+    requests go to the outbox. ``taken`` records the selected rows.
     """
 
     def __init__(self, sources: Sources, rate: int, by_rows: bool, wire_format: Wire,
@@ -88,7 +88,7 @@ class Feeds:
         self._chosen: frozenset[int] = frozenset()
 
     def _subscribed(self) -> list[tuple[str, Aircraft | Subscription]]:
-        """Return what is asked for by datarefs, with its channel."""
+        """Return the subscriptions to datarefs, with their channels."""
         feeds = ((TELEMETRY_CHANNEL, self.aircraft),
                  (self._watch.channel, self._watch.subscription),
                  (REPORT_CHANNEL, self._reports))
@@ -96,17 +96,17 @@ class Feeds:
 
     @property
     def every_frame(self) -> bool:
-        """Tell whether every frame had to be asked for to get datarefs of the same frame."""
+        """Return whether every frame had to be requested to get datarefs of the same frame."""
         return self.aircraft is not None and self.aircraft.every_frame
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return the names of all that is asked for."""
+        """Return the names of everything that is requested."""
         names = [name for _, feed in self._subscribed() for name in feed.names]
         return tuple(dict.fromkeys((*names, *map(_row_name, sorted(self._rows.wanted)))))
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what does not come, by name, with since when."""
+        """Return what is missing, by name, with since when."""
         missing: dict[str, float] = {}
         for _, feed in self._subscribed():
             missing |= feed.missing(now)
@@ -116,19 +116,19 @@ class Feeds:
             _row_name(row): since for row, since in self._rows.missing(now).items()}
 
     def missing_rows(self, now: float) -> tuple[int, ...]:
-        """Return the rows that are wanted and do not come."""
+        """Return the missing rows."""
         return self._rows.absent(now)
 
-    # What is wanted.
+    # Requests.
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
-        """Subscribe to these datarefs from now on; raise ValueError for what cannot be."""
+        """Subscribe to these datarefs from now on; raise ValueError for invalid ones."""
         self._watch.choose(names, rate)
         self._watch.end()
         self._begin_watch(now)
 
     def choose_rows(self, rows: Iterable[int], now: float) -> None:
-        """Select these rows beside those that the telemetry needs; raise ValueError if bad."""
+        """Select these rows besides those for telemetry; raise ValueError for invalid ones."""
         chosen = frozenset(rows)
         check_rows(chosen)
         self._chosen = chosen
@@ -138,7 +138,7 @@ class Feeds:
                 self._outbox.push(DATA_CHANNEL, [
                     wire.encode(wire.Usel(gone, self.format.own(self._version)))])
 
-    # From beginning to end.
+    # Start and stop.
 
     def begin(self, version: int, host: str, now: float) -> None:
         """Subscribe and select what this version's telemetry needs."""
@@ -162,7 +162,7 @@ class Feeds:
             self._watch.begin(now)
 
     def end(self) -> None:
-        """End all of it; what waits to be asked is not asked any more."""
+        """End all of it; waiting requests are not sent any more."""
         version = self._version
         if version is None:
             return
@@ -177,14 +177,14 @@ class Feeds:
         usel = self._rows.cancel(self.format.own(version))
         if usel is not None:
             self._outbox.push(DATA_CHANNEL, [usel])
-        # The target of rows is left as it is: what it was before cannot be read, and to end it
-        # would end an output that the user of X-Plane may have set himself.
+        # The target of rows is left unchanged: its previous value cannot be read, and ending it
+        # would end an output that the user of X-Plane may have set.
         self._version = None
         self.aircraft = self._reports = None
         self._rows = RowSelection((), (), self._taken)
 
     def forget(self) -> None:
-        """X-Plane is silent: what waits to be asked would only be lost."""
+        """Drop waiting requests, which would be lost, as X-Plane is silent."""
         for channel in (*_CHANNELS, self._watch.channel):
             self._outbox.drop(channel)
         for _, feed in self._subscribed():
@@ -192,24 +192,24 @@ class Feeds:
         self._rows.end()
 
     def probe(self) -> None:
-        """Ask a silent X-Plane for one dataref and the pose, or for a row."""
+        """Probe a silent X-Plane with one dataref and the pose, or a row."""
         if self._version is None:
             return
         if self.aircraft is not None:
             self._outbox.push(TELEMETRY_CHANNEL, [
                 self.aircraft.pose_request(), self.aircraft.state.first()])
         if self._reports is not None:
-            # The running time, which tells whether it is another run of X-Plane.
+            # The running time, which shows whether it is another run of X-Plane.
             self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
             return
         self._select(self._version, self._rows.probe(self.format.probing(self._version)))
 
     def disown(self) -> None:
-        """Take note that it is another run of X-Plane than the one that had our rows."""
+        """Record that it is another run of X-Plane than the one that had our rows."""
         self._rows.disown()
 
     def resume(self, now: float, *, anew: bool = False) -> None:
-        """Ask for what does not come by itself: all of it of another run of X-Plane."""
+        """Request what does not arrive by itself: everything after a restart of X-Plane."""
         at = now if anew else now + _RESUMING
         for _, feed in self._subscribed():
             feed.begin(at)
@@ -218,7 +218,7 @@ class Feeds:
         self._rows.begin(now)
 
     def ask(self, now: float, answered: bool) -> float | None:
-        """Ask an X-Plane, which has answered or not, for what does not come; return when next."""
+        """Request what is missing; return when to check again."""
         if self._version is None:
             return None
         deadlines = []
@@ -232,7 +232,7 @@ class Feeds:
         return min((at for at in deadlines if at is not None), default=None)
 
     def _select(self, version: int, selection: bytes | None) -> None:
-        """Send a selection of rows, and before it where they shall go."""
+        """Send a selection of rows, preceded by their destination."""
         if selection is not None:
             self._aim(version)
             self._outbox.push(DATA_CHANNEL, [selection])
@@ -240,10 +240,10 @@ class Feeds:
     def _aim(self, version: int) -> None:
         self._outbox.push(DATA_CHANNEL, self.format.target(version, self._host))
 
-    # What comes.
+    # Receiving.
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:
-        """Take rows; return the events that they complete."""
+        """Handle rows; return the events that they complete."""
         self.format.hear(message.layout)
         self._statistics.rows += len(message.segments)
         events: list[Any] = [DataArrived(message.segments)]
@@ -254,16 +254,16 @@ class Feeds:
         return events
 
     def wants_any(self, segments: Iterable[wire.Segment]) -> bool:
-        """Tell whether one of these rows was asked for."""
+        """Return whether one of these rows was requested."""
         return any(segment.index in self._rows.wanted for segment in segments)
 
     def receive_pose(self, pose: RposReply, now: float) -> list[Any]:
-        """Take a pose; return the events that it completes."""
+        """Handle a pose; return the events that it completes."""
         telemetry = self.aircraft.receive_pose(pose, now) if self.aircraft else None
         return [telemetry] if telemetry else []
 
     def receive_reports(self, reply: RrefReply, now: float) -> dict[str, float]:
-        """Take datarefs that X-Plane reports of itself; return them by name."""
+        """Handle datarefs that X-Plane reports about itself; return them by name."""
         if self._reports is None:
             return {}
         self._reports.receive(reply, now)
@@ -271,7 +271,7 @@ class Feeds:
                 if index in self._reports.indices}
 
     def receive_values(self, channel: str, reply: RrefReply, now: float) -> list[Any] | None:
-        """Take datarefs; return the events that they complete, None if they are not from here."""
+        """Handle datarefs; return the events that they complete, None if not requested here."""
         if channel == TELEMETRY_CHANNEL and self.aircraft is not None:
             telemetry = self.aircraft.receive_state(reply, now)
             return [telemetry] if telemetry else []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How rows of DATA look on their way to and from one X-Plane, and where it sends them."""
+"""Layout of DATA rows to and from one X-Plane, and where it sends them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _WITH_TRAILER = 7
 @dataclass(frozen=True, slots=True)
 class Wire:
     """
-    How datagrams look and travel; None finds out, or takes what the version has.
+    Layout of datagrams; None detects it, or uses the version's.
 
-    ``data_target`` tells, for the peer's address, the address and port that X-Plane 9 and later
-    shall send rows to; None leaves that to its settings.
+    ``data_target`` returns, for the peer's address, the address and port that X-Plane 9 and later
+    should send rows to; None leaves that to its settings.
     """
 
     byte_order: Literal['little', 'big'] | None = None
@@ -44,43 +44,43 @@ class Wire:
 
 
 class RowFormat:
-    """``layout`` is how the rows look that came last, None before any came."""
+    """``layout`` is that of the last rows received, None before any."""
 
     def __init__(self, given: Wire) -> None:
         self.layout: Layout | None = None
         self._given = given
-        # The byte orders of all rows that came: 'little', 'big'.
+        # The byte orders of all rows received: 'little', 'big'.
         self._orders: set[str] = set()
         self._swapped = False
 
     def begin(self, version: int) -> None:
-        """Expect what is given, if it is, of an X-Plane of this version."""
+        """Expect the given layout, if any, from an X-Plane of this version."""
         if self._given.byte_order is not None:
             self.layout = wire.default_layout(version, 'peer', byte_order=self._given.byte_order)
 
     def hear(self, layout: Layout | None) -> None:
-        """Note how rows look that came."""
+        """Record the layout of received rows."""
         self.layout = layout
         if layout is not None:
             self._orders.add(layout.byte_order)
 
     def own(self, version: int) -> Layout:
-        """Return how what we send is framed: in the order of what came, if anything did."""
+        """Return the framing of what we send: in the byte order of received rows, if any."""
         order = self._given.byte_order or (self.layout.byte_order if self.layout else 'little')
         trailer = self._given.trailer if version <= _WITH_TRAILER else None
         return wire.default_layout(version, 'bridge', byte_order=order, trailer=trailer)
 
     def probing(self, version: int) -> Layout:
-        """Return how a silent X-Plane is asked: rows of both orders came, so in both by turns."""
+        """Return how to probe a silent X-Plane: alternately if rows came in both orders."""
         layout = self.own(version)
         if self._given.byte_order is not None or len(self._orders) < 2:
             return layout
-        # Some were forged or damaged; what does not understand a request stays silent for ever.
+        # Some were forged or damaged; a peer that does not understand a request stays silent.
         self._swapped = not self._swapped
         return replace(layout, byte_order='big' if self._swapped else 'little')
 
     def target(self, version: int, host: str) -> list[bytes]:
-        """Return what tells an X-Plane 9 or later at ``host`` where to send rows."""
+        """Return the message that tells an X-Plane 9 or later at ``host`` where to send rows."""
         index = wire.DATA_OUTPUT_TARGET.get(version)
         if self._given.data_target is None or index is None:
             return []

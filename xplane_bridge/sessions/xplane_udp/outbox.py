@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is on its way to X-Plane: requests, commands, and the newest controls, in turns."""
+"""Outgoing queue to X-Plane: requests, commands, and the newest controls, in turns."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from dataclasses import dataclass
 from xplane_bridge.sessions.base import CommandDone, Outgoing, Tickets
 from xplane_bridge.sessions.lifetimes import CommandQueue, expired, LatestValues
 
-# Requests of the channels that go first which may pass over the others.
+# Number of requests on priority channels that may precede the others.
 _PASSED_OVER = 4
 
-# Between two sets of controls that do not wait: faster than any frame.
+# Interval between two sets of controls that do not wait: shorter than any frame.
 _SHORTEST_GAP = 0.002
 
 _CONTROLS = 'command/controls'
-_WHY = 'datagrams leave pacing apart, and others were before it'
+_WHY = 'datagrams are sent pacing apart, and others were before it'
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Datagrams that leave together; ``departed(now)`` is called when they do."""
+    """Datagrams sent together; ``departed(now)`` is called when they are."""
 
     channel: str
     datagrams: tuple[bytes, ...]
@@ -48,11 +48,11 @@ class Outbox:
 
     Of datagrams sent back to back X-Plane 6.51 lost about half; 10 ms apart none
     (docs/wire/xplane_udp.md, section 3). Controls, commands and requests take turns; the datagrams
-    of one command leave together. Requests take turns by channel, those of the channels ``first``
-    before the others, which have every fifth turn all the same. Commands and controls wait for at
-    most ``lifetime`` seconds. ``controls_wait`` False lets controls out beside the others, as soon
-    as they come: X-Plane since 10 reads all that waits in each frame. ``make_controls(values,
-    now)`` makes datagrams of controls when their turn comes.
+    of one command are sent together. Requests take turns by channel, those of the channels
+    ``first`` before the others, which still get every fifth turn. Commands and controls wait at
+    most ``lifetime`` seconds. ``controls_wait`` False sends controls immediately, besides the
+    others: X-Plane 10 and later reads everything pending in each frame. ``make_controls(values,
+    now)`` returns the datagrams of controls when it is their turn.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Outbox:
         self.commands = CommandQueue[Command](tickets, lifetime=lifetime, why=_WHY)
         self._tickets = tickets
         self._first = first
-        # By channel: whose turn is next comes first.
+        # By channel, the next one first.
         self._requests: dict[str, deque[bytes | None]] = {}
         self._passed_over = 0
         self._controls = LatestValues(lifetime)
@@ -78,36 +78,36 @@ class Outbox:
         return sum(map(len, self._requests.values())) + len(self.commands) + bool(self._controls)
 
     def push(self, channel: str, datagrams: Iterable[bytes | None]) -> None:
-        """Let requests wait for their turn; None closes the channel when it comes."""
+        """Queue requests; None closes the channel when its turn comes."""
         waiting = self._requests.get(channel, deque())
         waiting.extend(datagrams)
         if waiting:
             self._requests[channel] = waiting
 
     def drop(self, channel: str) -> None:
-        """Forget the requests that wait for a channel."""
+        """Forget the requests waiting for a channel."""
         self._requests.pop(channel, None)
 
     def holds(self, channel: str) -> bool:
-        """Tell whether requests wait for a channel."""
+        """Return whether requests are waiting for a channel."""
         return channel in self._requests
 
     def set_controls(self, values: Mapping[str, float], now: float) -> bool:
-        """Let controls wait, a newer value in place of the older; tell whether some waited."""
+        """Queue controls, newer values replacing older ones; return whether some waited."""
         return self._controls.set(values, now)
 
     def drop_commands(self, reason: str) -> None:
-        """End all commands that wait, controls too, unsent."""
+        """End all waiting commands, including controls, unsent."""
         self.commands.drop(reason)
         if self._controls.take():
             self._end_controls(reason)
 
     def drop_controls(self) -> None:
-        """Forget the controls that wait: something newer takes their place."""
+        """Forget waiting controls: something newer replaces them."""
         self._controls.clear()
 
     def take(self, now: float) -> list[Outgoing]:
-        """Return what is to be sent now."""
+        """Return what to send now."""
         self.commands.expire(now)
         if self._controls.expire(now):
             self._end_controls(expired(self._controls.lifetime, _WHY))
@@ -128,19 +128,19 @@ class Outbox:
             ready += taken
 
     def take_requests(self) -> list[Outgoing]:
-        """Return all requests that wait, paced or not."""
+        """Return all waiting requests, regardless of pacing."""
         everything = [
             (channel, data) for channel, waiting in self._requests.items() for data in waiting]
         self._requests.clear()
         return everything
 
     def ended(self) -> list[CommandDone]:
-        """Return the ends of commands since the last call."""
+        """Return the commands that ended since the last call."""
         ended, self._ended = self._ended, []
         return [*self.commands.ended(), *ended]
 
     def deadline(self) -> float | None:
-        """Return when take() has something, None when nothing waits."""
+        """Return when take() has something, None if nothing waits."""
         deadlines: list[float | None] = [self.commands.deadline, self._controls.deadline]
         if self._has_paced:
             deadlines.append(self._free_at)
@@ -166,7 +166,7 @@ class Outbox:
         return [(command.channel, data) for data in command.datagrams]
 
     def _take_closings(self) -> list[Outgoing]:
-        """Return the channels to close now: nothing is sent, so none waits for a turn."""
+        """Return the channels to close now: nothing is sent, so no turn is needed."""
         closing: list[Outgoing] = []
         for channel, waiting in list(self._requests.items()):
             while waiting and waiting[0] is None:

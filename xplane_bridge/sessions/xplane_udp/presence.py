@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether X-Plane is there: what was heard of it, and when a silent one is asked again."""
+"""Whether X-Plane is there: what was received from it, and when to probe a silent one."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ _PROBE_PERIOD = 1.0
 
 class Presence:
     """
-    The state of the peer, by what was heard of it.
+    The state of the peer, from what was received.
 
-    ``tell(state)`` is called when it has become another. ``has_peer``: since it was last silent,
-    X-Plane has sent what it was asked for. ``had_peer``: it answers requests, as it has done
-    before.
+    ``tell(state)`` is called when it changes. ``has_peer``: since it was last silent, X-Plane has
+    sent something that was requested. ``had_peer``: it has answered requests before.
     """
 
     def __init__(self, tell: Callable[[PeerState], None]) -> None:
@@ -41,41 +40,41 @@ class Presence:
 
     @property
     def silent(self) -> bool:
-        """Tell whether it was or would have been heard, and is not."""
+        """Return whether it is silent although it was or should have been heard."""
         return self.state in (PeerState.LOADING, PeerState.AWAY)
 
     @property
     def answering(self) -> bool:
-        """Tell whether it is heard."""
+        """Return whether it is heard."""
         return self.state is PeerState.ANSWERING
 
     def start(self, state: PeerState, now: float) -> None:
-        """Begin to listen, in this state."""
+        """Start listening, in this state."""
         self.has_peer = self.had_peer = False
         self._heard_at = now
         self.probe_at = now + _PROBE_PERIOD
         self.become(state)
 
     def hear(self, now: float) -> None:
-        """Note that something came, or that nothing is expected before ``now``."""
+        """Record that something arrived, or that nothing is expected before ``now``."""
         self._heard_at = max(now, self._heard_at)
 
     def hear_reply(self) -> None:
-        """Note that what came answers a request."""
+        """Record that what arrived answers a request."""
         self.has_peer = self.had_peer = True
 
     def overdue_at(self, patience: float) -> float:
-        """Return when it counts as silent if nothing comes."""
+        """Return when it counts as silent if nothing arrives."""
         return self._heard_at + patience
 
     def fall_silent(self, quiet: PeerState, now: float) -> None:
-        """Take it as silent, and ask it at once."""
+        """Treat it as silent, and probe it at once."""
         self.has_peer = False
         self.probe_at = now
         self.become(quiet)
 
     def must_probe(self, now: float) -> bool:
-        """Tell whether a silent one is to be asked now, and count it as asked."""
+        """Return whether to probe a silent one now, and count it as probed."""
         if now < self.probe_at:
             return False
         self.probe_at = now + _PROBE_PERIOD
@@ -88,7 +87,7 @@ class Presence:
             self._tell(state)
 
     def absence(self, peer: Address | None, version: int | None) -> str:
-        """Return why a command would not be taken, '' if it would."""
+        """Return why a command would not be accepted, '' if it would."""
         if peer is None:
             return 'no X-Plane was discovered yet'
         address = f'{peer[0]}:{peer[1]}'
@@ -97,8 +96,8 @@ class Presence:
         if self.state is PeerState.LOADING:
             return f'X-Plane at {address} is loading, or its data output is not set'
         if version is None:
-            return (f'the version of X-Plane at {address} is not known yet; give the parameter '
-                    'version if it does not find out')
+            return (f'the version of X-Plane at {address} is not known yet; set the parameter '
+                    'version if it is not detected')
         if not self.answering:
             return f'waiting for the first reply from X-Plane at {address}'
         return ''

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Reading datarefs once: RREF, and its end as soon as all values are here."""
+"""Single reads of datarefs: RREF, cancelled as soon as all values have arrived."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from xplane_bridge.sessions.base import (
 )
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 
-# Asking for many takes long, and X-Plane sends those that it knows all the while.
+# Requesting many takes long, and X-Plane keeps sending those that it knows.
 _FREQUENCY = 20
 _MANY = 100
 _FREQUENCY_OF_MANY = 2
-# An unknown path is met with silence, as is a request that was lost: what does not come is asked
-# for this often in all, and then the read ends without it. X-Plane has a period and this long.
+# An unknown path is met with silence, like a lost request: missing values are requested this often
+# in all, and then the read ends without them. X-Plane gets one period plus this long.
 _ROUNDS = 3
 _PATIENCE = 0.35
-# Each has a socket.
+# Each has its own socket.
 _LARGEST_QUEUE = 64
 _FIRST_INDEX = 100_000
 _LAST_INDEX = 2**30
@@ -56,7 +56,7 @@ class _Read:
         self.requests(self.frequency)
         self.values: dict[int, float] = {}
         self.rounds = 0
-        # When to ask again, None while requests still wait to leave.
+        # When to retry, None while requests still wait to be sent.
         self.ask_at: float | None = 0.0
         self.ends_at = ends_at
 
@@ -71,7 +71,7 @@ class _Read:
 
 class Reads:
     """
-    Run reads beside each other, each on a channel and with numbers of its own.
+    Run reads concurrently, each on its own channel and with its own numbers.
 
     Their requests take turns in the outbox. No read takes longer than LONGEST_READ.
     """
@@ -84,15 +84,15 @@ class Reads:
 
     @property
     def deadline(self) -> float | None:
-        """Return when poll() has to be called; known after the outbox was emptied."""
+        """Return when poll() must be called; known after the outbox was emptied."""
         deadlines = [read.ends_at for read in self._reads.values()]
-        # What waits in the outbox leaves at the outbox's own deadlines.
+        # What waits in the outbox is sent at the outbox's own deadlines.
         deadlines += [read.ask_at or 0.0 for read in self._reads.values()
                       if not self._outbox.holds(read.channel)]
         return min(deadlines, default=None)
 
     def add(self, names: Sequence[str], now: float) -> int:
-        """Begin a read, return its ticket; ValueError for a bad name or if too many wait."""
+        """Start a read, return its ticket; ValueError for a bad name or if too many wait."""
         check_read(len(names), sum(len(read.names) for read in self._reads.values()))
         if len(self._reads) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} reads are already waiting; read less often')
@@ -104,7 +104,7 @@ class Reads:
         return read.ticket
 
     def poll(self, now: float) -> list[ReadDone]:
-        """Ask what is due; return the reads that time has ended."""
+        """Send what is due; return the reads that have timed out."""
         done: list[ReadDone] = []
         for read in list(self._reads.values()):
             if now >= read.ends_at:
@@ -123,7 +123,7 @@ class Reads:
         return done
 
     def receive(self, channel: str, reply: RrefReply) -> ReadDone | None:
-        """Take a reply; return the read's end if all values are here."""
+        """Handle a reply; return the read's end if all values have arrived."""
         read = self._reads.get(channel)
         if read is None:
             return None
@@ -132,7 +132,7 @@ class Reads:
         return self._end(read) if read.complete else None
 
     def owns(self, channel: str) -> bool:
-        """Tell whether a channel is that of a read, under way or not cancelled yet."""
+        """Return whether a channel belongs to a read, running or not cancelled yet."""
         return channel in self._reads or self._outbox.holds(channel)
 
     def abandon(self, reason: str) -> list[ReadDone]:
@@ -146,7 +146,7 @@ class Reads:
         self._close(read)
         if not read.values:
             return ReadDone(read.ticket, (), (
-                'no answer: X-Plane does not know these datarefs, or does not answer at all'))
+                'no reply: X-Plane does not know these datarefs, or does not reply at all'))
         return ReadDone(read.ticket, tuple(map(read.values.get, read.names)))
 
     def _close(self, read: _Read) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What X-Plane says of itself: which run it is, its pause, its overrides."""
+"""X-Plane's reports about itself: which run it is, its pause, its overrides."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PAUSED = 'sim/time/paused'
 OVERRIDE = 'sim/operation/override/override_joystick'
 INTERNAL_VERSION = 'sim/version/xplane_internal_version'
 
-# Reports older than this tell nothing about now.
+# Reports older than this are stale.
 _FRESH = 3.0
 
-# After a write of ours: its way there, a frame, and the way back of the next report.
+# After a write of ours: transit, a frame, and the return of the next report.
 _SETTLING = 0.5
 
-# The running time is a float32, and steps back by no more than its resolution. One that was
-# frozen reports again within so many seconds of its own.
+# The running time is a float32, and steps back by no more than its resolution. An X-Plane that was
+# frozen reports again within this many seconds of its own.
 _TOLERANCE = 0.1
 _FIRST_REPORT = 0.5
 
@@ -41,14 +41,14 @@ def planepath(aircraft: int) -> str:
 
 
 REPORTED = (TIME, PAUSED, OVERRIDE, planepath(0), INTERNAL_VERSION)
-"""What X-Plane 10 and later is asked to report."""
+"""Datarefs that X-Plane 10 and later is asked to report."""
 
 
 class Reports:
     """
-    The newest report of each value, as long as it can be believed.
+    The newest report of each value, as long as it is credible.
 
-    A value that we have just written is not, until X-Plane had the time to read that.
+    After we have written a value, its reports are not until X-Plane had time to read it.
     """
 
     def __init__(self) -> None:
@@ -59,24 +59,24 @@ class Reports:
         self._time_at = 0.0
 
     def hear(self, values: Mapping[str, float | None], now: float) -> None:
-        """Take reports, by name; None is none."""
+        """Handle reports, by name; None is ignored."""
         for name, value in values.items():
             if value is not None and now >= self._settled_at.get(name, now):
                 self._values[name] = value, now
 
     def get(self, name: str, now: float) -> float | None:
-        """Return what was reported last, None if that cannot be believed."""
+        """Return what was reported last, None if that is not credible."""
         value, at = self._values.get(name, (None, now))
         return value if now - at < _FRESH else None
 
     def before(self, name: str, now: float) -> float | None:
-        """Return what this is now: as reported, or as we have just written it."""
+        """Return the current value: as reported, or as we have just written it."""
         if now < self._settled_at.get(name, now):
             return self._written[name]
         return self.get(name, now)
 
     def written(self, values: Mapping[str, float], now: float) -> None:
-        """Note that we have just written these."""
+        """Record that we have just written these."""
         self._written.update(values)
         for name in values:
             self._values.pop(name, None)
@@ -90,15 +90,15 @@ class Reports:
 
     @property
     def knows_run(self) -> bool:
-        """Tell whether one run can be told from the next: the rows of 7 have no time."""
+        """Return whether one run can be told from the next: the rows of 7 have no time."""
         return self._time is not None
 
     def is_same_run(self, time: float, now: float) -> bool:
         """
-        Tell by the running time whether it is the X-Plane of before.
+        Return, from the running time, whether it is the same X-Plane as before.
 
-        It never goes back. One that was frozen goes on where it was; one that was only not heard
-        has gone on for as long; one that was started since has not run for longer than that.
+        It never goes back. A frozen X-Plane continues where it was; one that was only not heard
+        has continued for as long; one that was started since has not run for longer than that.
         """
         before, silence = self._time, now - self._time_at
         self._time, self._time_at = time, now

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows of DATA: selected until they come (DSEL), collected by frame, let go at the end (USEL)."""
+"""DATA rows: selected until they arrive (DSEL), collected by frame, deselected at the end."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from xplane_bridge.protocols.xplane_udp import (
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
-# What X-Plane sends before we select anything was selected by its user or another program, and is
-# not let go at the end. Once per second is its slowest setting.
+# Rows that X-Plane sends before we select any were selected by its user or another program, and
+# are not deselected at the end. Once per second is its slowest setting.
 LISTENING = 1.1
-"""How long rows are listened for before any is selected, in seconds."""
+"""How long to listen for rows before selecting any, in seconds."""
 
-# Seconds without a row that make it missed, and that a frame waits for it.
+# Seconds without a row after which it is missing, and that a frame waits for it.
 _PATIENCE = 2.5
 _FRAME_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
@@ -42,10 +42,10 @@ _LONGEST_PAUSE = 10.0
 
 class RowSelection:
     """
-    The rows that the telemetry needs, and those that the user chose.
+    The rows needed for telemetry, and those selected by the user.
 
-    X-Plane sends all selected rows of a frame together: a row that comes again begins the next.
-    ``taken`` is where rows that we selected are noted.
+    X-Plane sends all selected rows of a frame together: a repeated row starts the next frame.
+    ``taken`` records the rows that we selected.
     """
 
     def __init__(self, needed: Iterable[int], chosen: Iterable[int], taken: Taken) -> None:
@@ -67,18 +67,18 @@ class RowSelection:
 
     @property
     def deadline(self) -> float | None:
-        """Return when due() has to be called, None when there is nothing to select."""
+        """Return when due() must be called, None if there is nothing to select."""
         at = self._leases.deadline if self._listening else None
         return None if at is None else max(at, self._listen_until)
 
     def successor(self, needed: Iterable[int], chosen: Iterable[int]) -> RowSelection:
-        """Return another selection, which knows what comes already."""
+        """Return another selection, which knows what already arrives."""
         successor = RowSelection(needed, chosen, self._taken)
         successor._heard = self._heard
         return successor
 
     def begin(self, now: float) -> None:
-        """Listen to what comes by itself, then select what is missing."""
+        """Listen for rows that arrive by themselves, then select what is missing."""
         self._listening = True
         self._listen_until = now + LISTENING
         self._leases.want(sorted(self.wanted), self._listen_until)
@@ -86,7 +86,7 @@ class RowSelection:
         self._leases.heard(self._coming(now), now)
 
     def end(self) -> None:
-        """Select nothing, as X-Plane is silent; what has come counts no longer."""
+        """Select nothing, as X-Plane is silent; what has arrived no longer counts."""
         self._listening = False
         self._heard.clear()
         self._group = {}
@@ -95,7 +95,7 @@ class RowSelection:
         """
         Return the selection to send now, if any: all rows in one datagram.
 
-        Of an X-Plane that has not ``answered`` in any way it is not known what its user selected.
+        If X-Plane has not ``answered`` in any way, it is not known what its user selected.
         """
         if not self._listening or now < self._listen_until:
             return None
@@ -103,7 +103,7 @@ class RowSelection:
             self._listen_until = now + LISTENING
             return self.probe(layout)
         if self._probed is not None:
-            # Where others come too, it may have been among those that the user selected.
+            # If others arrive too, it may have been among those that the user selected.
             if self._probed_ours or self._heard.keys() <= {self._probed}:
                 self._taken.take_row(self._probed)
             self._probed = None
@@ -114,9 +114,9 @@ class RowSelection:
 
     def probe(self, layout: Layout) -> bytes | None:
         """
-        Return what makes a silent X-Plane send one row, if any is wanted.
+        Return the message that makes a silent X-Plane send one row, if any is wanted.
 
-        One only: what else comes then was selected by its user.
+        Only one: any others that then arrive were selected by its user.
         """
         if not self.wanted:
             return None
@@ -126,11 +126,11 @@ class RowSelection:
         return encode(Dsel((self._probed,), layout))
 
     def disown(self) -> None:
-        """Take note that it is another run of X-Plane: the row that woke it was not ours."""
+        """Record that it is another run of X-Plane: the row that woke it was not ours."""
         self._probed_ours = False
 
     def choose(self, rows: Iterable[int], now: float) -> tuple[int, ...]:
-        """Select these beside the needed ones; return those to let go."""
+        """Select these besides the needed ones; return those to deselect."""
         before = self.chosen
         self.chosen = frozenset(rows)
         self._leases.want(sorted(self.wanted), now)
@@ -138,7 +138,7 @@ class RowSelection:
         return self._taken.give_back_rows(before - self.wanted)
 
     def cancel(self, layout: Layout) -> bytes | None:
-        """Return what lets go of all rows that we selected."""
+        """Return the message that deselects all rows that we selected."""
         rows = self._taken.give_back_rows(self.wanted)
         return encode(Usel(rows, layout)) if rows else None
 
@@ -147,18 +147,18 @@ class RowSelection:
         return self._leases.missing(now) if self._listening else {}
 
     def absent(self, now: float) -> tuple[int, ...]:
-        """Return the rows that are wanted and have not come lately."""
+        """Return the rows that are wanted and have not arrived lately."""
         return tuple(sorted(self.wanted.difference(self._coming(now))))
 
     def receive(self, segments: Iterable[Segment], now: float) -> tuple[Segment, ...] | None:
-        """Take rows; return the needed ones of one frame if they are all here now."""
-        # The wire has room for 4 billion, which are not kept.
+        """Handle rows; return the needed ones of one frame if they are now complete."""
+        # The wire format allows 4 billion, which are not kept.
         came = {
             segment.index: segment for segment in segments
             if 0 <= segment.index <= HIGHEST_PLAUSIBLE_ROW}
         rows = list(came)
         if not self._group.keys().isdisjoint(came):
-            # All of a datagram is of one frame, also the rows before the one that came again.
+            # A datagram is from one frame, including the rows before the repeated one.
             self._group = {}
         self._group.update(came)
         self._leases.heard(rows, now)
@@ -169,7 +169,7 @@ class RowSelection:
         return tuple(group[row] for row in sorted(self.needed & group.keys()))
 
     def _is_complete(self, now: float) -> bool:
-        """Tell whether the rows of one frame are here: all, later those that still come."""
+        """Return whether the rows of one frame have arrived: all, later the remaining ones."""
         late = self.needed - self._group.keys()
         if not late:
             return bool(self.needed)

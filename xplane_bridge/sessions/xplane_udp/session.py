@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The session with X-Plane over its own UDP. Time is passed in; there is no socket."""
+"""The session with X-Plane over its native UDP. Time is passed in; there is no socket."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class XplaneUdpSession(Session):
     """
     Subscribe to datarefs or select rows of one X-Plane, read, write and command it.
 
-    ``rate`` (1..1000) is in updates per second, for datarefs; rows come as fast as X-Plane is set
-    to. ``version`` None finds out: 10 and later by asking, 6 to 9 by the rows they send.
+    ``rate`` (1..1000) is in updates per second, for datarefs; rows arrive as fast as X-Plane is
+    set to. ``version`` None detects it: 10 and later by querying, 6 to 9 by the rows they send.
     ``by_rows`` takes telemetry from rows in every version; before 10 there is nothing else.
     ``peer`` None waits for a beacon. ``lifetime`` is how long a command may wait.
 
-    Everything that sends raises ValueError with a sentence if it must not be sent; that is a
-    PeerAbsentError if X-Plane is not there to take it. A command's CommandDone comes if it was not
-    sent after all, and if it was ``awaited``.
+    Everything that sends raises ValueError with the reason if it must not be sent;
+    PeerAbsentError if X-Plane is absent. There is a CommandDone for a command if it was not sent
+    after all, or if it was ``awaited``.
     """
 
     sentences = {
@@ -107,7 +107,7 @@ class XplaneUdpSession(Session):
             taken, self.statistics, rate=round(rate), version=version, tell=self._tell)
         self.presence = self._conversation.presence
 
-    # What the owner may ask at any time.
+    # For the owner, at any time.
 
     @property
     def peer(self) -> Address | None:
@@ -116,7 +116,7 @@ class XplaneUdpSession(Session):
 
     @property
     def version(self) -> int | None:
-        """Return which X-Plane it is, None if that is not known yet."""
+        """Return the version of X-Plane, None if not known yet."""
         return self._conversation.version
 
     @property
@@ -126,22 +126,22 @@ class XplaneUdpSession(Session):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return the names of all that is asked for."""
+        """Return the names of everything that is requested."""
         return self.feeds.wanted
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what is asked for and does not come, by name, with since when."""
+        """Return what is missing, by name, with since when."""
         return {} if self.presence.silent else self.feeds.missing(now)
 
     @property
     def drained(self) -> bool:
-        """Tell whether nothing waits to be sent."""
+        """Return whether nothing waits to be sent."""
         return not self._outbox and not self._commander.urgent
 
     # Commands.
 
     def start(self, now: float) -> None:
-        """Begin to talk."""
+        """Start talking."""
         self._conversation.start(now)
 
     def stop(self, now: float) -> None:
@@ -149,11 +149,11 @@ class XplaneUdpSession(Session):
         self._conversation.stop(now)
 
     def flush(self, now: float) -> None:
-        """Send everything that waits at the next poll(), however much it is."""
+        """Send everything that is waiting at the next poll(), however much it is."""
         self._commander.urgent += self._outbox.take_requests()
 
     def check_peer(self, what: str, now: float) -> None:
-        """Raise PeerAbsentError if X-Plane is not there to take a command."""
+        """Raise PeerAbsentError if X-Plane cannot receive a command."""
         self._conversation.need_peer(what)
 
     def send(
@@ -161,9 +161,9 @@ class XplaneUdpSession(Session):
         awaited: bool = False,
     ) -> int:
         """
-        Send a command, or some of one kind, all or none, with their turn.
+        Queue a command, or several of one kind, all or none.
 
-        Return the ticket of the last. ``what`` names them for a person.
+        Return the ticket of the last. ``what`` names them for people.
         """
         if isinstance(messages, Message):
             messages = (messages,)
@@ -179,7 +179,7 @@ class XplaneUdpSession(Session):
         """
         Set controls, by the names of FlightControls.
 
-        When they come faster than they can leave, the newest value of each control is sent.
+        If they arrive faster than they can be sent, the newest value of each control is sent.
         """
         self._conversation.need_peer('command/controls')
         if controls:
@@ -194,7 +194,7 @@ class XplaneUdpSession(Session):
             moved.clear()
 
     def pause(self, on: bool, now: float, *, awaited: bool = False) -> int:
-        """Pause X-Plane, or let it go on; return the ticket."""
+        """Pause X-Plane, or resume it; return the ticket."""
         self._conversation.need_datarefs('pause')
         self._conversation.need_peer('pause')
         return self._commander.pause(on, now, awaited)
@@ -203,7 +203,7 @@ class XplaneUdpSession(Session):
         """
         Give back what was taken: override, axes that were moved, flight model, pause.
 
-        What was taken before a silence waits for X-Plane, and is given back if it is the same run.
+        What was taken before a silence is given back once X-Plane is known to be the same run.
         """
         self._conversation.release(now)
 
@@ -214,16 +214,16 @@ class XplaneUdpSession(Session):
         return self._reads.add(names, now)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
-        """Subscribe to these datarefs at ``rate`` (1..1000); no names ends it."""
+        """Subscribe to these datarefs at ``rate`` (1..1000); no names stop it."""
         if names and self._conversation.finder.given is not None:
             self._conversation.need_datarefs('datarefs')
         self.feeds.watch(names, rate, now)
 
     def choose_rows(self, rows: Iterable[int], now: float) -> None:
-        """Select these rows beside those that the telemetry needs."""
+        """Select these rows besides those needed for telemetry."""
         self.feeds.choose_rows(rows, now)
 
-    # What the link calls.
+    # For the link.
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
@@ -241,7 +241,7 @@ class XplaneUdpSession(Session):
         return wire.decode(data, 'peer', self.version, previous=self.feeds.format.layout)
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
-        """Name the kind of a malformed datagram: its label, if it is one."""
+        """Return the kind of a malformed datagram: its label, if it has one."""
         tag = data[:4].decode('latin-1')
         return tag if len(tag) == 4 and tag.isascii() and tag.isalnum() else 'no label'
 
@@ -253,7 +253,7 @@ class XplaneUdpSession(Session):
                 self._hear_beacon(message, sender, now)
             return ()
         events = self._conversation.hear(channel, message, now)
-        # Changes of state come before what was received in the new one.
+        # Changes of state precede what was received in the new state.
         return [*self.expired(), *events]
 
     def _hear_beacon(self, beacon: Becn, sender: Address, now: float) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Datarefs that X-Plane sends by itself (RREF): each is a lease, asked for while it is missed."""
+"""Subscribed datarefs (RREF): each is a lease, requested while it is missing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics
 
-# Seconds, and periods of a slow rate, without a value that make it missed.
+# Seconds, and periods of a slow rate, without a value after which it is missing.
 _PATIENCE = 1.0
 _PERIODS = 2.5
 
-# The same for a frame: it is not held up any longer by a value that has stopped coming.
+# The same for a frame: it is not delayed any longer by a value that has stopped.
 _FRAME_PATIENCE = 0.25
 
-# An unknown path is met with silence, as is a request that was lost: both are asked for again at
-# this pause at the latest, as a plugin's dataref may appear at any time.
+# An unknown path is met with silence, like a lost request: both are requested again after at most
+# this pause, as a plugin's dataref may appear at any time.
 _LONGEST_PAUSE = 10.0
 
 
@@ -38,10 +38,10 @@ class Subscription:
     """
     Datarefs at one frequency (Hz), numbered from ``first_index`` on.
 
-    ``pacing`` is how far apart requests leave. ``receive`` collects the values of one frame:
-    X-Plane puts up to 183 into a datagram and never one twice, so a number that comes again begins
-    the next frame. A frame is complete with all values; once there was time to ask for all, with
-    those that still come.
+    ``pacing`` is the interval between requests. ``receive`` collects the values of one frame:
+    X-Plane puts up to 183 into a datagram and never one twice, so a repeated number starts the
+    next frame. A frame is complete with all values; once there was time to request all, with
+    those that still arrive.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Subscription:
 
     @property
     def deadline(self) -> float | None:
-        """Return when due() has to be called, None when there is nothing to ask."""
+        """Return when due() must be called, None if there is nothing to request."""
         if not self._listening:
             return None
         return 0.0 if self._asks_all else self._leases.deadline
 
     @property
     def frame_patience(self) -> float:
-        """Return how long a frame waits for what may have stopped coming."""
+        """Return how long a frame waits for values that may have stopped."""
         return max(_FRAME_PATIENCE, _PERIODS / self.frequency)
 
     def begin(self, at: float) -> None:
-        """Ask for all that has not come by time ``at``."""
+        """Request everything that has not arrived by time ``at``."""
         self._listening = True
         self._asked.clear()
         self._leases.want(self.indices, at)
@@ -90,24 +90,24 @@ class Subscription:
         self._settled_at = at + self._asking_takes + _PATIENCE
 
     def end(self) -> None:
-        """Ask for nothing, as X-Plane is silent; what has come counts no longer."""
+        """Request nothing, as X-Plane is silent; what has arrived no longer counts."""
         self._listening = False
         self._asks_all = False
         self._group = {}
         self.datagrams = 0
 
     def settled(self, now: float) -> bool:
-        """Tell whether all have come, or had their time to."""
+        """Return whether all have arrived, or had time to."""
         return now >= self._settled_at or all(map(self._leases.has_come, self.indices))
 
     def retune(self, frequency: int) -> None:
-        """Ask for everything once more, at this frequency; what comes meanwhile still counts."""
+        """Request everything again, at this frequency; what arrives meanwhile still counts."""
         self.frequency = frequency
         self._requests = self._make_requests()
         self._asks_all = True
 
     def first(self) -> bytes:
-        """Return the request for the first dataref alone: what a silent peer is asked."""
+        """Return the request for only the first dataref, to probe a silent peer."""
         return encode(self._requests[self.indices[0]])
 
     def due(self, now: float) -> list[bytes]:
@@ -128,17 +128,17 @@ class Subscription:
                 for index, request in self._requests.items()]
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return the names of those that do not come, with since when."""
+        """Return the names of missing values, with since when."""
         if not self._listening:
             return {}
         return {self._requests[index].dataref: since
                 for index, since in self._leases.missing(now).items()}
 
     def receive(self, reply: RrefReply, now: float) -> bool:
-        """Take one datagram; tell whether all values of one frame are here now."""
+        """Handle one datagram; return whether all values of one frame have arrived."""
         values = dict(reply.values)
         if not values.keys() <= self._all:
-            # Of a subscription of before, or of nobody: what is not asked for is not kept.
+            # From an earlier subscription, or from nobody's: unrequested values are not kept.
             values = {index: value for index, value in values.items() if index in self._all}
         if not self._group.keys().isdisjoint(values):
             self._group = {}
@@ -157,7 +157,7 @@ class Subscription:
             for index in self._all - group.keys())
 
     def take(self) -> dict[str, float]:
-        """Return the values by name, those that came, and begin the next frame."""
+        """Return the values that arrived, by name, and start the next frame."""
         group, self._group = self._group, {}
         self.datagrams = 0
         return {name: group[index]

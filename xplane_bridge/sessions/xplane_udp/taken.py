@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was taken from the user of X-Plane, to be given back to the same run of X-Plane."""
+"""Ledger of what was taken from the user of X-Plane, to give back to the same run of X-Plane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from xplane_bridge.sessions.ledger import Entry, Ledger
 
 OWN = 0
-"""The user's aircraft: X-Plane's own UDP commands no other."""
+"""The user's aircraft: X-Plane's native UDP commands no others."""
 
 _ROW = 'row '
 
@@ -30,8 +30,8 @@ class Taken:
     """
     The ledger of one conversation, by value: 'elevator', 'joystick', 'pause', 'row 17' ...
 
-    After a silence X-Plane may be another run, which has nothing of it: then what was taken before
-    is on hold, until it is known.
+    After a silence X-Plane may be another run, from which nothing was taken: then everything taken
+    before is on hold until that is known.
     """
 
     def __init__(self) -> None:
@@ -60,15 +60,15 @@ class Taken:
                      if entry.value.startswith(_ROW))
 
     def take(self, value: str, before: float | None = None, aircraft: int = OWN) -> None:
-        """Note that this was taken, and what it was before."""
+        """Record that this was taken, and what it was before."""
         self._ledger.take(aircraft, value, before)
 
     def take_row(self, row: int) -> None:
-        """Note that we have selected a row."""
+        """Record that we have selected a row."""
         self.take(f'{_ROW}{row}')
 
     def forget(self, value: str) -> None:
-        """Forget one thing: somebody else has it now, or it was given back."""
+        """Forget one item: somebody else has it now, or it was given back."""
         self._ledger.forget(OWN, value)
 
     def give_back(self) -> list[Entry[float]]:
@@ -90,20 +90,20 @@ class Taken:
 
     @property
     def on_hold(self) -> bool:
-        """Tell whether something waits for that."""
+        """Return whether something is on hold."""
         return bool(self._held)
 
     def hold(self) -> None:
-        """Keep apart what was taken from an X-Plane that fell silent, until it is known again."""
+        """Put on hold what was taken from an X-Plane that fell silent."""
         self._held += self._ledger.give_back()
 
     def restore(self) -> None:
-        """Take what was on hold as still taken: it is the same run of X-Plane."""
+        """Restore what was on hold: it is the same run of X-Plane."""
         later = self._ledger.give_back()
         for entry in (*self._held, *later):
             self._ledger.take(entry.vehicle, entry.value, entry.before)
         self._held = []
 
     def drop(self) -> None:
-        """Forget what was on hold: another run of X-Plane knows nothing of it."""
+        """Forget what was on hold: it is another run of X-Plane."""
         self._held = []

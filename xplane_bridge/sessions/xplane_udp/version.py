@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Finding out which X-Plane it is: by asking for two datarefs, or by the rows that come."""
+"""Detection of X-Plane's version: by requesting two datarefs, or from the rows received."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, TIME
 
 VERSION_CHANNEL = 'version'
 
-# The first exists in 11 and 12 only (docs/wire/xplane_datarefs.md, row 5.21), the other in all: so
-# an answer to the second alone is X-Plane 10.
+# The first exists only in 11 and 12 (docs/wire/xplane_datarefs.md, row 5.21), the other in all: so
+# a reply to the second alone is X-Plane 10.
 _DATAREFS = (INTERNAL_VERSION, TIME)
 _FIRST_INDEX = 900
 _RATE = 2
 _PERIOD = 1.0
 _PATIENCE = 1.5
-# After a silence it may be another version: how long the first may stay away then.
+# After a silence it may be another version: how long to wait then for the first dataref.
 CHECKING = 5.0
-# Rows in the frame of 8 and later, and no answer to RREF for this long: 8 or 9.
+# Rows with the framing of 8 and later, and no reply to RREF for this long: 8 or 9.
 _ROWS_PATIENCE = 3.0
 _SAME_FRAME_SINCE = 8
 
@@ -41,7 +41,7 @@ _NUMBERS = range(100_000, 1_000_000)
 
 
 def version_of(number: float | None) -> int | None:
-    """Return the version, 10 to 12, of a number like 115501; later ones count as the last."""
+    """Return the version, 10 to 12, for a number like 115501; later ones count as 12."""
     if number is None or not _NUMBERS.start <= number < _NUMBERS.stop:
         return None
     return min(int(number) // 10_000, VERSIONS[-1])
@@ -49,9 +49,9 @@ def version_of(number: float | None) -> int | None:
 
 class VersionFinder:
     """
-    What is known so far of the version of one X-Plane, while it is asked for.
+    What is known so far about the version of one X-Plane, while it is being queried.
 
-    It is not asked for if it is ``given``.
+    It is not queried if it is ``given``.
     """
 
     def __init__(self, outbox: Outbox, given: int | None) -> None:
@@ -62,10 +62,10 @@ class VersionFinder:
 
     def start(self, now: float, patience: float = _PATIENCE) -> None:
         """
-        Begin to ask.
+        Start querying.
 
-        ``patience`` is how long the dataref that only 11 and 12 have may stay away after another
-        came.
+        ``patience`` is how long to wait for the dataref that only 11 and 12 have after another one
+        has arrived.
         """
         if self.given is None:
             self._asking = True
@@ -79,14 +79,14 @@ class VersionFinder:
         self._framing: int | None = None
 
     def end(self) -> None:
-        """Ask no longer, if it was asked at all."""
+        """Stop querying, if it was queried at all."""
         if self._asking:
             self._asking = False
             self._outbox.drop(VERSION_CHANNEL)
             self._outbox.push(VERSION_CHANNEL, [*_requests(0), None])
 
     def ask(self, now: float) -> int | None:
-        """Ask again if it is time; return the version once it is known, and ask no longer."""
+        """Query again if it is time; return the version once it is known, and stop."""
         if not self._asking:
             return None
         version = self._found(now)
@@ -107,16 +107,16 @@ class VersionFinder:
         return min(self._ask_at, self._answered_at + self._patience)
 
     def hear_values(self, values: Mapping[int, float]) -> None:
-        """Take values that came on VERSION_CHANNEL."""
+        """Handle values from VERSION_CHANNEL."""
         self._version = version_of(values.get(_FIRST_INDEX)) or self._version
 
     def hear_reply(self, now: float) -> None:
-        """Note that a dataref or the pose came: it is 10 or later."""
+        """Record that a dataref or the pose arrived: it is 10 or later."""
         if self._answered_at is None:
             self._answered_at = now
 
     def hear_rows(self, framing: int) -> None:
-        """Note that rows came, in this framing."""
+        """Record that rows arrived, with this framing."""
         self._framing = framing
 
     def _found(self, now: float) -> int | None:

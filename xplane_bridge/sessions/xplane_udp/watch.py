@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Datarefs that the user chose to watch: one subscription at a time."""
+"""Datarefs watched for the user: one subscription at a time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, Watch
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 
-# Blocks of RREF numbers, so that no late value is taken for another dataref's.
+# Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
 _FIRST_INDEX = 1000
 MOST_WATCHED = 1000
 """Datarefs that may be watched at once."""
 _BLOCKS = 90
-# To watch others cancels what was watched before: so many datagrams may wait for that.
+# Watching others cancels the previous ones: this many datagrams may wait for that.
 _MOST_WAITING = 4 * MOST_WATCHED
 
 
 def check_watched(names: Sequence[str]) -> None:
-    """Raise ValueError for datarefs that are too many to be watched, or that cannot be asked."""
+    """Raise ValueError for datarefs that are too many to watch, or that cannot be requested."""
     if len(names) > MOST_WATCHED:
         raise ValueError(f'{len(names)} datarefs, at most {MOST_WATCHED} can be watched')
     for name in names:
@@ -42,9 +42,9 @@ def check_watched(names: Sequence[str]) -> None:
 
 class Watch:
     """
-    The watched datarefs, on a channel and with numbers of their own each time they change.
+    The watched datarefs, with a new channel and new numbers each time they change.
 
-    ``subscription`` is None while none are asked for.
+    ``subscription`` is None while none are requested.
     """
 
     def __init__(self, outbox: Outbox, statistics: Statistics) -> None:
@@ -57,21 +57,21 @@ class Watch:
 
     @property
     def channel(self) -> str:
-        """Return the channel that they are asked for on."""
+        """Return the channel of the requests."""
         return f'watch {self._serial}'
 
     def choose(self, names: Sequence[str], rate: float) -> None:
-        """Take these from the next begin() on; raise ValueError for what cannot be."""
+        """Watch these from the next begin() on; raise ValueError for invalid ones."""
         if not 1.0 <= rate <= 1000.0:
             raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
         check_watched(names)
         if len(self._outbox) > _MOST_WAITING:
             raise ValueError(
-                f'datarefs: {len(self._outbox)} datagrams wait to leave; change it less often')
+                f'datarefs: {len(self._outbox)} datagrams wait to be sent; change it less often')
         self._names, self._rate = tuple(names), round(rate)
 
     def begin(self, now: float) -> None:
-        """Subscribe to what was chosen."""
+        """Subscribe to the selected datarefs."""
         if not self._names:
             return
         self._serial += 1
@@ -88,7 +88,7 @@ class Watch:
             self.subscription = None
 
     def receive(self, channel: str, reply: RrefReply, now: float) -> list[WatchedDatarefs] | None:
-        """Take datarefs; return what they complete, None if they are not from here."""
+        """Handle datarefs; return what they complete, None if not requested here."""
         watched = self.subscription
         if watched is None or channel != self.channel:
             return None
