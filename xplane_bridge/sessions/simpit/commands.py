@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands to a plugin: what its profile understands, and in what pieces."""
+"""Commands to a plugin: what its profile understands, split into packets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
 from xplane_bridge.sessions.simpit.events import Game
 
-# How 2.0 to 2.2 call what 2.3 has a channel of its own for, as far as they have it.
+# Equivalents in 2.0 to 2.2 of commands that have a channel of their own in 2.3, where they exist.
 _WARP_TARGETS = {
     simpit.WarpInstant.MANOEUVRE: simpit.WarpCommand.TO_MANOEUVRE,
     simpit.WarpInstant.NEXT_SPHERE_OF_INFLUENCE: simpit.WarpCommand.TO_NEXT_SPHERE_OF_INFLUENCE,
@@ -50,8 +50,8 @@ def prepare(
     """
     Return the packets that real plugins of the profile need for a command.
 
-    Raises ValueError, with a sentence for the user, for what they cannot do and for what is the
-    session's own business: handshake, registration, echo.
+    Raises ValueError, with a sentence for the user, for what they cannot do and for what is
+    reserved to the session: handshake, registration, echo.
     """
     return [
         Part(part, simpit.encode(part, 'bridge', profile, agx=agx))
@@ -81,7 +81,7 @@ def _parts(
 
 
 def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
-    """Tell whether a plugin takes this outside the flight scene too, or nobody knows."""
+    """Return whether a plugin accepts this outside the flight scene too, or may do so."""
     if isinstance(message, Packet):
         row = profile.find('bridge', message.channel)
         return row is None or row.anywhere
@@ -92,9 +92,9 @@ def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
 
 def _checked(packet: Packet, profile: Profile) -> Message | Packet:
     """
-    Return a raw packet, or the axes in it, which are taken whichever way they come.
+    Return a raw packet, or the axes in it, which are treated alike in whatever form they come.
 
-    Raises ValueError for one that is the session's own or would mislead a plugin.
+    Raises ValueError for one that is reserved to the session or would mislead a plugin.
     """
     row = profile.find('bridge', packet.channel)
     if row is None:
@@ -112,8 +112,8 @@ def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Pac
     """
     Return what makes a plugin warp to a target.
 
-    Where it may be 2.2 or 2.3, it gets both: each ignores what is the other's (docs/simpit.md,
-    "2.2 or 2.3").
+    If it may be 2.2 or 2.3, it gets both: each ignores what is meant for the other
+    (docs/simpit.md, "2.2 or 2.3").
     """
     parts: list[Message | Packet] = []
     has_channel = any(row.message is simpit.TimeWarpTo for row in profile.channels)
@@ -121,7 +121,7 @@ def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Pac
     if target is not None and not message.delay_s and profile.name != 'v2.3':
         parts.append(simpit.TimeWarp(target))
     elif not has_channel:
-        # For the sentence about a profile without time warp at all.
+        # For the sentence about a profile without any time warp.
         profile.named('bridge', 'time_warp')
         raise ValueError(
             f'plugins {profile.plugins} warp to no delay and to no burn: they need 2.3')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a plugin answers on the line: the handshake, and its silence."""
+"""Whether a plugin answers on the line: the handshake, and silence."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from xplane_bridge.sessions.simpit.profiles import ProfileFinder
 from xplane_bridge.sessions.simpit.registration import SILENCE
 from xplane_bridge.sessions.simpit.search import Search
 
-# Bytes that wait in drivers and adapters are older than our SYN: read and dropped before it.
+# Bytes waiting in drivers and adapters are older than our SYN: discarded before it.
 _DRAIN = 0.05
-# Without registered telemetry a SYN asks who is there; plugins answer it in every scene. While
+# Without registered telemetry a SYN checks for a plugin; plugins answer it in every scene. While
 # that is all they answer, the game is in a menu, and is asked less often.
 _LONGEST_SILENCE = 12.0
 
 
 class Contact:
     """
-    The plugin at the other end: whether it answers, what it is, since when it is silent.
+    The plugin at the other end: whether it answers, what it is, and since when it is silent.
 
-    ``search`` asks who is there and cuts what comes into packets, ``finder`` finds out the
-    profile. ``hint`` is what the user should check, empty while all is well. ``heard_at`` is when
-    telemetry or a handshake was last seen. Times are in seconds.
+    ``search`` sends SYNs and cuts the stream into packets, ``finder`` detects the profile.
+    ``hint`` is what the user should check, empty while all is well. ``heard_at`` is when telemetry
+    or a handshake was last received. Times are in seconds.
     """
 
     def __init__(self, chosen: Profile | None, id_bytes: bytes) -> None:
@@ -51,7 +51,7 @@ class Contact:
         self.hint = ''
         self.heard_at = 0.0
         self._ack = Handshake(HandshakeType.ACK, id_bytes)
-        # How long its silence does not matter.
+        # Until when its silence does not matter.
         self._silence = SILENCE
 
     @property
@@ -73,13 +73,13 @@ class Contact:
         self.finder.forget()
 
     def heard(self, now: float) -> None:
-        """Note that telemetry came."""
+        """Note that telemetry arrived."""
         self.heard_at = now
         self._silence = SILENCE
 
     def is_lost(self, now: float) -> bool:
-        """Tell whether enough SYNs stay without any answer, though one is due now."""
-        # Telemetry that came back meanwhile is an answer too, while it comes.
+        """Return whether enough SYNs remain unanswered, although one is due now."""
+        # Telemetry that resumed meanwhile is an answer too, as long as it arrives.
         quiet = max(self.search.since, now - SILENCE)
         return self.search.is_unanswered and (not self.connected or self.heard_at < quiet)
 
@@ -90,7 +90,7 @@ class Contact:
         return data
 
     def answer(self, framing: Framing, message: Handshake, now: float) -> tuple[Profile, bytes]:
-        """Take a SYNACK; return the profile to speak, and the ACK."""
+        """Accept a SYNACK; return the profile to speak, and the ACK."""
         profile = self.finder.answered(framing, now)
         self.search.found(framing)
         self.game = Game.KSP2 if message.rest[:1] == bytes((simpit.KSP2_ID,)) else Game.KSP1
@@ -98,7 +98,7 @@ class Contact:
         return profile, simpit.encode(self._ack, 'bridge', profile)
 
     def is_silent(self, now: float) -> bool:
-        """Tell whether it has just been silent for long; then ask for a sign of life."""
+        """Return whether it has just been silent for long; if so, ask for a sign of life."""
         # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.
         if self.search.at is not None or not self.connected or (
                 now < self.heard_at + self._silence):
@@ -120,8 +120,8 @@ class Reunion:
     """
     Whether a plugin that answers again is the one that stopped, and what it is owed then.
 
-    ``channels`` are those that it had registered. ``owed`` are the axes that were to be given back
-    meanwhile.
+    ``channels`` are those that it had registered. ``owed`` are the axes to be given back that were
+    pending when it stopped.
     """
 
     def __init__(self, channels: Collection[int] = ()) -> None:
@@ -130,6 +130,6 @@ class Reunion:
         self.owed: set[str] = set()
 
     def hear(self, channel_id: int) -> None:
-        """Take note of a packet before the handshake."""
-        # Nobody but the plugin that we registered with has a reason to send this.
+        """Note a packet received before the handshake."""
+        # Only the plugin that we registered with has a reason to send this.
         self.is_same |= channel_id in self._channels

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is said to a plugin of our own accord, before all commands: handshake, registrations."""
+"""What the session itself says to a plugin, before all commands: handshake and registrations."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.registration import Registration
 
-# A plugin asks for one echo at a time; more answers than this do not wait to be written.
+# A plugin requests one echo at a time; no more answers than this are queued.
 _MOST_ANSWERS = 32
 
 
 class Dialogue:
     """
-    Begin and end with a plugin: SYN, ACK, the channels wanted, the axes that it is owed.
+    Open and close a conversation: SYN, ACK, the wanted channels, the axes that it is owed.
 
     ``reunion`` is about a plugin that stopped responding.
     """
@@ -52,17 +52,17 @@ class Dialogue:
         self._urgent: list[bytes] = []
 
     def say(self, *messages: Message) -> None:
-        """Send messages of our own."""
+        """Queue messages of the session."""
         profile = self._contact.profile
         if profile is not None:
             self.send(*(simpit.encode(message, 'bridge', profile) for message in messages))
 
     def send(self, *data: bytes) -> None:
-        """Send bytes after what is to be sent already."""
+        """Queue bytes after those already queued."""
         self._urgent += data
 
     def answer_echo(self, payload: bytes) -> bool:
-        """Answer an echo request, unless too many are; tell whether it was."""
+        """Answer an echo request, unless too many are queued; return whether it was answered."""
         if len(self._urgent) >= _MOST_ANSWERS:
             return False
         self.say(simpit.EchoResponse(payload))
@@ -74,7 +74,7 @@ class Dialogue:
         return urgent
 
     def part(self, *, away: bool = False) -> None:
-        """Forget the plugin: the next one may be another; ``away``: it may be the same too."""
+        """Forget the plugin: the next one may be another; ``away``: it may also be the same."""
         self.reunion = Reunion(self._registration.ids if away else ())
         if not away:
             self._outbox.taken.clear()
@@ -87,7 +87,7 @@ class Dialogue:
         self._statistics.syns += 1
 
     def answer(self, framing: Framing, message: Handshake, now: float) -> Connected:
-        """Answer a SYNACK: ACK, then the channels wanted."""
+        """Answer a SYNACK: ACK, then the wanted channels."""
         contact = self._contact
         profile, ack = contact.answer(framing, message, now)
         if not contact.connected:
@@ -97,7 +97,7 @@ class Dialogue:
         return self.register(profile, now)
 
     def _meet(self, profile: Profile, now: float) -> None:
-        """Begin with a plugin: give back what it is owed if it is the same, or else nothing."""
+        """Begin with a plugin: give back what it is owed if it is the same, else nothing."""
         self._echoes.reset(now)
         self._contact.connected = True
         self._contact.hint = ''
@@ -109,14 +109,14 @@ class Dialogue:
         self.reunion = Reunion()
 
     def register(self, profile: Profile, now: float) -> Connected:
-        """Register all that is wanted, as the profile has it."""
+        """Register everything wanted, as far as the profile has it."""
         self.say(*self._registration.begin(profile, now))
         self._flight.registered(now)
         assert self._contact.game is not None
         return Connected(profile.name, self._contact.game)
 
     def register_again(self, now: float) -> None:
-        """Register everything once more: the first time it may have been lost."""
+        """Register everything once more: the first time may have been lost."""
         self.say(*self._registration.repeat())
         self._flight.registered(now)
 

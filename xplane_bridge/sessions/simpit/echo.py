@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Echoes: one outstanding at a time, as plugins 1.2 to 1.4 answer a burst with its last."""
+"""Echoes: one outstanding at a time, since plugins 1.2 to 1.4 answer only the last of a burst."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
 _TIMEOUT = 1.0
 _LARGEST_QUEUE = 64
-# Plugins before 2.0 cut an answer to this (docs/wire/simpit.md, section 2.2).
+# Plugins before 2.0 truncate the answer to this (docs/wire/simpit.md, section 2.2).
 SHORT_ANSWER = 28
 LONG_ANSWER = 32
 
@@ -42,12 +42,12 @@ class Echoes:
     """
     Send echo requests one after another and time their answers.
 
-    Beside the user's there is a heartbeat every ``period`` seconds, of ticket 0, without an event.
+    Besides the user's there is a heartbeat every ``period`` seconds, with ticket 0 and no event.
     """
 
     def __init__(self, period: float, statistics: Statistics, tickets: Tickets) -> None:
         self.round_trip: float | None = None
-        # How much of 32 bytes came back: 28 from plugins before 2.0.
+        # How many of 32 bytes came back: 28 from plugins before 2.0.
         self.answer_size: int | None = None
         # How many in a row came back (positive) or were lost (negative).
         self.streak = 0
@@ -66,16 +66,16 @@ class Echoes:
         return self._beat_at if self._outstanding is None else self._sent_at + _TIMEOUT
 
     def reset(self, now: float) -> None:
-        """Begin anew with a plugin that may be another one."""
+        """Start over with a plugin that may be another one."""
         self.round_trip = self.answer_size = self._outstanding = None
         self.streak = 0
         self._beat_at = now
 
     def add(self, payload: bytes, data: bytes, now: float) -> int:
         """
-        Queue an echo of the user's, which ``data`` asks for; return its ticket.
+        Queue an echo for the user with payload ``data``; return its ticket.
 
-        Raises ValueError if too many wait.
+        Raises ValueError if too many are queued.
         """
         if len(self._queue) >= _LARGEST_QUEUE:
             raise ValueError(f'{_LARGEST_QUEUE} echoes wait already; ask less often')
@@ -98,14 +98,14 @@ class Echoes:
     def _beat(self, profile: Profile) -> _Echo:
         self._beats += 1
         payload = struct.pack('<I', self._beats & 0xffffffff)
-        # How much comes back of a long one tells plugins 2.0 and 2.1 from older ones.
+        # How much of a long one comes back tells plugins 2.0 and 2.1 from older ones.
         if profile.framing == 'aa50' and self.answer_size is None:
             payload *= LONG_ANSWER // len(payload)
         return _Echo(
             0, payload, simpit.encode(simpit.EchoRequest(payload), 'bridge', profile))
 
     def give_up(self, now: float) -> list[EchoDone]:
-        """Take an answer that is overdue as lost; return the end of the user's echo, if any."""
+        """Treat an overdue answer as lost; return the end of the user's echo, if any."""
         echo = self._outstanding
         if echo is None or now < self._sent_at + _TIMEOUT:
             return []
@@ -116,7 +116,7 @@ class Echoes:
             f'no echo within {_TIMEOUT:g} s; plugins before 2.3 answer in the flight scene only'))
 
     def receive(self, payload: bytes, now: float) -> list[EchoDone] | None:
-        """Take an answer; return the end of the user's echo, if any; None if nobody asked."""
+        """Accept an answer; return the end of the user's echo, if any; None if unsolicited."""
         echo = self._outstanding
         if (
             echo is None
@@ -139,7 +139,7 @@ class Echoes:
         return [done for echo in echoes for done in self._ends(echo, None, reason)]
 
     def _ends(self, echo: _Echo, payload: bytes | None, error: str = '') -> list[EchoDone]:
-        """Return the end of an echo; the heartbeat's is nobody's."""
+        """Return the end of an echo; the heartbeat's concerns nobody."""
         if not echo.ticket:
             return []
         if payload is None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the session with a plugin tells its owner."""
+"""Events that the session with a plugin reports to its owner."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Game(Enum):
 @dataclass(frozen=True, slots=True)
 class Telemetry(base.Telemetry):
     """
-    One packet on a registered channel: its message by the channel's name in the profile.
+    One packet on a registered channel: its message, by the channel's name in the profile.
 
-    There is no message for an id that the profile has not; a text in it is printable. ``packet``
-    is None for what silence says (ActionSilence). ``beside`` is what belongs with the message and
-    still holds, by channel: the last values of channels that are sent on a change only.
+    An id that the profile lacks has no message; text in it is printable. ``packet`` is None for
+    what silence implies (ActionSilence). ``beside`` holds related values that are still valid, by
+    channel: the last ones from channels that are sent on change only.
     """
 
     packet: Packet | None
@@ -54,7 +54,7 @@ class Connected:
     """
     The wanted channels are registered after a handshake; profile is the one in use.
 
-    It comes again when profile 'auto' finds out that another one is the right one.
+    It is repeated if profile 'auto' finds that another one is right.
     """
 
     profile: str
@@ -64,9 +64,9 @@ class Connected:
 @dataclass(frozen=True, slots=True)
 class ProfileHint:
     """
-    Registered telemetry stays away; text says why that may be.
+    Registered telemetry does not arrive; text says why that may be.
 
-    profile is the one to try instead, empty where nothing speaks against the present one.
+    profile is the one to try instead, empty if nothing contradicts the present one.
     """
 
     profile: str
@@ -75,7 +75,7 @@ class ProfileHint:
 
 @dataclass(frozen=True, slots=True)
 class ProfileKnown:
-    """Of 2.2 and later it is this one; text says what told."""
+    """Among 2.2 and later it is this one; text gives the evidence."""
 
     profile: str
     text: str
@@ -86,7 +86,7 @@ class EchoDone:
     """
     The end of one ping: what came back and after how many seconds, or None and the reason.
 
-    Plugins before 2.0 cut what comes back to 28 bytes.
+    Plugins before 2.0 truncate the answer to 28 bytes.
     """
 
     ticket: int
@@ -98,11 +98,11 @@ class EchoDone:
 @dataclass(slots=True)
 class Statistics(base.Statistics):
     """
-    What happened so far; only ever grows.
+    Monotonic counters.
 
-    received counts bytes, drained those among them that came before the first SYN. handshakes
-    counts those that were completed, syns the tries. updates counts telemetry by channel name,
-    malformed packets of a wrong length by channel.
+    received counts bytes, drained those among them that arrived before the first SYN. handshakes
+    counts completed ones, syns the attempts. updates counts telemetry by channel name, malformed
+    packets of a wrong length by channel.
     """
 
     received: int = 0

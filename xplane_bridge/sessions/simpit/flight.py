@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether the game is in the flight scene, by what it says and by what it sends."""
+"""Whether the game is in the flight scene, from what it says and what it sends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
 
-# A packet or two may still come after the game has said that it leaves the flight scene.
+# A packet or two may still arrive after the game has said that it leaves the flight scene.
 _STRAY = 0.5
-# After a registration, telemetry would have come by now.
+# After a registration, telemetry would have arrived by now.
 _REGISTERED = 1.0
 
 
@@ -32,9 +32,9 @@ class Flight:
     """
     The flight scene of the game: plugins send telemetry in it only, and obey in it only.
 
-    From 2.0 on a scene change says when it is left and when it is ready; else telemetry tells, or
-    its silence. With a scene goes all that the plugin forces upon the game (``taken``), and all
-    that it has reported. Times are in seconds.
+    From 2.0 on a scene change says when it is left and when it is ready; otherwise telemetry or
+    its silence does. Leaving a scene ends everything that the plugin forces upon the game
+    (``taken``) and invalidates all that it has reported. Times are in seconds.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Flight:
         self._registration = registration
         self._report = report
         self._taken = taken
-        # When telemetry, or the first handshake with this plugin, was last seen.
+        # When telemetry, or the first handshake with this plugin, was last received.
         self.telemetry_at = 0.0
         self._registered_at = 0.0
         # How often the channels were registered without any telemetry.
         self._tries = 0
-        # Since when the scene has been left, by the game's own word.
+        # Since when the scene has been left, according to the game itself.
         self._left_at: float | None = None
 
     def meet(self, now: float) -> None:
@@ -68,11 +68,11 @@ class Flight:
         return self._tries
 
     def is_silent(self, now: float) -> bool:
-        """Tell whether telemetry stays away although the channels were registered twice."""
+        """Return whether telemetry is missing although the channels were registered twice."""
         return self._tries > 1 and now >= self._registered_at + _REGISTERED
 
     def absence(self, hint: str) -> str:
-        """Say how it looks from here while there is no telemetry."""
+        """Describe the situation while there is no telemetry."""
         if self._left_at is not None:
             return 'the game on {} has left the flight scene'
         if self.telemetry_at <= self._registered_at and not hint:
@@ -81,7 +81,7 @@ class Flight:
 
     def heard(self, message: Message | Packet, now: float, *, flying: bool) -> list[bool]:
         """
-        Take a packet on a registered channel; return the states that it tells, in their order.
+        Process a packet on a registered channel; return the states that it implies, in order.
 
         True is in the flight scene, False out of it. ``flying`` is the state so far.
         """
@@ -92,7 +92,7 @@ class Flight:
         if isinstance(message, simpit.ActionStatus):
             self._report.heard(message.action_bits, now)
         elif isinstance(message, simpit.VesselChange):
-            # The plugin goes on forcing the axes taken, now upon this vessel.
+            # The plugin keeps forcing the taken axes, now upon this vessel.
             self._report.forget()
             self._registration.refresh(now)
         if self._left_at is not None and now < self._left_at + _STRAY:
@@ -102,7 +102,7 @@ class Flight:
         return [True]
 
     def _change(self, ready: bool, now: float, flying: bool) -> list[bool]:
-        """Take note that the scene is ready, or is being left: revert, load, menu."""
+        """Note that the scene is ready, or is being left: revert, load, menu."""
         self._taken.clear()
         states = []
         if flying or not ready:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Standard action groups: those that are on by the plugin's report, against those asked for."""
+"""Standard action groups: those that are on according to the plugin, and those requested."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from collections.abc import Mapping
 
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups
 
-# The status comes with every frame of the game while a group is on.
+# The status arrives with every frame of the game while a group is on.
 _SILENCE = 0.5
-# A game that stands still sends nothing else either: more than this between two packets does not
-# count as time in which the status was missing.
+# A game that is frozen sends nothing else either: a longer gap than this between two packets does
+# not count as time in which the status was missing.
 _LONGEST_GAP = 0.2
 # Until a command shows in the report, or while there is no report.
 _PATIENCE = 1.0
@@ -31,11 +31,11 @@ _PATIENCE = 1.0
 
 class ActionReport:
     """
-    What the plugin reports of its action groups.
+    What the plugin reports about its action groups.
 
-    What was sent proves nothing: the player, a revert or another vessel may have changed it
-    since. So a group asked for is sent whenever the report differs, again after a second if it
-    goes on to differ, and once per second while there is no report. Times are in seconds.
+    What was sent proves nothing: the player, a revert or another vessel may have changed it since.
+    So a requested group is sent whenever the report differs, again after a second if it still
+    differs, and once per second while there is no report. Times are in seconds.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class ActionReport:
         self._silence = ActionSilence()
 
     def heard(self, active: ActionGroup, now: float) -> None:
-        """Take note of a report."""
+        """Note a report."""
         self.active = active
         self._silence.heard_status(now)
 
     def heard_other(self, now: float) -> bool:
-        """Take note of other telemetry of v1; tell, once, that no group is on."""
+        """Note other telemetry of v1; return, once, that no group is on."""
         if not self._silence.heard_other(now):
             return False
         self.active = ActionGroup(0)
@@ -62,7 +62,7 @@ class ActionReport:
         self._silence = ActionSilence()
 
     def missing(self, wanted: Mapping[ActionGroup, bool], now: float) -> list[ActionGroups]:
-        """Return the commands that bring these groups on or off, and count them as sent."""
+        """Return the commands that turn these groups on or off, and record them as sent."""
         bits = {True: ActionGroup(0), False: ActionGroup(0)}
         for group, on in wanted.items():
             if self.active is not None and bool(self.active & group) is on:
@@ -93,13 +93,13 @@ class ActionSilence:
         self._said = False
 
     def heard_status(self, now: float) -> None:
-        """Take note of an action status."""
+        """Note an action status."""
         self._flowed = 0.0
         self._packet_at = now
         self._said = False
 
     def heard_other(self, now: float) -> bool:
-        """Take note of other telemetry; tell, once, that all groups are off."""
+        """Note other telemetry; return, once, that all groups are off."""
         if self._packet_at is not None:
             self._flowed += min(max(now - self._packet_at, 0.0), _LONGEST_GAP)
         self._packet_at = now

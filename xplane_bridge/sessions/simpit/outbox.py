@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands on their way to a plugin: how fast they leave, how long they wait, what they take."""
+"""Commands waiting to be sent to a plugin: pacing, expiry, and the axes they take."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, exp
 from xplane_bridge.sessions.simpit.commands import Part
 from xplane_bridge.sessions.simpit.events import Statistics
 
-# Of two action group packets within one frame of the game only the last counts
-# (docs/wire/simpit.md, section 2.7); this is a frame at 20 frames per second.
+# Of two action group packets within one game frame only the last counts (docs/wire/simpit.md,
+# section 2.7); this is a frame at 20 frames per second.
 ACTION_GAP = 0.05
 # A game at 50 frames per second reads an axis no more often.
 AXIS_GAP = 0.02
 
 _LARGEST_OUTBOX = 64
-# Bytes that may go out at once: what a plugin's reader takes in one go.
+# Bytes that may be sent at once: what a plugin's reader takes in one go.
 _BURST = 256
-# Below this a budget would not let a whole packet pass at once; the driver's buffer has to do.
+# With a smaller budget a whole packet could never pass at once; the driver's buffer must cope.
 _LOWEST_RATE = 120.0
 _WHY = (
     f'no more than {1 / ACTION_GAP:g} action groups leave per second, '
@@ -47,11 +47,11 @@ _VESSEL = 0
 
 class Outbox:
     """
-    Commands on their way: no faster than the line, action groups apart, newest axes only.
+    Queued commands: no faster than the line, action groups spaced apart, newest axes only.
 
     ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds. Axes wait beside
-    the queue, the newest value of each. Those that have left and that the plugin forces upon the
-    game are ``taken``.
+    the queue, only the newest value of each. Those that were sent and that the plugin forces upon
+    the game are ``taken``.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class Outbox:
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
         self._ended: list[CommandDone] = []
-        # What the plugin was known as when axes were taken last: after a silence that is unknown
-        # for a while, and numbers mean something else to other plugins of the same framing.
+        # The plugin's profile when axes were last taken: after a silence it is unknown for a
+        # while, and numbers mean something else to other plugins of the same framing.
         self._taken_by: Profile | None = None
 
     def add(
@@ -79,8 +79,8 @@ class Outbox:
         """
         Queue the packets of one command; return the ticket of the last.
 
-        Each packet has left before the next, so the last one's end is the command's. Raises
-        ValueError if too many wait already.
+        Packets leave in order, so the last one's end is the command's. Raises ValueError if too
+        many are queued already.
         """
         queued = [part for part in parts if not isinstance(part.message, simpit.Axes)]
         self._queue.check_room(what, len(queued))
@@ -123,10 +123,11 @@ class Outbox:
         throttle: bool = False,
     ) -> list[bytes]:
         """
-        Return what gives back axes that were taken, by default all, and forget what waits of them.
+        Return what gives back axes that were taken, by default all, and drop their queued values.
 
         The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
-        back. One of another framing than that which axes were taken from holds none of them.
+        back. A plugin of another framing than the one that axes were taken from holds none of
+        them.
         """
         taken_by = self._taken_by or profile
         given: dict[str, dict[str, float]] = {}
@@ -149,7 +150,7 @@ class Outbox:
             for channel, values in given.items()]
 
     def drop(self, reason: str) -> None:
-        """End all that waits, unsent: it was meant for then."""
+        """End all queued commands unsent: they were meant for then."""
         self._queue.drop(reason)
         for channel, waiting in self._axes.items():
             self._report(channel, waiting.take(), reason)
@@ -173,7 +174,7 @@ class Outbox:
         self, channel: str, waiting: LatestValues, profile: Profile, now: float,
         outgoing: list[bytes],
     ) -> float | None:
-        """Send the axes of one channel if they may leave; return when they may otherwise."""
+        """Send the axes of one channel if they may leave; otherwise return when they may."""
         at = self._axis_at.get(channel, 0.0)
         if now < at:
             return at

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which profile the plugin at the other end has, by what it does on the wire."""
+"""Which profile the plugin at the other end has, from its behaviour on the wire."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from xplane_bridge.sessions.simpit.events import Game, ProfileKnown
 AUTO = 'auto'
 """Instead of the name of a profile: find out which it is."""
 
-# What is spoken in a framing before more is known of the plugin.
+# Spoken in each framing before more is known about the plugin.
 FIRST_PROFILE: dict[Framing, Profile] = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
 
-# Plugins 1.2.1 to 1.4 fill every packet up to 32 bytes, the SYNACK with 26, in one write.
+# Plugins 1.2.1 to 1.4 pad every packet to 32 bytes, the SYNACK with 26, in one write.
 _PADDING = 20
 _SETTLING = 0.1
-# An answer to a SYN that comes later says nothing about the bytes in between.
+# A later answer to a SYN says nothing about the bytes in between.
 _PROMPT = 0.5
 # An echo in flight, and for this long no altitude on the channel of v0: it is not v0.
 _PATIENCE = 2.0
-# Echoes in a row, over a time without telemetry, that no loading of a scene explains.
+# This many echoes in a row without telemetry cannot be explained by a scene being loaded.
 _ECHOES = 4
 _OUTSIDE = 5.0
 
 
 def chosen_profile(name: str) -> Profile | None:
-    """Return the profile of this name, None for 'auto'; raise ValueError if there is none."""
+    """Return the profile of this name, None for 'auto'; raise ValueError if it is unknown."""
     if name != AUTO and name not in PROFILES:
         raise ValueError(
             f"profile '{name}': must be auto, {', '.join(PROFILES)} (by plugin: "
@@ -51,13 +51,13 @@ def chosen_profile(name: str) -> Profile | None:
 
 class ProfileFinder:
     """
-    The profile in use, and what has been seen that tells profiles apart.
+    The profile in use, and the evidence that tells profiles apart.
 
-    ``chosen`` is the user's, None for 'auto'. The framing tells cobs from the others. Among
-    those, filled-up packets tell v1, an echo of 32 bytes that comes back whole tells v2, one cut
-    to 28 without altitude on 4 tells v1, and altitude on 4 tells v0. With cobs, an echo outside
-    the flight scene or a vessel change tells v2.3; nothing tells v2.2, and what is not known is
-    treated so that neither is harmed. Times are in seconds.
+    ``chosen`` is the user's, None for 'auto'. The framing tells cobs from the others. Among those,
+    padded packets mean v1, an echo of 32 bytes that comes back whole means v2, one truncated to 28
+    without altitude on 4 means v1, and altitude on 4 means v0. With cobs, an echo outside the
+    flight scene or a vessel change means v2.3; nothing proves v2.2, and until it is known neither
+    is sent anything harmful. Times are in seconds.
     """
 
     def __init__(self, chosen: Profile | None) -> None:
@@ -65,11 +65,11 @@ class ProfileFinder:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was seen: the plugin is gone, or another one."""
+        """Forget the evidence: the plugin is gone, or another one."""
         self.profile = self.chosen
         # Whether commands mean to this plugin what they say.
         self.confirmed = self.chosen is not None
-        # Whether the last answer to a SYN was filled up, and how many in a row were.
+        # Whether the last answer to a SYN was padded, and how many in a row were.
         self.padded = 0
         self._prompt = False
         self._settled_at: float | None = None
@@ -93,12 +93,12 @@ class ProfileFinder:
 
     @property
     def deadline(self) -> float | None:
-        """Return when settled() has something to say."""
+        """Return when settled() has a result."""
         return self._settled_at
 
     def settled(self, framing: Framing, noise: int, now: float) -> bool:
         """
-        Take the bytes behind a SYNACK into account; tell whether they are all there now.
+        Consider the bytes behind a SYNACK; return whether they have all arrived.
 
         ``noise`` is the present count of bytes outside packets of this framing.
         """
@@ -110,7 +110,7 @@ class ProfileFinder:
         return True
 
     def telemetry(self, name: str) -> list[Any]:
-        """Note telemetry on a channel of the profile; return the event if that has told it."""
+        """Note telemetry on a channel of the profile; return the event if that identifies it."""
         self._echo_at = None
         if name:
             self.confirmed = True
@@ -126,10 +126,10 @@ class ProfileFinder:
 
     def candidate(self, *, answer_size: int | None, repeated: bool, now: float) -> Profile | None:
         """
-        Return the profile that what was seen tells 'auto' to change to, if any.
+        Return the profile that the evidence tells 'auto' to change to, if any.
 
-        ``answer_size`` is how much of 32 bytes an echo brought back; ``repeated`` tells that the
-        channels were registered twice since telemetry came, so that not both were lost.
+        ``answer_size`` is how many of 32 bytes an echo brought back; ``repeated`` says that the
+        channels were registered twice since telemetry arrived, so that not both were lost.
         """
         if self.confirmed or self.profile is not PROFILES['v0']:
             return None
@@ -153,7 +153,7 @@ class ProfileFinder:
         self, *, streak: int, since: float, repeated: bool, game: Game | None, now: float
     ) -> bool:
         """
-        Tell whether echoes outside the flight scene have just told 2.3 from 2.2.
+        Return whether echoes outside the flight scene have just told 2.3 from 2.2.
 
         ``streak`` is how many echoes in a row came back, ``since`` the time of the last telemetry.
         2.2 answers as long as its flight scene lives, whose telemetry does not stop before.
@@ -167,6 +167,6 @@ class ProfileFinder:
         return True
 
     def doubt(self) -> None:
-        """Note that echoes stay away: what comes back may be another plugin of this framing."""
+        """Note that echoes are missing: the next may be from another plugin of this framing."""
         if self.profile is PROFILES['v2.3'] and self.chosen is not PROFILES['v2.3']:
             self.profile = PROFILES['cobs']

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What comes on the registered channels."""
+"""Packets on the registered channels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xplane_bridge.sessions.simpit.events import Statistics, Telemetry
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration
 
-# By channel: others whose last value belongs with it. They are sent when they change.
+# By channel: other channels whose last value belongs with it. They are sent on change.
 _BESIDE = {
     'airspeed': ('atmosphere',),
     'rotation': ('throttle',),
@@ -40,9 +40,9 @@ _LASTING = frozenset(name for names in _BESIDE.values() for name in names)
 
 class Reception:
     """
-    Make telemetry of packets, and remember what was said on a change only.
+    Make telemetry from packets, and remember values that are sent on change only.
 
-    That holds for one flight of one plugin.
+    These are valid for one flight of one plugin.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Reception:
         self._lasting: dict[str, Message] = {}
 
     def forget(self) -> None:
-        """Forget what holds: the flight or the plugin may be another one."""
+        """Forget the values: the flight or the plugin may be another one."""
         self._lasting.clear()
         self._report.forget()
 
     def take(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
-        """Take a packet on a registered channel, which is a sign of life; return its events."""
+        """Process a packet on a registered channel, which is a sign of life; return its events."""
         row = self._registration.rows[packet.channel]
         name = row.name if row else ''
         self._contact.heard(now)
@@ -73,7 +73,7 @@ class Reception:
         return events
 
     def take_silence(self, message: Message | Packet, now: float) -> list[Telemetry]:
-        """Tell from the silence of v1 beside this message that no action group is on."""
+        """Infer from the silence of v1 beside this message that no action group is on."""
         profile = self._contact.profile
         if profile is not PROFILES['v1'] or isinstance(message, simpit.ActionStatus):
             return []

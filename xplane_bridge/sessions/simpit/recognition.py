@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the silence of a plugin tells, and what its behaviour does while no telemetry comes."""
+"""Conclusions from a plugin's silence, and from its behaviour while no telemetry arrives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.sessions.simpit.registration import SILENCE
 
 
 class Recognition:
-    """Conclude from handshakes, echoes and silence which profile the plugin has."""
+    """Infer from handshakes, echoes and silence which profile the plugin has."""
 
     def __init__(self, contact: Contact, echoes: Echoes, flight: Flight) -> None:
         self._contact = contact
@@ -33,7 +33,7 @@ class Recognition:
         self._flight = flight
 
     def profile(self, now: float) -> Profile | None:
-        """Return another profile that the plugin turns out to have; it is the one in use now."""
+        """Return another profile that the plugin turns out to have; it is now in use."""
         contact, finder = self._contact, self._contact.finder
         found = finder.candidate(
             answer_size=self._echoes.answer_size, repeated=self._flight.is_silent(now), now=now)
@@ -47,7 +47,7 @@ class Recognition:
         return found
 
     def events(self, now: float, *, answering: bool) -> list[ProfileKnown | ProfileHint]:
-        """Return what is new to the user; ``answering`` tells that no telemetry comes."""
+        """Return what is new to the user; ``answering`` says that no telemetry arrives."""
         contact, finder = self._contact, self._contact.finder
         events: list[ProfileKnown | ProfileHint] = []
         if finder.outside(
@@ -82,11 +82,11 @@ def without_telemetry(
     profile: Profile, *, chosen: bool, padded: bool, answer_size: int | None
 ) -> tuple[str, str]:
     """
-    Return the profile to try while registered telemetry stays away, and a sentence about it.
+    Return the profile to try while registered telemetry is missing, and a sentence about it.
 
-    The profile is empty where nothing speaks against the present one. ``chosen`` tells that the
-    user named it; ``padded`` that the last answer to a SYN was filled up; ``answer_size`` is how
-    much came back of an echo of 32 bytes, None if nothing did.
+    The profile is empty if nothing contradicts the present one. ``chosen`` says that the user
+    named it; ``padded`` that the last answer to a SYN was padded; ``answer_size`` is how much of
+    an echo of 32 bytes came back, None if nothing did.
     """
     name = profile.name
     start = f"no telemetry on the channels of profile '{name}' (plugins {profile.plugins}): "

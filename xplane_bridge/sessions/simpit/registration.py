@@ -32,10 +32,10 @@ from xplane_bridge.sessions.leases import Leases
 
 # Without registered telemetry for this long the game is not in the flight scene, or gone.
 SILENCE = 2.0
-# An earlier run that crashed leaves its registrations behind in plugins before 2.0, one copy a
+# An earlier run that crashed leaves its registrations behind in plugins before 2.0, one copy per
 # run, and a deregistration removes one copy. 2.1.0 and 2.1.1 ignore a registration after a SYN
-# unless a deregistration precedes it; and any of 2.0 or later that answers an earlier SYN than the
-# last one still sends what that one registered (docs/wire/simpit.md, section 2.5).
+# unless a deregistration precedes it; and any version from 2.0 on that answers a SYN earlier than
+# the last one still sends what that one registered (docs/wire/simpit.md, section 2.5).
 _COPIES = {'v0': 4, 'v1': 4}
 _COPIES_LATER = 1
 # What the session itself has to know: whether the game is in the flight scene, when that or the
@@ -47,13 +47,13 @@ ChannelName = str | int
 
 class Registration:
     """
-    Keep channels registered, and know which of them do not come.
+    Keep channels registered, and know which of them are missing.
 
-    A channel that a plugin sends all the time in flight is a lease by time. One that is sent when
-    registered and when its value changes is a lease until it has come. What depends on a mod or a
-    target, and what is sent on a change or an event only, may be silent for good reason and is no
-    lease. What is missed is deregistered and registered again, which with every plugin leaves
-    one registration and from 2.0 on has the value sent. Times are in seconds.
+    A channel that a plugin sends continuously in flight is a lease by time. One that is sent on
+    registration and on change is a lease until it has arrived. Channels that depend on a mod or a
+    target, or are sent on a change or an event only, may be silent for good reason and are not
+    leases. Missing ones are deregistered and registered again, which with every plugin leaves one
+    registration and from 2.0 on triggers the value. Times are in seconds.
     """
 
     def __init__(self, channels: Sequence[ChannelName], chosen: Profile | None) -> None:
@@ -77,11 +77,11 @@ class Registration:
         return self._rows
 
     def shows(self, channel_id: int) -> bool:
-        """Tell whether the owner asked for this one: others the session registers for itself."""
+        """Return whether the owner requested this one: others the session registers for itself."""
         return channel_id in self._shown
 
     def unavailable(self, profile: Profile | None) -> tuple[str, ...]:
-        """Return the channels asked for that plugins of a profile do not send."""
+        """Return the requested channels that plugins of a profile do not send."""
         if profile is None:
             return ()
         return tuple(
@@ -97,12 +97,12 @@ class Registration:
         self._leases.want((), 0.0)
 
     def begin(self, profile: Profile, now: float) -> list[Message]:
-        """Return what registers all that is wished for, after an ACK."""
+        """Return what registers everything wanted, after an ACK."""
         self._profile = profile
         self._choose(profile)
         self._want(now)
         self._leases.renew(now)
-        # All are asked for with this.
+        # This requests all of them.
         self._leases.due(now)
         return [
             *_deregister(
@@ -111,7 +111,7 @@ class Registration:
             *_register(self._rows)]
 
     def change(self, channels: Sequence[ChannelName], now: float) -> list[Message]:
-        """Return what registers these from now on, and deregisters those not among them."""
+        """Return what registers these from now on, and deregisters all others."""
         check(channels, self._chosen)
         self._channels = tuple(channels)
         if self._profile is None:
@@ -121,7 +121,7 @@ class Registration:
         self._want(now)
         new = [channel_id for channel_id in self._rows if channel_id not in old]
         self._leases.renew(now, new)
-        # What is missed anyway leaves with the new ones.
+        # Missing ones are sent along with the new ones.
         self._leases.due(now)
         return [
             *_deregister((channel_id for channel_id in old if channel_id not in self._rows), 1),
@@ -132,11 +132,11 @@ class Registration:
         return list(_deregister(self._rows, 1))
 
     def repeat(self) -> list[Message]:
-        """Return what registers everything once more: the first time it may have been lost."""
+        """Return what registers everything once more: the first time may have been lost."""
         return _anew(list(self._rows))
 
     def due(self, now: float) -> list[Message]:
-        """Return what registers again what is missed, in flight."""
+        """Return what registers missing channels again, in flight."""
         return _anew(self._leases.due(now))
 
     @property
@@ -145,34 +145,34 @@ class Registration:
         return self._leases.deadline
 
     def heard(self, channel_id: int, now: float) -> None:
-        """Note that a packet came."""
+        """Note that a packet arrived."""
         self._came.add(channel_id)
         self._leases.heard((channel_id,), now)
 
     def refresh(self, now: float) -> None:
-        """Ask again for what is sent on a change only: the vessel may be another one."""
+        """Request again what is sent on change only: the vessel may be another one."""
         self._leases.renew(now, self._lasting())
 
     def flight_began(self, now: float) -> None:
-        """Ask again for everything, and expect it from now on."""
+        """Request everything again, and expect it from now on."""
         self._leases.renew(now)
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return the names of those that do not come, with since when."""
+        """Return the names of missing channels, with since when."""
         return {
             row.name: since for channel_id, since in self._leases.missing(now).items()
             if (row := self._rows[channel_id]) is not None and channel_id in self._shown}
 
     @property
     def came(self) -> frozenset[str]:
-        """Return the names of those that have ever come from this plugin."""
+        """Return the names of channels that have ever been received from this plugin."""
         return frozenset(
             row.name for channel_id in self._came
             if (row := self._rows.get(channel_id)) is not None)
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """Return which of the channels asked for should come in flight."""
+        """Return which of the requested channels should arrive in flight."""
         return tuple(
             row.name for channel_id, row in self._rows.items()
             if row is not None and channel_id in self._shown and channel_id in self._leases)
@@ -186,7 +186,7 @@ class Registration:
                 shown[row.id] = row
         self._shown = frozenset(shown)
         needed = (_find(profile, name) for name in _NEEDED)
-        # v1 sends its action status with each frame: too much for a need of our own.
+        # v1 sends its action status with each frame: too much just for the session's own needs.
         self._rows = shown | {row.id: row for row in needed if row and row.sent != 'change'}
 
     def _want(self, now: float) -> None:
@@ -209,7 +209,7 @@ def registrable(profile: Profile) -> tuple[Channel, ...]:
 
 
 def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
-    """Raise ValueError for a channel that the profile, or with 'auto' every one, lacks."""
+    """Raise ValueError for a channel that the profile, or with 'auto' every profile, lacks."""
     for channel in channels:
         if isinstance(channel, int):
             if not 3 <= channel <= simpit.MAX_CHANNEL:
@@ -239,6 +239,6 @@ def _anew(ids: Sequence[int]) -> list[Message]:
 
 
 def _slices(ids: Sequence[int]) -> Iterable[bytes]:
-    """Cut ids into payloads."""
+    """Split ids into payloads."""
     for start in range(0, len(ids), simpit.MAX_PAYLOAD):
         yield bytes(ids[start:start + simpit.MAX_PAYLOAD])

@@ -37,9 +37,9 @@ _STALL = 0.05
 
 class Search:
     """
-    Send SYNs in turn in the framings that are listened to, and cut what comes into packets.
+    Send SYNs in all candidate framings in turn, and cut the stream into packets.
 
-    ``at`` is when the next SYN is due, None while none is to be sent or outstanding; ``count``
+    ``at`` is when the next SYN is due, None while none is to be sent or outstanding; ``count`` is
     how many were sent since the search began, ``since`` when that was. Times are in seconds.
     """
 
@@ -55,12 +55,12 @@ class Search:
 
     @property
     def counters(self) -> Counters:
-        """Return what the decoder of the framing in use has counted."""
+        """Return the counts of the decoder of the framing in use."""
         return self._decoders[self._counted].counters
 
     @property
     def framing(self) -> Framing:
-        """Return the framing in use, or the last of those that are tried."""
+        """Return the framing in use, or the last of those being tried."""
         return self._counted
 
     @property
@@ -71,7 +71,7 @@ class Search:
 
     @property
     def is_unanswered(self) -> bool:
-        """Tell whether enough SYNs were sent to say that nobody answers."""
+        """Return whether enough SYNs were sent to conclude that nobody answers."""
         return self.count >= _TRIES * len(self.listening)
 
     def begin(self, at: float) -> None:
@@ -99,14 +99,14 @@ class Search:
         data = simpit.encode(
             Handshake(HandshakeType.SYN, self._id_bytes), 'bridge', FIRST_PROFILE[framing])
         if framing == 'aa50' and len(self.listening) > 1 and not data.endswith(b'\0'):
-            # Ends it as well for a plugin of the other framing, which would lose the next packet.
+            # Also ends it for a plugin of the other framing, which would lose the next packet.
             data += b'\0'
         self.count += 1
-        # Each framing in its turn about once a second.
+        # Each framing in turn about once per second.
         self.at = now + _SYN_PERIOD / len(self.listening)
         return data
 
-    # What is received.
+    # Reception.
 
     def feed(self, data: bytes, now: float) -> Iterator[tuple[Framing, Packet]]:
         """Yield the packets that bytes complete."""
@@ -115,7 +115,7 @@ class Search:
             yield from self._of(framing, self._decoders[framing].feed(data))
 
     def expire(self, now: float) -> Iterator[tuple[Framing, Packet]]:
-        """Give up packets whose end does not come; yield those that they had swallowed."""
+        """Give up packets whose end is missing; yield those that they had swallowed."""
         if now < self._bytes_at + _STALL:
             return
         for framing in self.listening:
@@ -132,7 +132,7 @@ class Search:
         self, framing: Framing, packets: Iterable[Packet]
     ) -> Iterator[tuple[Framing, Packet]]:
         for packet in packets:
-            # A SYNACK before it in the same bytes may have settled on the other framing.
+            # A SYNACK earlier in the same bytes may have settled on the other framing.
             if framing not in self.listening:
                 return
             yield framing, packet

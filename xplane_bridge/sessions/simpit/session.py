@@ -60,7 +60,7 @@ GEAR = 'gear'
 
 _SURFACES = ('pitch', 'roll', 'yaw')
 
-# An echo that comes back this long after telemetry comes back without it.
+# An echo that comes back this long after the last telemetry counts as one without telemetry.
 _ECHO_ALONE = 0.5
 
 
@@ -69,16 +69,16 @@ class SimpitSession(Session):
     Shake hands with a plugin, keep channels registered, send commands.
 
     ``channels`` are names of the plugin's channels or ids of 3..254. ``profile`` is one of
-    PROFILES, or 'auto': what the plugin does tells which (ProfileFinder). ``id_bytes``, at most
-    31, go with SYN and ACK. ``agx`` tells that the game has Action Groups Extended. ``line_rate``
-    is in bytes per second, a tenth of the baud rate. ``heartbeat`` is the time between echo
-    requests in seconds. A command waits at most ``lifetime`` seconds. ``release_throttle``:
-    release() and stop() also give the throttle to the player's lever, where the plugin can.
-    ``name`` is what sentences call the port.
+    PROFILES, or 'auto' to detect it from the plugin's behaviour (ProfileFinder). ``id_bytes``, at
+    most 31, are sent with SYN and ACK. ``agx`` says that the game has Action Groups Extended.
+    ``line_rate`` is in bytes per second, a tenth of the baud rate. ``heartbeat`` is the time
+    between echo requests in seconds. A command waits at most ``lifetime`` seconds.
+    ``release_throttle``: release() and stop() also give the throttle to the player's lever, where
+    the plugin can. ``name`` is what texts call the port.
 
     Everything that sends raises PeerAbsentError while there is no game in the flight scene to
-    take it, and ValueError, each with a sentence, if it must not be sent. Raises ValueError for a
-    channel or a profile that does not exist.
+    accept it, and ValueError, each with a sentence, if it must not be sent. Raises ValueError for
+    a channel or a profile that does not exist.
     """
 
     sentences = {
@@ -124,7 +124,7 @@ class SimpitSession(Session):
             self.statistics)
         self._open = False
 
-    # What the owner asks for.
+    # Called by the owner.
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -133,14 +133,14 @@ class SimpitSession(Session):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Return which of the channels asked for should come in flight."""
+        """Return which of the requested channels should arrive in flight."""
         return self.registration.expected
 
     def missing(self, now: float) -> dict[str, float]:
         """
-        Return the channels that do not come although they should, with since when.
+        Return the channels that are missing, with since when.
 
-        Outside the flight scene nothing should come.
+        Outside the flight scene none should arrive.
         """
         return self.registration.missing(now) if self.peer_state is PeerState.STREAMING else {}
 
@@ -182,7 +182,7 @@ class SimpitSession(Session):
         self._expired += self._change(PeerState.UNKNOWN)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
-        """Register these channels from now on, and deregister those that are not among them."""
+        """Register these channels from now on, and deregister all others."""
         self._dialogue.say(*self.registration.change(channels, now))
         if self.contact.connected:
             self.contact.heard_at = now
@@ -192,10 +192,10 @@ class SimpitSession(Session):
         what: str = 'controls',
     ) -> None:
         """
-        Set axes as the wire has them, and the gear, which is on from 0.5.
+        Set axes as on the wire, and the gear, which is on from 0.5.
 
         The gear is an action: sent if the plugin reports another state, or none. ``what`` names
-        the command for a person.
+        the command for people.
         """
         axes = {name: value for name, value in controls.items() if name != GEAR}
         gear = controls.get(GEAR)
@@ -208,12 +208,12 @@ class SimpitSession(Session):
         groups: Mapping[ActionGroup, bool] | None = None, what: str = '', awaited: bool = False,
     ) -> int:
         """
-        Send a message or a raw packet, or several together or not at all; return the ticket.
+        Send a message or a raw packet, or several all or none; return the ticket.
 
-        Custom action groups leave one a packet; of the values of an axis the newest leaves.
-        ``groups`` are action groups that shall be on or off: sent if the plugin reports another
-        state, or none. A CommandDone tells of what was not sent, and of all that is ``awaited``;
-        ``what`` names the command there.
+        Custom action groups are sent one per packet; only the newest value of an axis is sent.
+        ``groups`` are action groups to be turned on or off: sent if the plugin reports another
+        state, or none. A CommandDone reports what was not sent, and everything that is
+        ``awaited``; ``what`` names the command there.
         """
         messages = command if isinstance(command, Sequence) else (command,)
         profile = self._check_connected()
@@ -242,10 +242,10 @@ class SimpitSession(Session):
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
-        Give all axes that were taken back to the game.
+        Give all taken axes back to the game.
 
-        The throttle stays as it was last commanded unless the user chose to release it, and the
-        plugin can let go of it.
+        The throttle stays as last commanded unless the user chose to release it and the plugin can
+        let go of it.
         """
         self.give_back(None, now)
 
@@ -253,7 +253,7 @@ class SimpitSession(Session):
         """
         Give back those of ``axes`` that were taken, but not the throttle; with None all.
 
-        A plugin that does not answer gets its due when it turns out to be the same one.
+        A plugin that does not answer is given them when it turns out to be the same one.
         """
         if self._active:
             self._dialogue.give_back(
@@ -265,16 +265,16 @@ class SimpitSession(Session):
             raise PeerAbsentError(f'not sent: {self.absence}')
         return self.contact.profile
 
-    # What the link calls.
+    # Called by the link.
 
     def opened(self, now: float) -> None:
-        """Begin anew: the port has been opened, or opened again."""
+        """Start over: the port has been opened, or opened again."""
         self._open = True
         self._expired += self._change(PeerState.UNKNOWN)
         self._begin(now)
 
     def lost(self, now: float) -> None:
-        """Take note that the port is gone."""
+        """Note that the port is gone."""
         self._open = False
         self._dialogue.outgoing()
         self._expired += self.echoes.abandon('the serial port was lost')
@@ -284,7 +284,7 @@ class SimpitSession(Session):
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
-        """Take bytes of the port, in whatever pieces they come; return the events they cause."""
+        """Process bytes from the port, in pieces of any size; return the resulting events."""
         self.statistics.received += len(data)
         if not self._active or (not self.contact.connected and not self.contact.search.count):
             self.statistics.drained += len(data)
@@ -318,7 +318,7 @@ class SimpitSession(Session):
         outgoing = self._dialogue.outgoing()
         return [(CHANNEL, data) for data in outgoing] if self._open else []
 
-    # The handshake.
+    # Handshake.
 
     def _begin(self, now: float) -> None:
         """Search for a plugin from the start."""
@@ -332,7 +332,7 @@ class SimpitSession(Session):
         self._reception.forget()
 
     def _ask(self, now: float) -> None:
-        """Send a SYN when it is time, and notice that nobody answers."""
+        """Send a SYN when it is due, and notice that nobody answers."""
         contact = self.contact
         if contact.search.at is None or now < contact.search.at:
             return
@@ -343,10 +343,10 @@ class SimpitSession(Session):
             self._expired += self._change(PeerState.AWAY)
         self._dialogue.ask(now)
 
-    # How the plugin seems.
+    # State of the plugin.
 
     def _look(self, now: float) -> None:
-        """Conclude what can be from answers of the plugin while no telemetry comes."""
+        """Draw conclusions from the plugin's answers while no telemetry arrives."""
         if not self.contact.connected:
             return
         found = self._recognition.profile(now)
@@ -373,7 +373,7 @@ class SimpitSession(Session):
         self._dialogue.send(*self.echoes.start(profile, now))
         return self.echoes.deadline
 
-    # What is received.
+    # Reception.
 
     def _take_packets(self, packets: Iterable[tuple[Framing, Packet]], now: float) -> list[Any]:
         events: list[Any] = []
@@ -395,7 +395,7 @@ class SimpitSession(Session):
     ) -> Sequence[Any]:
         packet, message = message
         if isinstance(message, Handshake):
-            # Without a SYN it is the answer to an earlier one, late.
+            # Without a SYN it is a late answer to an earlier one.
             if message.handshake == HandshakeType.SYNACK and self.contact.search.count:
                 return self._connect(cast(Framing, channel), message, now)
         elif not self.contact.connected:
@@ -433,7 +433,7 @@ class SimpitSession(Session):
     def _heard_telemetry(
         self, packet: Packet, message: Message | Packet, now: float
     ) -> list[Any]:
-        """Take a packet on a registered channel; it tells of the flight scene too."""
+        """Process a packet on a registered channel, which also tells about the flight scene."""
         events = self._reception.take(packet, message, now)
         flying = self.peer_state is PeerState.STREAMING
         for in_flight in self._flight.heard(message, now, flying=flying):
