@@ -92,6 +92,15 @@ def _skipped_without(path):
     return found
 
 
+def pytest_ignore_collect(collection_path, config):
+    """With ``-m 'pure ...'`` leave files alone of which no test is: importing ROS takes long."""
+    if config.option.markexpr.startswith('pure') and collection_path.name.startswith('test_'):
+        wanted = _skipped_without(collection_path)[None]
+        if any(wanted & packages for packages in NEEDS.values()):
+            return True
+    return None
+
+
 def pytest_itemcollected(item):
     """Mark a test as ros, sim or launch by the packages it needs, or as pure if it needs none."""
     own, shared = _skipped_without(item.path), _skipped_without(Path(__file__))
