@@ -35,7 +35,7 @@ import time
 from typing import Any
 
 ELEVATOR_STEP = 2.0 ** -20
-"""What the elevator grows by from command to command: exact as a float32."""
+"""Increment of the elevator from command to command: exact as a float32."""
 
 _NS = 1_000_000_000
 # Timeout for discovery.

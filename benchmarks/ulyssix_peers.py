@@ -29,7 +29,7 @@ from typing import Any
 from peers import main, ROLES
 
 DEPTH = 200
-"""Of the node's topic packets, and of every end here."""
+"""Queue depth of the node's packets topic, and of every end here."""
 
 
 class _RosRole:

@@ -529,7 +529,7 @@ def test_an_echo_that_waits_ends_when_the_port_is_opened_anew():
     cable.call(cable.device.ping, b'x')
     cable.events['device'].clear()
     cable.call(cable.device.opened)
-    assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the conversation began anew'
+    assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the conversation was restarted'
 
 
 def test_a_session_that_starts_without_a_port_says_so():

@@ -100,7 +100,7 @@ class FdmdataCommands:
     async def _call(self, method: str) -> None:
         """Call a method of Huginn's XML-RPC without blocking. Raises ValueError."""
         if self._node.plays_capture:
-            raise ValueError('a capture is being played: there is no Huginn to call')
+            raise ValueError('a capture is being replayed: there is no Huginn to call')
         future = Future(executor=self._node.executor)
         # Without a callback the future would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)

@@ -43,7 +43,7 @@ from xplane_bridge.protocols.simpit.framing import Framing, Packet
 from xplane_bridge.protocols.simpit.payloads import codec_of, Message
 
 ENDS = {'bridge': 'device', 'peer': 'plugin'}
-"""What the documents call either sender."""
+"""The documents' name for either sender."""
 
 Sent = Literal['request', 'tick', 'change', 'subscription', 'event', 'never']
 """
@@ -55,7 +55,7 @@ registered. event: when it happens. never: the plugin has the number and does no
 """
 
 RESERVED_CHANNELS = range(0x10)
-"""Ids kept for the protocol itself (protocol document, "Header"), whatever plugins made of it."""
+"""Ids reserved for the protocol itself (protocol document, "Header"), whatever plugins do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,4 +323,4 @@ def _sent_by(sender: Sender) -> dict[type[Any], None]:
 
 
 MESSAGES = by_sender(bridge=(*_sent_by('bridge'), Packet), peer=(*_sent_by('peer'), Packet))
-"""Every message of any profile; what it means on a line depends on the profile."""
+"""Every message of any profile; its meaning on a line depends on the profile."""

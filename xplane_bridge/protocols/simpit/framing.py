@@ -39,9 +39,9 @@ Framing = Literal['aa50', 'cobs']
 
 MAX_PAYLOAD = 32
 FRAME_OVERHEAD = 4
-"""Bytes of a packet on the wire beside its payload, in either framing."""
+"""Bytes of a packet on the wire besides its payload, in either framing."""
 MAX_CHANNEL = 254
-"""Channel 255 ends every plugin's reader thread: docs/wire/simpit.md, sections 2.1 and 4."""
+"""Channel 255 kills every plugin's reader thread: docs/wire/simpit.md, sections 2.1 and 4."""
 
 _HEADER = b'\xaa\x50'
 _OTHER_VERSION = re.compile(rb'\xaa[\x51-\x5f]')

@@ -77,7 +77,7 @@ def decode(
     integer_width. Source: docs/wire/ulyssix.md.
     """
     if sender != 'peer':
-        raise ProtocolError('a publisher is sent nothing')
+        raise ProtocolError('nothing is sent to a publisher')
     if integer_width not in SAMPLE_LAYOUTS:
         raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
     view = memoryview(data)
@@ -275,7 +275,7 @@ def _names(packet: Packet) -> bytes:
     if not names:
         return _NAMES_LENGTH.pack(0)
     if isinstance(packet, DataPacket) and len(names) != len(packet.counts):
-        raise ValueError(f'names: {len(names)}, expected {len(packet.counts)}, one a parameter')
+        raise ValueError(f'names: {len(names)}, expected {len(packet.counts)}, one per parameter')
     if any(NAME_SEPARATOR in name for name in names):
         raise ValueError('names: the separator 0x1f cannot be part of a name')
     raw = NAME_SEPARATOR.join(names).encode()

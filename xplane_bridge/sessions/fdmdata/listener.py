@@ -48,7 +48,7 @@ class FdmdataListener(FdmdataSession):
     @property
     def absence(self) -> str:
         """Return why commands are not possible."""
-        return 'a capture is being played: there is no Huginn to command'
+        return 'a capture is being replayed: there is no Huginn to command'
 
     def missing(self, now: float) -> dict[str, float]:
         """Return nothing: nothing is requested."""

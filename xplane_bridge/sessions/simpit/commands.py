@@ -72,7 +72,7 @@ def _parts(
         raise ValueError(f'{row.name}: {row.fault}')
     if isinstance(message, simpit.SetActionGroup) and game is not Game.KSP2:
         raise ValueError(
-            f'{row.name} is for Kerbal Space Program 2; this plugin is not in it, '
+            f'{row.name} is for Kerbal Space Program 2; to this plugin '
             'send action_groups or custom_action_groups')
     if isinstance(message, simpit.CustomActionGroups) and message.groups:
         # From 2.0 on a list acts on its first group only, before that from its end backwards.
@@ -124,7 +124,7 @@ def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Pac
         # For the sentence about a profile without any time warp.
         profile.named('bridge', 'time_warp')
         raise ValueError(
-            f'plugins {profile.plugins} warp to no delay and to no burn: they need 2.3')
+            f'plugins {profile.plugins} cannot warp with a delay or to a burn: that needs 2.3')
     if has_channel:
         parts.append(message)
     return parts

@@ -78,7 +78,7 @@ class Echoes:
         Raises ValueError if too many are queued.
         """
         if len(self._queue) >= _LARGEST_QUEUE:
-            raise ValueError(f'{_LARGEST_QUEUE} echoes wait already; ask less often')
+            raise ValueError(f'{_LARGEST_QUEUE} echoes are queued already; send fewer')
         ticket = self._tickets.draw()
         self._queue.append(_Echo(ticket, payload, data))
         if self._outstanding is None:

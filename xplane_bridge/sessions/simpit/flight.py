@@ -77,7 +77,7 @@ class Flight:
             return 'the game on {} has left the flight scene'
         if self.telemetry_at <= self._registered_at and not hint:
             return 'waiting for the first telemetry on {}'
-        return 'the game on {} is not in the flight scene: no telemetry comes'
+        return 'the game on {} is not in the flight scene: no telemetry arrives'
 
     def heard(self, message: Message | Packet, now: float, *, flying: bool) -> list[bool]:
         """

@@ -39,8 +39,8 @@ _BURST = 256
 # With a smaller budget a whole packet could never pass at once; the driver's buffer must cope.
 _LOWEST_RATE = 120.0
 _WHY = (
-    f'no more than {1 / ACTION_GAP:g} action groups leave per second, '
-    'nor more bytes than the line takes')
+    f'at most {1 / ACTION_GAP:g} action groups are sent per second, '
+    'and no more bytes than the line carries')
 # The plugin holds axes for whatever vessel is active.
 _VESSEL = 0
 

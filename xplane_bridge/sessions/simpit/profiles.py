@@ -23,7 +23,7 @@ from xplane_bridge.sessions.simpit.echo import LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.events import Game, ProfileKnown
 
 AUTO = 'auto'
-"""Instead of the name of a profile: find out which it is."""
+"""In place of a profile's name: detect it."""
 
 # Spoken in each framing before more is known about the plugin.
 FIRST_PROFILE: dict[Framing, Profile] = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
@@ -116,7 +116,7 @@ class ProfileFinder:
             self.confirmed = True
         if name == 'vessel_change' and self.profile is PROFILES['cobs']:
             self.profile = PROFILES['v2.3']
-            return [ProfileKnown(self.profile.name, 'it tells of a vessel change')]
+            return [ProfileKnown(self.profile.name, 'it reports a vessel change')]
         return []
 
     def echo(self, now: float) -> None:

@@ -69,8 +69,8 @@ class Recognition:
 def without_answer(chosen: Profile | None) -> str:
     """Return what may be wrong while no SYN is answered; ``chosen`` is None with 'auto'."""
     text = (
-        'no answer to the handshake: is the game running with Kerbal Simpit, does the plugin name '
-        'its end of this cable, at the same baud rate, and is that port started there?')
+        'no answer to the handshake: is the game running with Kerbal Simpit, is the plugin '
+        'configured for its end of this cable and the same baud rate, and was that port started?')
     if chosen is None:
         return text
     other = "'v2' or older" if chosen.framing == 'cobs' else "'cobs'"
@@ -93,10 +93,10 @@ def without_telemetry(
     if profile.framing == 'aa50' and chosen:
         if answer_size == LONG_ANSWER and name != 'v2':
             return 'v2', (
-                f"{start}the plugin echoes 32 bytes whole, like 2.0 and 2.1, set profile 'v2'")
+                f"{start}the plugin echoes all 32 bytes like 2.0 and 2.1, set profile 'v2'")
         if padded and answer_size != LONG_ANSWER and name != 'v1':
             return 'v1', (
-                f"{start}the plugin fills its packets up like 1.2.1 to 1.4, set profile 'v1'")
+                f"{start}the plugin pads its packets like 1.2.1 to 1.4, set profile 'v1'")
         if answer_size == SHORT_ANSWER and not padded:
             other = 'v0' if name == 'v1' else 'v1'
             return other, (
@@ -104,6 +104,6 @@ def without_telemetry(
                 f"try profile '{other}'")
     if profile.framing == 'aa50' and not chosen and name == 'v0':
         return '', (
-            f'{start}which of the older plugins it is shows in the flight scene; to know it '
-            "before, set profile 'v2' (2.0 and 2.1), 'v1' (0.8 to 1.4) or 'v0'")
+            f'{start}only the flight scene shows which of the older plugins it is; to settle it '
+            "now, set profile 'v2' (2.0 and 2.1), 'v1' (0.8 to 1.4) or 'v0'")
     return '', f'{start}is the game in the flight scene?'

@@ -218,7 +218,7 @@ def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
             if chosen.named('peer', channel) not in registrable(chosen):
                 raise ValueError(f'channel {channel}: plugins {chosen.plugins} never send it')
         elif all(_find(profile, channel) is None for profile in PROFILES.values()):
-            raise ValueError(f'channel {channel}: no plugin has a channel of that name to give')
+            raise ValueError(f'channel {channel}: no plugin sends a channel of that name')
 
 
 def _find(profile: Profile, name: str) -> Channel | None:

@@ -53,7 +53,7 @@ from xplane_bridge.sessions.simpit.recognition import Recognition, without_answe
 from xplane_bridge.sessions.simpit.registration import ChannelName, Registration
 
 CHANNEL = 'serial'
-"""The one channel of a serial link."""
+"""The only channel of a serial link."""
 
 GEAR = 'gear'
 """Among controls: not an axis but an action group, on from 0.5."""
@@ -158,9 +158,9 @@ class SimpitSession(Session):
             return f'waiting for the first reply on {self._name}'
         if not contact.finder.confirmed:
             return (
-                "with profile 'auto' nothing is sent before it shows which of the older plugins "
+                "with profile 'auto' nothing is sent until it is clear which of the older plugins "
                 f'answers on {self._name}: to others the same numbers mean something else. '
-                f'{contact.hint or "Set the profile to know it at once"}')
+                f'{contact.hint or "Set the profile to avoid the wait"}')
         if self.peer_state is PeerState.STREAMING:
             return ''
         return self._flight.absence(contact.hint).format(self._name)
@@ -323,7 +323,7 @@ class SimpitSession(Session):
     def _begin(self, now: float) -> None:
         """Search for a plugin from the start."""
         self._part()
-        self._expired += self.echoes.abandon('the conversation began anew')
+        self._expired += self.echoes.abandon('the conversation was restarted')
         if self._open and self._active:
             self.contact.begin(now)
 

@@ -38,8 +38,8 @@ class Verdict(Enum):
 
     NEW = 'deliver it'
     DROPPED = 'it is a duplicate, too late, or waits for evidence'
-    RESTARTED = 'counting began anew with it'
-    CONFIRMED = 'counting began anew with the packet that was held, which comes first'
+    RESTARTED = 'counting restarted with it'
+    CONFIRMED = 'counting restarted with the held packet, which comes first'
 
 
 # Looking up a member of an Enum costs as much as everything else for a packet in order.
