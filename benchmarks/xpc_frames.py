@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How whole xpc's states are: those of the session, beside those of a loop of blocking calls."""
+"""Consistency of xpc's states: the session's, beside those of a loop of blocking calls."""
 
 import re
 import socket
@@ -31,13 +31,13 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
-# What is to be reached.
+# Goals.
 SHARE_OF_FRAMES = 58.0 / 60.0
 FRAME_RATES = (60.0, 30.0)
 
 
 class PolledStates:
-    """The states that our session makes of a peer, for as long as the context lasts."""
+    """The states that our session obtains from a peer, for as long as the context lasts."""
 
     def __init__(self, port: int) -> None:
         self.updates: list[Telemetry] = []
@@ -65,9 +65,9 @@ ATTITUDE = [f'sim/flightmodel/position/{name}' for name in ('theta', 'phi', 'psi
 
 def same_frame(update: Telemetry) -> bool:
     """
-    Tell whether both replies of an update show the same attitude, to the last bit.
+    Return whether both replies of an update show the same attitude, to the last bit.
 
-    The session compares the places; in flight the attitude changes with each frame as well.
+    The session compares positions; in flight the attitude changes with each frame as well.
     """
     pitch, roll, heading = (update.values[name] for name in ATTITUDE)
     position = update.pose
@@ -91,7 +91,7 @@ class BlockingClient:
         self.timeouts = 0
 
     def run(self, seconds: float) -> None:
-        """Ask for whole states, one call after the other, for a while."""
+        """Request whole states, one call after the other, for a while."""
         end = time.monotonic() + seconds
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
             link.settimeout(0.1)
@@ -120,7 +120,7 @@ def simulator(frame_rate: float, *options: str) -> Any:
 
 
 def port_of(process: subprocess.Popen[str]) -> int:
-    """Return the port that a simulator says it listens at."""
+    """Return the port that a simulator reports to listen on."""
     assert process.stdout
     line = process.stdout.readline()
     found = re.search(r':(\d+),', line)
@@ -130,7 +130,7 @@ def port_of(process: subprocess.Popen[str]) -> int:
 
 
 def consistency(goals: Goals, seconds: float = 3.0) -> None:
-    """Measure how many states a second are complete, and how far apart in time their parts."""
+    """Measure how many states per second are complete, and the time skew of their parts."""
     rows: list[list[object]] = []
     for frame_rate in FRAME_RATES:
         with simulator(frame_rate) as process:

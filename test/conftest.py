@@ -93,7 +93,7 @@ def _skipped_without(path):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """With ``-m 'pure ...'`` leave files alone of which no test is: importing ROS takes long."""
+    """With ``-m 'pure ...'`` skip importing files without pure tests: importing ROS is slow."""
     if config.option.markexpr.startswith('pure') and collection_path.name.startswith('test_'):
         wanted = _skipped_without(collection_path)[None]
         if any(wanted & packages for packages in NEEDS.values()):
