@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What the messages of all protocols are made of: frozen dataclasses whose fields are declared.
+Base of the messages of all protocols: frozen dataclasses with declared fields.
 
-A field is declared where it stands: how it is written, within which range it
-may be sent, and what leaves a value alone::
+Each field declares how it is written, the range that may be sent, and the wire value that leaves
+it unchanged::
 
     @dataclass(frozen=True, slots=True)
     class Controls(Message):
@@ -25,9 +25,9 @@ may be sent, and what leaves a value alone::
         elevator: float | None = float32(-1.0, 1.0, leave=-998.0)
         gear: int | None = int8(0, 1, leave=-1)
 
-``Body`` reads and writes the declared fields of a message. Ranges hold for what is sent only: a
-decoded message shows what was on the wire. A message that is not one run of fixed fields (a list,
-a text with its length) has functions of its own beside it.
+``Body`` reads and writes the declared fields of a message. Ranges apply only to sending: a decoded
+message shows what was on the wire. A message that is not a sequence of fixed fields (a list, a
+string with its length) has its own functions next to it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FLOAT64_MAX = 1.7976931348623157e308
 
 
 class Message:
-    """Base of all messages; ``tag`` is the label that people know it by."""
+    """Base of all messages; ``tag`` is its label for people."""
 
     __slots__ = ()
 
@@ -74,9 +74,9 @@ def messages(*, bridge: Iterable[type[Message]], peer: Iterable[type[Message]]) 
 MessageT = TypeVar('MessageT', bound=Message)
 
 
-# Checks before sending: they raise TypeError or ValueError, and say what, got and expected.
+# Checks before sending: they raise TypeError or ValueError with what, got and expected.
 
-# NumPy's numbers too; the built-in types come first, as they are by far the quickest to find.
+# NumPy's numbers too; the built-in types come first, as they are by far the fastest to check.
 _INTEGERS = (int, Integral)
 _NUMBERS = (int, float, Real)
 
@@ -94,7 +94,7 @@ def checked_int(what: str, value: object, low: int, high: int) -> int:
 def checked_float(what: str, value: object, low: float, high: float) -> float:
     """Return value as a finite float in low..high."""
     number = _as_float(what, value)
-    # No simulator checks what it is sent: a NaN would get into its flight model.
+    # No simulator validates its input: a NaN would get into its flight model.
     if not math.isfinite(number):
         raise ValueError(f'{what}: got {value}, expected a finite number')
     if not low <= number <= high:
@@ -114,7 +114,7 @@ def _as_float(what: str, value: object) -> float:
 def checked_text(
     what: str, value: object, longest: int, *, empty: bool = False, spaces: bool = True
 ) -> bytes:
-    """Return value as printable ASCII bytes, ``longest`` at most."""
+    """Return value as printable ASCII bytes, at most ``longest``."""
     if not isinstance(value, str):
         raise TypeError(f'{what}: got {value!r}, expected a str')
     if not value and not empty:
@@ -130,14 +130,14 @@ def checked_text(
 
 
 def shown_text(raw: bytes) -> str:
-    r"""Return what stands before the first NUL, foreign bytes as ``\xNN``."""
+    r"""Return the text before the first NUL, non-ASCII bytes as ``\xNN``."""
     return raw.split(b'\0', 1)[0].decode('ascii', 'backslashreplace')
 
 
 def decimal(what: str, raw: bytes) -> int:
     """Return a decimal number that was sent as text; raise ProtocolError if it is not one."""
     digits = raw.split(b'\0', 1)[0].strip(b' ')
-    # int32 has ten digits; isdigit() also keeps out the signs and underscores that int() allows.
+    # int32 has ten digits; isdigit() also rejects the signs and underscores that int() allows.
     if not digits.isdigit() or len(digits) > 10:
         raise ProtocolError(f'{what}: expected a decimal number, got {digits[:20]!r}')
     return int(digits)
@@ -151,17 +151,17 @@ def _as_is(what: str, raw: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How one value gets onto the wire and off it: its struct code, and what converts it."""
+    """Wire form of one value: its struct code, and its conversions."""
 
     code: str
     pack: Callable[[str, Any], Any] = _as_is
     unpack: Callable[[str, Any], Any] = _as_is
     pad: int = 0
-    """Bytes of padding before it, where the layout is that of an aligned C struct."""
+    """Bytes of padding before it, if the layout is that of an aligned C struct."""
 
     @property
     def converts(self) -> bool:
-        """Tell whether what is read differs from what struct gives."""
+        """Return whether the decoded value differs from struct's."""
         return self.unpack is not _as_is
 
 
@@ -169,18 +169,18 @@ _FORM = 'form'
 
 
 def declared(form: Form, default: Any = MISSING) -> Any:
-    """Declare a field of a message; as of dataclasses.field, the type is that of the value."""
+    """Declare a field of a message; as with dataclasses.field, the type is the value's."""
     return field(default=default, metadata={_FORM: form})
 
 
 def forms(kind: type[Message], count: int | None = None) -> tuple[tuple[str, Form], ...]:
-    """Return the name and the form of the fields of a message, of all or of the first so many."""
+    """Return name and form of a message's fields, of all or of the first ``count``."""
     every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
     return tuple((each.name, each.metadata[_FORM]) for each in every[:count])
 
 
 def _or_leave(form: Form, leave: float | None, default: Any) -> Any:
-    """Declare a field; with ``leave``, the wire's number for it, None leaves the value alone."""
+    """Declare a field; with ``leave``, its number on the wire, None leaves the value unchanged."""
     if leave is None:
         return declared(form, default)
     return declared(Form(
@@ -226,17 +226,17 @@ float64 = _number('d', FLOAT64_MAX)
 
 
 def any_float32(*, default: Any = MISSING) -> Any:
-    """Declare a float32 that may be anything, NaN and infinity too: what a peer reports."""
+    """Declare a float32 reported by a peer, which may be anything, including NaN and infinity."""
     return declared(Form('f', checked_float32), default)
 
 
 def any_float64(*, default: Any = MISSING) -> Any:
-    """Declare a float64 that may be anything, NaN and infinity too: what a peer reports."""
+    """Declare a float64 reported by a peer, which may be anything, including NaN and infinity."""
     return declared(Form('d', _as_float), default)
 
 
 def checked_float32(what: str, value: object) -> float:
-    """Return value as a float, NaN and infinity too, if float32 can hold it."""
+    """Return value as a float, including NaN and infinity, if it fits into float32."""
     number = _as_float(what, value)
     if math.isfinite(number) and abs(number) > FLOAT32_MAX:
         raise ValueError(f'{what}: {value} is too large for float32')
@@ -248,10 +248,10 @@ def text(
     default: Any = MISSING, pad: int = 0,
 ) -> Any:
     """
-    Declare a char[size]: printable ASCII, a NUL, then filling.
+    Declare a char[size]: printable ASCII, a NUL, then padding.
 
-    Peers fill with NUL or with spaces; where the text itself has no spaces, trailing ones are
-    filling too.
+    Peers pad with NUL or with spaces; if the text itself has no spaces, trailing ones are padding
+    too.
     """
     def pack(what: str, value: Any) -> bytes:
         return (checked_text(what, value, size - 1, empty=empty, spaces=spaces) + b'\0').ljust(
@@ -265,7 +265,7 @@ def text(
 
 
 def decimal_text(size: int, low: int, high: int, *, default: Any = MISSING, pad: int = 0) -> Any:
-    """Declare a char[size] that holds a decimal number."""
+    """Declare a char[size] that contains a decimal number."""
     return declared(Form(
         f'{size}s', lambda what, value: str(checked_int(what, value, low, high)).encode('ascii'),
         decimal, pad), default)
@@ -278,7 +278,7 @@ def _narrowed(form: Form) -> Form:
 
 
 class Codec(Protocol[MessageT]):
-    """Writes one kind of message, and reads it."""
+    """Encodes and decodes one kind of message."""
 
     def pack(self, message: MessageT) -> bytes:
         """Return the datagram; ValueError or TypeError for what must not be sent."""
@@ -289,7 +289,7 @@ class Codec(Protocol[MessageT]):
 
 @dataclass(frozen=True, slots=True)
 class Pair(Generic[MessageT]):
-    """The codec of a message that is not one run of fixed fields: two functions."""
+    """The codec of a message that is not a sequence of fixed fields: two functions."""
 
     pack: Callable[[MessageT], bytes]
     unpack: Callable[[bytes], MessageT]
@@ -297,13 +297,13 @@ class Pair(Generic[MessageT]):
 
 class Body(Generic[MessageT]):
     """
-    The declared fields of one message, packed in their order: it reads and writes them.
+    Encodes and decodes the declared fields of one message, packed in order.
 
-    ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, which writing repeats
-    and reading skips. ``count`` takes the first so many fields only, as older peers have them; the
+    ``order`` is struct's '<' or '>'. ``header`` is the bytes before them, written when encoding
+    and skipped when decoding. ``count`` uses only that many first fields, as older peers do; the
     others are then None, or ``rest``. ``narrow`` are float64 that an older form has as float32.
-    ``padded`` tells whether the declared padding is there; ``tail`` is bytes of padding at the
-    end.
+    ``padded`` says whether the declared padding is there; ``tail`` is the number of padding bytes
+    at the end.
     """
 
     def __init__(
@@ -314,7 +314,7 @@ class Body(Generic[MessageT]):
         declared_fields = forms(kind, count)
         self._kind = kind
         self._header = header
-        # With what sentences call each field.
+        # With the name of each field in messages.
         self._fields = tuple(
             (name, f'{kind.tag} {name}', _narrowed(form) if name in narrow else form)
             for name, form in declared_fields)
@@ -324,12 +324,12 @@ class Body(Generic[MessageT]):
             (f'{form.pad}x' if form.pad and padded else '') + form.code
             for _, _, form in self._fields) + f'{tail}x')
         self.size = self._struct.size
-        # Poses come a thousand times per second: most need no conversion.
+        # Poses arrive a thousand times per second: most need no conversion.
         self._plain = not any(form.converts for _, _, form in self._fields)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the fields' names in their order."""
+        """Return the fields' names in order."""
         return tuple(name for name, _, _ in self._fields)
 
     def pack(self, message: MessageT) -> bytes:
@@ -340,7 +340,7 @@ class Body(Generic[MessageT]):
         return bytes(data)
 
     def unpack(self, data: bytes | bytearray | memoryview) -> MessageT:
-        """Return the message of bytes that have the layout's size, or ProtocolError."""
+        """Return the message in bytes of the layout's size; raise ProtocolError otherwise."""
         if len(data) != self.size:
             raise ProtocolError(f'{self._kind.tag}: {len(data)} bytes, expected {self.size}')
         values = self._struct.unpack(data)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A protocol as a tool for people speaks it: any datagram of either side, without a session."""
+"""A protocol as used by tools for people: any datagram of either side, without a session."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from xplane_bridge.protocols.errors import ProtocolError
 
 class Dialect:
     """
-    One protocol, by its ``decode``, ``encode`` and ``MESSAGES``.
+    One protocol, through its ``decode``, ``encode`` and ``MESSAGES``.
 
-    It is made once for each run of a tool, so that it may keep a state. A protocol that needs more
+    It is created once per run of a tool, so that it may keep state. A protocol that needs more
     than the datagram and its sender has a subclass of this name.
     """
 
     options: Mapping[str, Mapping[str, Any]] = {}
-    """This protocol's own options: what ArgumentParser.add_argument takes, by flag."""
+    """This protocol's own options: arguments of ArgumentParser.add_argument, by flag."""
 
     def __init__(self, protocol: ModuleType, arguments: Namespace) -> None:
         self.protocol = protocol
@@ -44,7 +44,7 @@ class Dialect:
         """
         Return the messages in a datagram, or raise ProtocolError.
 
-        A datagram that is none of the sender's may be one of the other side's.
+        A datagram that is not the sender's may be the other side's.
         """
         try:
             return (self.decode_from(data, sender),)
@@ -53,7 +53,7 @@ class Dialect:
             try:
                 return (self.decode_from(data, other),)
             except ProtocolError as other_error:
-                # What is wrong is best told by the side that has such a message at all.
+                # The side that has such a message at all gives the better error.
                 tag = data[:4].decode('latin-1')
                 theirs = tag in self.messages(other) and tag not in self.messages(sender)
                 raise (other_error if theirs else error) from None
@@ -64,7 +64,7 @@ class Dialect:
         return message
 
     def finish(self) -> Iterable[object]:
-        """Return what is left when the input ends, or raise ProtocolError."""
+        """Return the remaining messages at the end of the input, or raise ProtocolError."""
         return ()
 
     def messages(self, sender: Sender) -> Mapping[str, type[Message]]:
@@ -79,5 +79,5 @@ class Dialect:
 
 
 def other_side(sender: Sender) -> Sender:
-    """Return who the sender speaks with."""
+    """Return the other side of the conversation."""
     return 'bridge' if sender == 'peer' else 'peer'

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The one error that bytes from a peer can cause."""
+"""The only error that bytes from a peer can cause."""
 
 from xplane_bridge.protocols.foreign import printable
 
-# Characters of its text, which may cite what came.
+# Maximum length of its text, which may quote received data.
 _LONGEST = 400
 
 
@@ -24,10 +24,10 @@ class ProtocolError(Exception):
     """
     A peer sent bytes that its protocol does not allow.
 
-    The text says what, where, what was expected and what came, for example
+    The text says what, where, expected and got, for example
     ``DREF value 3: 2 bytes left at offset 41, need 4``. Mistakes of the caller raise
-    ``ValueError`` or ``TypeError`` instead, before a byte is sent. The text is printable and not
-    longer than a log can bear, whatever it cites.
+    ``ValueError`` or ``TypeError`` instead, before a byte is sent. The text is printable and short
+    enough for a log, whatever it quotes.
     """
 
     def __init__(self, text: str) -> None:

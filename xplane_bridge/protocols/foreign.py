@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-What a peer writes, made fit for people: text that can be printed, and kinds that can be counted.
+Untrusted text and keys from peers: made printable, and counted within bounds.
 
-Anybody who reaches a port may write names, tags and texts, as many and as long as they like. Here
-are the bounds that hold for all of them: printable() is applied where a session takes a text
-from the wire, and Kinds counts whatever is told apart by what the wire says.
+Anybody who can reach a port may write names, tags and texts, as many and as long as they like.
+These bounds apply to all of them: printable() is used where a session takes text from the wire,
+and Kinds counts by keys from the wire.
 """
 
 from __future__ import annotations
@@ -26,31 +26,30 @@ from collections.abc import Iterable, Iterator, Mapping
 import unicodedata
 
 LONGEST_TEXT = 200
-"""Characters of a foreign text that people are shown, unless said otherwise."""
+"""Maximum number of characters of untrusted text shown to people, by default."""
 
 LONGEST_KIND = 40
-"""Characters of the name of a kind."""
+"""Maximum number of characters in the name of a kind."""
 
 FREQUENT_KINDS = 8
-"""Kinds that are counted by name beside those that are known beforehand."""
+"""Kinds that are counted by name besides the ones known beforehand."""
 
 OTHER = 'other'
-"""The name under which all further kinds are counted together."""
+"""The name under which all other kinds are counted together."""
 
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
     r"""
-    Return foreign text as it may stand in a log, in diagnostics, in a terminal.
+    Return untrusted text in a form that is safe for logs, diagnostics and terminals.
 
-    Whatever is not to be printed (control characters, escape sequences, line ends, marks of
-    writing direction, lone surrogates, characters of no font) becomes an escape like ``\x1b``;
-    spaces of any width stay. Of a text of more than ``limit`` characters the rest becomes a note
-    of how long it was. A printable text of that length is returned as it is, a backslash in it
-    included.
+    Unprintable characters (control characters, escape sequences, line breaks, bidirectional marks,
+    lone surrogates, unassigned characters) become escapes like ``\x1b``; spaces of any width stay.
+    If the text has more than ``limit`` characters, the rest is replaced by a note of its length. A
+    printable text of that length is returned unchanged, including backslashes.
     """
     if len(text) <= limit and text.isprintable():
         return text
-    # Shown are whole characters or whole escapes.
+    # Only complete characters or complete escapes are shown.
     shown, room = [], limit
     for char in text[:limit]:
         piece = char if _may_be_printed(char) else char.encode('unicode_escape').decode('ascii')
@@ -68,15 +67,15 @@ def _may_be_printed(char: str) -> bool:
 
 class Kinds(Mapping[str, int]):
     """
-    Count by kind what comes, where the peer says the kind: bounded in memory, time and values.
+    Count by kind when the peer names the kind: bounded in memory, time and values.
 
-    ``known`` kinds are always counted by name, and of the others the most frequent ``few``; what
-    is left is OTHER. So there are never more than ``len(known) + few + 1`` kinds. The sum of all
-    is exact; a name that comes late counts from then on, and what came of it before is in OTHER,
-    as is the count of a name that gave its place up. A kind that makes more than ``1/(few + 1)``
-    of what is not known has a place, whatever came before (Misra and Gries, 1982).
+    ``known`` kinds are always counted by name, and of the others the most frequent ``few``; the
+    rest is OTHER. So there are never more than ``len(known) + few + 1`` kinds. The sum of all is
+    exact; a name that appears late counts from then on, and its earlier occurrences are in OTHER,
+    as is the count of a name that lost its place. A kind that makes up more than ``1/(few + 1)``
+    of the unknown ones has a place, whatever came before (Misra and Gries, 1982).
 
-    Reads as a mapping from kind to count; a kind that has not come counts 0.
+    Reads as a mapping from kind to count; a kind that has not occurred counts 0.
     """
 
     def __init__(self, known: Iterable[str] = (), few: int = FREQUENT_KINDS) -> None:
@@ -89,7 +88,7 @@ class Kinds(Mapping[str, int]):
         self._other = 0
 
     def add(self, kind: str) -> None:
-        """Count one of this kind; a name is made printable, and cut."""
+        """Count one of this kind; the name is made printable and truncated."""
         if kind in self._known:
             self._known[kind] += 1
             return
@@ -105,7 +104,7 @@ class Kinds(Mapping[str, int]):
             self._other += 1
 
     def _has_place(self) -> bool:
-        """Tell whether a new name gets a place; the others have less credit if not."""
+        """Return whether a new name gets a place; if not, the others lose credit."""
         if len(self._counts) < self._few:
             return True
         weakest = min(self._credit, key=self._credit.__getitem__)

@@ -15,8 +15,8 @@
 """
 The protocol of X-Plane Connect, NASA's plugin for X-Plane: UDP, little-endian.
 
-The real plugin and its document differ; this speaks what the plugin was measured to speak
-(docs/wire/xpc.md, sections 2, 3 and 5). "Leave as it is" is None here and -998 on the wire.
+The real plugin and its document differ; this implements what the plugin was measured to do
+(docs/wire/xpc.md, sections 2, 3 and 5). "Leave unchanged" is None here and -998 on the wire.
 """
 
 from xplane_bridge.protocols.xpc.codec import decode, encode

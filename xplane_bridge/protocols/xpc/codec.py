@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-X-Plane Connect's datagrams to messages and back.
+Codec of X-Plane Connect's datagrams.
 
-A datagram is four letters, one byte that nobody reads, and a packed little-endian body
-(docs/wire/xpc.md, sections 2 and 3). What the plugin is known to crash on or to misunderstand is
-refused before it is sent (section 9).
+A datagram is four letters, one unused byte, and a packed little-endian body (docs/wire/xpc.md,
+sections 2 and 3). Whatever the plugin is known to crash on or misread is refused before it is
+sent (section 9).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
     """
     Decode one datagram of a client ('bridge') or of the plugin ('peer', its beacon included).
 
-    Values are not judged: a request is shown as it is, even where encode() would refuse to make
-    it. Raises ProtocolError for anything but one whole well-formed message.
+    Values are not checked: a request is shown as it is, even if encode() would refuse it. Raises
+    ProtocolError for anything but one complete well-formed message.
     """
     raw = bytes(data)
     if len(raw) < HEADER_SIZE:
@@ -61,14 +61,14 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
 
 def encode(message: Message) -> bytes:
     """
-    Encode any XPC message; byte 4, which nobody reads, is 0.
+    Encode any XPC message; byte 4, which is unused, is 0.
 
     Raises ValueError for a request that could crash or confuse a plugin: an aircraft outside
-    0..19, a number that is not finite or out of its range, one that the plugin would take for
+    0..19, a number that is not finite or out of range, one that the plugin would take for
     "leave", a name that is empty, longer than 255 bytes or not printable ASCII, too many items,
-    or more than 4096 bytes; TypeError where a value is of the wrong kind. How long the answer to
-    GetDatarefs gets is not checked; resp_size() helps with that. Replies are only refused what
-    the format cannot hold.
+    or more than 4096 bytes; TypeError if a value has the wrong type. The length of the answer to
+    GetDatarefs is not checked; resp_size() helps with that. Replies are refused only if they do
+    not fit into the format.
     """
     codec = REQUESTS.get(type(message))
     if codec is None:
@@ -84,4 +84,4 @@ def encode(message: Message) -> bytes:
 
 def _too_long(tag: str, size: int) -> str:
     return (f'{tag}: {size} bytes, expected at most {REQUEST_LIMIT}: '
-            'the plugin cuts what is longer')
+            'the plugin truncates longer ones')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The datagrams of X-Plane Connect (XPC) as values, and the numbers around them."""
+"""Messages and constants of X-Plane Connect (XPC)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,12 +53,12 @@ AIRCRAFT_COUNT = 20
 MAX_AIRCRAFT = AIRCRAFT_COUNT - 1
 
 ALTITUDE_RANGE = (-900.0, 200_000.0)
-"""Altitudes that are sent, in metres: from below any ground to above what X-Plane flies in."""
+"""Range of altitudes sent, in metres: from below any ground to above X-Plane's airspace."""
 
 MAX_DATA_ROWS = 31
 MAX_WAYPOINTS = 128
 
-# What the wire says for "leave as it is".
+# Wire values for "leave unchanged".
 LEAVE = -998.0
 
 FORWARDED_TAGS = (
@@ -67,7 +67,7 @@ FORWARDED_TAGS = (
 
 
 class SimulationOp(IntEnum):
-    """What SIMU does. The last two take an aircraft: ``SimulationOp.RUN_AIRCRAFT + 3``."""
+    """Operations of SIMU. The last two need an aircraft: ``SimulationOp.RUN_AIRCRAFT + 3``."""
 
     RUN = 0
     PAUSE = 1
@@ -77,7 +77,7 @@ class SimulationOp(IntEnum):
 
 
 class View(IntEnum):
-    """Codes of VIEW that choose a view; 0..72 and 86..93 are other X-Plane command keys."""
+    """Codes of VIEW that select a view; 0..72 and 86..93 are other X-Plane command keys."""
 
     FORWARD = 73
     DOWN = 74
@@ -95,7 +95,7 @@ class View(IntEnum):
 
 
 class WaypointOp(IntEnum):
-    """What WYPT does with its points."""
+    """Operations of WYPT."""
 
     ADD = 1
     REMOVE = 2
@@ -110,17 +110,17 @@ class TerrainStatus(IntEnum):
     MISSED = 2
 
 
-# Declarations of fields that only this protocol has.
+# Declarations of fields specific to this protocol.
 
 def _is_leave(value: float) -> bool:
-    # The open window in which the plugin hears "leave".
+    # The open interval that the plugin takes for "leave".
     return -999.1 < value < -997.9
 
 
 def _or_leave(
     code: str, low: float, high: float, is_leave: Callable[[float], bool] = _is_leave
 ) -> Any:
-    """Declare a number in a range; None, which is also the default, leaves the value alone."""
+    """Declare a number in a range; None, the default, leaves the value unchanged."""
     return declared(Form(
         code,
         lambda what, value: LEAVE if value is None else checked_float(what, value, low, high),
@@ -154,13 +154,13 @@ def _simulation_op(what: str, value: object) -> int:
 
 
 class Request(Message):
-    """Base of what a client sends to the plugin."""
+    """Base of requests from a client to the plugin."""
 
     __slots__ = ()
 
 
 class Reply(Message):
-    """Base of what the plugin sends to its clients."""
+    """Base of replies from the plugin to its clients."""
 
     __slots__ = ()
 
@@ -179,21 +179,21 @@ class Command(_Commands):
 
 @dataclass(frozen=True, slots=True)
 class CommandBegin(_Commands):
-    """Press X-Plane commands and hold them (BCOM; only the develop branch knows it)."""
+    """Press X-Plane commands and hold them (BCOM; only in the develop branch)."""
 
     tag: ClassVar[str] = 'BCOM'
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd(_Commands):
-    """Release X-Plane commands (ECOM; only the develop branch knows it)."""
+    """Release X-Plane commands (ECOM; only in the develop branch)."""
 
     tag: ClassVar[str] = 'ECOM'
 
 
 @dataclass(frozen=True, slots=True)
 class Connect(Request):
-    """Ask for a Connected at another UDP port, 1..65535 (CONN)."""
+    """Request a Connected at another UDP port, 1..65535 (CONN)."""
 
     tag: ClassVar[str] = 'CONN'
 
@@ -202,7 +202,7 @@ class Connect(Request):
 
 @dataclass(frozen=True, slots=True)
 class Connected(Reply):
-    """The plugin's answer to Connect: how many connections it knew, modulo 256 (CONF)."""
+    """The plugin's reply to Connect: the number of known connections, modulo 256 (CONF)."""
 
     tag: ClassVar[str] = 'CONF'
 
@@ -212,7 +212,7 @@ class Connected(Reply):
 @dataclass(frozen=True, slots=True)
 class Controls(Request):
     """
-    Set the controls of one aircraft (CTRL). None leaves a control as it is.
+    Set the controls of one aircraft (CTRL). None leaves a control unchanged.
 
     elevator, aileron and rudder are ratios in -1..1, throttle and flaps in 0..1, gear is 0 (up)
     or 1 (down), speedbrake is -0.5 (armed) to 1.5.
@@ -233,10 +233,10 @@ class Controls(Request):
 @dataclass(frozen=True, slots=True)
 class ControlsReply(Reply):
     """
-    The controls of one aircraft, as asked for by GetControls (CTRL). Units as in Controls.
+    The controls of one aircraft, requested by GetControls (CTRL). Units as in Controls.
 
-    For aircraft 1 and above the plugin says 0 for elevator, aileron and rudder, whatever they
-    are (docs/wire/xpc.md, section 3).
+    For aircraft 1 and above the plugin always sends 0 for elevator, aileron and rudder
+    (docs/wire/xpc.md, section 3).
     """
 
     tag: ClassVar[str] = 'CTRL'
@@ -254,7 +254,7 @@ class ControlsReply(Reply):
 
 @dataclass(frozen=True, slots=True)
 class GetControls(Request):
-    """Ask for a ControlsReply (GETC)."""
+    """Request a ControlsReply (GETC)."""
 
     tag: ClassVar[str] = 'GETC'
 
@@ -277,7 +277,7 @@ class _Placement(Request):
 @dataclass(frozen=True, slots=True)
 class Position(_Placement):
     """
-    Place an aircraft (POSI). None leaves a value as it is.
+    Place an aircraft (POSI). None leaves a value unchanged.
 
     lat, lon, pitch, roll and heading are in degrees, alt in metres above mean sea level; gear is
     the fraction extended, 0..1. precision is that of lat, lon and alt on the wire in bits: 64
@@ -289,7 +289,7 @@ class Position(_Placement):
 
 @dataclass(frozen=True, slots=True)
 class PlaceAndProbe(_Placement):
-    """Place an aircraft as Position does, and ask for the Terrain there (POST)."""
+    """Place an aircraft as Position does, and request the Terrain there (POST)."""
 
     tag: ClassVar[str] = 'POST'
 
@@ -297,9 +297,9 @@ class PlaceAndProbe(_Placement):
 @dataclass(frozen=True, slots=True)
 class PositionReply(Reply):
     """
-    Where an aircraft is, as asked for by GetPosition (POSI). Units as in Position.
+    The position of an aircraft, requested by GetPosition (POSI). Units as in Position.
 
-    It does not say which aircraft. gear_handle is 0 or 1, and always 0 for aircraft 1 and above
+    It does not name the aircraft. gear_handle is 0 or 1, and always 0 for aircraft 1 and above
     (docs/wire/xpc.md, section 3).
     """
 
@@ -318,7 +318,7 @@ class PositionReply(Reply):
 
 @dataclass(frozen=True, slots=True)
 class GetPosition(Request):
-    """Ask for a PositionReply (GETP)."""
+    """Request a PositionReply (GETP)."""
 
     tag: ClassVar[str] = 'GETP'
 
@@ -340,7 +340,7 @@ class SetDatarefs(Request):
 
 @dataclass(frozen=True, slots=True)
 class GetDatarefs(Request):
-    """Ask for Datarefs by name, 1..255 names (GETD)."""
+    """Request Datarefs by name, 1..255 names (GETD)."""
 
     tag: ClassVar[str] = 'GETD'
 
@@ -349,7 +349,7 @@ class GetDatarefs(Request):
 
 @dataclass(frozen=True, slots=True)
 class Datarefs(Reply):
-    """The values of the datarefs asked for, in that order; none for an unknown one (RESP)."""
+    """The values of the requested datarefs, in order; none for an unknown one (RESP)."""
 
     tag: ClassVar[str] = 'RESP'
 
@@ -371,7 +371,7 @@ class Text(Request):
     Draw a text on the screen, or clear it with an empty one (TEXT).
 
     x and y are in pixels from the lower left corner; a negative x means 10, a negative y 600.
-    The wire names no character set; UTF-8 is used, at most 255 bytes.
+    The protocol names no character set; UTF-8 is used, at most 255 bytes.
     """
 
     tag: ClassVar[str] = 'TEXT'
@@ -384,12 +384,12 @@ class Text(Request):
 @dataclass(frozen=True, slots=True)
 class Camera:
     """
-    Where the camera of View.RUNWAY or View.CHASE is and looks.
+    Location and direction of the camera of View.RUNWAY or View.CHASE.
 
     For RUNWAY, loc is (lat, lon, alt) in degrees and metres, direction is (roll, pitch, heading)
-    in degrees, and a None in its first place looks at the user's aircraft. For CHASE, loc is
+    in degrees, and a None in the first position looks at the user's aircraft. For CHASE, loc is
     metres (back, right, up) in body axes, direction is added to the aircraft's attitude, and a
-    None in any place keeps that angle 0. No direction at all is the 37-byte form of plugin 1.3
+    None in any position keeps that angle 0. No direction at all is the 37-byte form of plugin 1.3
     rc1 to rc5.
     """
 
@@ -400,7 +400,7 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class SetView(Request):
-    """Press an X-Plane command key, 0..93, of which View names those that choose a view (VIEW)."""
+    """Press an X-Plane command key, 0..93; View names those that select a view (VIEW)."""
 
     tag: ClassVar[str] = 'VIEW'
 
@@ -414,7 +414,7 @@ class Waypoints(Request):
     Add, remove or clear the waypoints drawn in the world (WYPT); op is a WaypointOp.
 
     Points are (lat, lon, alt), degrees and metres above mean sea level, as float32. The plugin
-    stores 128, and removes only what is equal to the last bit.
+    stores 128, and removes only exact matches.
     """
 
     tag: ClassVar[str] = 'WYPT'
@@ -426,7 +426,7 @@ class Waypoints(Request):
 @dataclass(frozen=True, slots=True)
 class GetTerrain(Request):
     """
-    Ask for the Terrain at a place, or at the aircraft if any of the three is None (GETT).
+    Request the Terrain at a position, or at the aircraft if any of the three is None (GETT).
 
     lat and lon are in degrees; alt, metres above mean sea level, is where the probe starts.
     """
@@ -442,12 +442,12 @@ class GetTerrain(Request):
 @dataclass(frozen=True, slots=True)
 class Terrain(Reply):
     """
-    The ground below a place (TERR): its height alt in metres above mean sea level.
+    The ground below a position (TERR): its height alt in metres above mean sea level.
 
     normal is a unit vector and velocity in metres per second, both in X-Plane's local axes
     (east, up, south). is_wet is 0 or 1; status is a TerrainStatus, and unless that is HIT,
     lat, lon and alt are -998. Without a velocity it is the 50-byte form, which is documented
-    but which no plugin was seen to send.
+    but not sent by any known plugin.
     """
 
     tag: ClassVar[str] = 'TERR'
@@ -467,7 +467,7 @@ class DataRows(Request):
     """
     Write rows of X-Plane's data output table (DATA): a row number, 0..255, and eight values.
 
-    Few rows work (docs/wire/xpc.md, section 2); SetDatarefs is the better way.
+    Few rows work (docs/wire/xpc.md, section 2); prefer SetDatarefs.
     """
 
     tag: ClassVar[str] = 'DATA'
@@ -489,7 +489,7 @@ class SelectRows(_RowNumbers):
 
 @dataclass(frozen=True, slots=True)
 class UnselectRows(_RowNumbers):
-    """Have X-Plane no longer send rows of its data output (USEL, forwarded to it)."""
+    """Have X-Plane stop sending rows of its data output (USEL, forwarded to it)."""
 
     tag: ClassVar[str] = 'USEL'
 
@@ -503,14 +503,14 @@ class SelectCockpitRows(_RowNumbers):
 
 @dataclass(frozen=True, slots=True)
 class UnselectCockpitRows(_RowNumbers):
-    """Have X-Plane no longer show rows of its data output (UCOC, forwarded to it)."""
+    """Have X-Plane stop showing rows of its data output (UCOC, forwarded to it)."""
 
     tag: ClassVar[str] = 'UCOC'
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Request):
-    """Any other datagram that the plugin hands on to X-Plane: one of FORWARDED_TAGS."""
+    """Any other datagram that the plugin forwards to X-Plane: one of FORWARDED_TAGS."""
 
     tag: str  # type: ignore[misc]
     body: bytes
@@ -519,11 +519,11 @@ class Forwarded(Request):
 @dataclass(frozen=True, slots=True)
 class Beacon(Reply):
     """
-    The plugin's sign of life, multicast once per second (BECN).
+    The plugin's beacon, multicast once per second (BECN).
 
-    port is where it listens, xplane_version is such as 12010. plugin_version tells no two
-    releases apart: all that send a beacon say 1.3-rc.1. padding is the number of NUL bytes
-    after it; the plugin sends as many as the text is long.
+    port is where it listens, xplane_version is e.g. 12010. plugin_version does not distinguish
+    releases: all that send a beacon say 1.3-rc.1. padding is the number of NUL bytes after it; the
+    plugin sends as many as the text is long.
     """
 
     tag: ClassVar[str] = 'BECN'

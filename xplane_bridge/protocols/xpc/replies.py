@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the plugin sends; values are only refused what the format cannot hold."""
+"""Replies of the plugin; values are refused only if they do not fit into the format."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def resp_size(counts: Iterable[int]) -> int:
     """
     Return the length in bytes of a RESP whose rows have these numbers of values.
 
-    A dataref of unknown size counts as MAX_VALUES. An answer longer than RESP_LIMIT crashes
-    X-Plane.
+    A dataref of unknown size counts as MAX_VALUES. A reply longer than RESP_LIMIT crashes X-Plane.
     """
     return 6 + sum(1 + 4 * count for count in counts)
 

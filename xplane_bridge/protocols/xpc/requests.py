@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a client sends; refused is what the plugin crashes on (docs/wire/xpc.md, section 9)."""
+"""Requests of a client; refuses what the plugin crashes on (docs/wire/xpc.md, section 9)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _check_count(what: str, count: int, low: int, high: int) -> None:
         raise ValueError(f'{what}: got {count}, expected {low} to {high}')
 
 
-# Texts with their length before them.
+# Length-prefixed strings.
 
 def _pack_text(what: str, value: object) -> bytes:
     text = checked_text(what, value, _MAX_TEXT)
@@ -108,7 +108,7 @@ def _unpack_text(data: bytes, what: str, offset: int) -> tuple[str, int]:
     start = offset + 1
     end = start + data[offset]
     need(data, what, start, data[offset])
-    # The wire names no character set; Latin-1 shows any byte as one character.
+    # The protocol names no character set; Latin-1 shows any byte as one character.
     return data[start:end].decode('latin-1'), end
 
 
@@ -163,7 +163,7 @@ def _unpack_set_datarefs(data: bytes) -> SetDatarefs:
 
 def _pack_get_datarefs(message: GetDatarefs) -> bytes:
     names = _pack_texts('GETD name', message.names)
-    # The plugin's "repeat the last request" for 0 names is broken: it answers no rows.
+    # The plugin's "repeat the last request" for 0 names is broken: it replies with 0 rows.
     _check_count('GETD names', len(names), 1, 255)
     return header('GETD') + bytes((len(names),)) + b''.join(names)
 
@@ -193,7 +193,7 @@ def _unpack_controls(data: bytes) -> Controls:
     return _CONTROLS.unpack(data + _CONTROLS_DEFAULTS[len(data):])
 
 
-# What is drawn, and where from.
+# Drawing and views.
 
 _TEXT = struct.Struct('<iiB')
 
@@ -205,7 +205,7 @@ def _pack_screen_text(message: Text) -> bytes:
         text = message.text.encode('utf-8')
     except UnicodeEncodeError:
         raise ValueError(
-            f'TEXT text: got {message.text!r}, expected what UTF-8 can say') from None
+            f'TEXT text: got {message.text!r}, expected text encodable as UTF-8') from None
     if 0 in text:
         raise ValueError(f'TEXT text: got {message.text!r}, expected no NUL, which would end it')
     _check_count('TEXT length in bytes', len(text), 0, _MAX_TEXT)
@@ -220,14 +220,14 @@ def _unpack_screen_text(data: bytes) -> Text:
     start = HEADER_SIZE + _TEXT.size
     need(data, 'text', start, length)
     check_end(data, f'a text of {length}', start + length)
-    # Clients cut UTF-8 between bytes (docs/wire/xpc.md, section 7): show what is left of it.
+    # Clients truncate UTF-8 between bytes (docs/wire/xpc.md, section 7): show the rest.
     return Text(x, y, data[start:].decode('utf-8', 'replace'))
 
 
 _VIEW = body(SetView, count=1)
 _CAMERA_37 = struct.Struct('<3df')
 _CAMERA_49 = struct.Struct('<3d3ff')
-# Of a camera: metres from the aircraft, and magnification.
+# Limits of a camera: metres from the aircraft, and magnification.
 _FARTHEST = 1e6
 _LARGEST_ZOOM = 1e3
 
@@ -249,7 +249,7 @@ def _pack_camera(view: int, camera: Camera) -> bytes:
     zoom = checked_float('VIEW zoom', camera.zoom, 0.0, _LARGEST_ZOOM)
     if camera.direction is None:
         return _CAMERA_37.pack(*loc, zoom)
-    # What is below -180 is none to the plugin.
+    # The plugin ignores values below -180.
     roll, pitch, heading = (
         LEAVE if angle is None else checked_float(f'VIEW direction {number}', angle, -180.0, 360.0)
         for number, angle in enumerate(camera.direction, 1))
@@ -285,7 +285,7 @@ def _pack_waypoints(message: Waypoints) -> bytes:
     if op == WaypointOp.REMOVE and len({*map(_POINT.unpack, points)}) < len(points):
         raise ValueError(
             'WYPT points: got one twice, expected each once: the plugin counts it twice, and '
-            'removes another one too or crashes')
+            'also removes another one, or crashes')
     return header('WYPT') + bytes((op, len(points))) + b''.join(points)
 
 
@@ -298,7 +298,7 @@ def _unpack_waypoints(data: bytes) -> Waypoints:
     return Waypoints(op, tuple(_POINT.iter_unpack(data[start:])))
 
 
-# X-Plane's data output, and what else the plugin hands on to X-Plane.
+# X-Plane's data output, and other datagrams that the plugin forwards to X-Plane.
 
 _DATA_ROW = struct.Struct('<I8f')
 _ROW_NUMBER = struct.Struct('<I')
@@ -322,7 +322,7 @@ def _unpack_data_rows(data: bytes) -> DataRows:
 
 
 def _row_numbers(kind: type[_Selected]) -> Pair[_Selected]:
-    """Return the codec of a message that is a list of numbers of rows."""
+    """Return the codec of a message that is a list of row numbers."""
     def pack(message: _Selected) -> bytes:
         return header(kind.tag) + b''.join(
             _ROW_NUMBER.pack(checked_int(f'{kind.tag} row {number}', row, 0, 255))

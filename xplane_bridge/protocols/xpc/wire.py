@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What requests and replies have in common on the wire."""
+"""Common wire format of requests and replies."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from xplane_bridge.protocols.base import Body, Message, Pair
 from xplane_bridge.protocols.errors import ProtocolError
 
 HEADER_SIZE = 5
-"""The tag, and byte 4. That was once a length; peers write 0 or 255 and none reads it."""
+"""The tag, and byte 4, once a length; peers write 0 or 255 and none reads it."""
 
-# RESP comes at frame rate with dozens of rows: one ready format for each possible count.
+# RESP arrives at frame rate with dozens of rows: one prepared format for each possible count.
 FLOATS = tuple(struct.Struct(f'<{count}f') for count in range(256))
 
 KindT = TypeVar('KindT', bound=Message)
 
 
 def header(tag: str) -> bytes:
-    """Return the five bytes that a datagram begins with."""
+    """Return the first five bytes of a datagram."""
     return tag.encode('ascii') + b'\0'
 
 
 def body(kind: type[KindT], **options: Any) -> Body[KindT]:
-    """Return the codec of a message that is one run of its declared fields."""
+    """Return the codec of a message that is a sequence of its declared fields."""
     return Body(kind, '<', header=header(kind.tag), **options)
 
 
 def placed(kind: type[KindT]) -> Pair[KindT]:
-    """Return the codec of POSI: its place is three float64, or three float32 in 34 bytes."""
+    """Return the codec of POSI: its position is three float64, or float32 in 34 bytes."""
     forms: dict[Any, Body[KindT]] = {
         32: body(kind, count=8, rest=(32,), narrow=('lat', 'lon', 'alt')),
         64: body(kind, count=8, rest=(64,))}
@@ -61,15 +61,15 @@ def placed(kind: type[KindT]) -> Pair[KindT]:
     return Pair(pack, unpack)
 
 
-# Checks of what has come.
+# Checks of received data.
 
 def tag_of(data: bytes) -> str:
-    """Return the four letters that a datagram begins with."""
+    """Return the first four letters of a datagram."""
     return data[:4].decode('ascii')
 
 
 def check_size(data: bytes, *sizes: int) -> None:
-    """Raise ProtocolError for a datagram that has none of these sizes."""
+    """Raise ProtocolError if a datagram has none of these sizes."""
     if len(data) not in sizes:
         *others, last = map(str, sizes)
         expected = f'{", ".join(others)} or {last}' if others else last
@@ -77,7 +77,7 @@ def check_size(data: bytes, *sizes: int) -> None:
 
 
 def need(data: bytes, what: str, offset: int, size: int) -> None:
-    """Raise ProtocolError if the datagram ends before so many bytes."""
+    """Raise ProtocolError if the datagram has fewer bytes left."""
     left = len(data) - offset
     if left < size:
         raise ProtocolError(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's own UDP, versions 6 to 12: bytes to frozen dataclasses and back."""
+"""X-Plane's native UDP, versions 6 to 12: codec between bytes and frozen dataclasses."""
 
 from xplane_bridge.protocols.xplane_udp.codec import decode, DREF_SIZE, encode, MOST_RREF_VALUES
 from xplane_bridge.protocols.xplane_udp.conversion import (

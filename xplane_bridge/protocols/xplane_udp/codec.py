@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-X-Plane's UDP datagrams to messages and back, but for DATA and its selections (data.py).
+Codec of X-Plane's UDP datagrams, except DATA and its selections (data.py).
 
 A datagram is four letters, one byte that no reader should test, and a packed little-endian body
 (docs/wire/xplane_udp.md, section 5).
@@ -114,11 +114,11 @@ def _body(kind: type[_Kind], fifth_byte: bytes = b'\0', **options: Any) -> Body[
 
 def encode(message: Message, version: int = 12) -> bytes:
     """
-    Encode a message as X-Plane ``version`` (6 to 12) has it.
+    Encode a message in the form of X-Plane ``version`` (6 to 12).
 
     Raises ValueError for a value that must not be sent (NaN or infinity, out of range, not
-    printable ASCII, too long, a negative row), TypeError for a value of the wrong type or what is
-    no message of X-Plane.
+    printable ASCII, too long, a negative row), TypeError for a value of the wrong type or anything
+    but a message of X-Plane.
     """
     check_version(version)
     if isinstance(message, Data):
@@ -138,8 +138,9 @@ def decode(
     """
     Decode one datagram of X-Plane ('peer') or of its client ('bridge').
 
-    ``version``, if known, picks between forms that the bytes alone do not tell apart; ``layout``
-    and ``previous`` are decode_data's. Raises ProtocolError for bytes that are no message.
+    ``version``, if known, selects between forms that the bytes alone do not distinguish;
+    ``layout`` and ``previous`` are decode_data's. Raises ProtocolError for bytes that are not a
+    message.
     """
     if sender not in SENDERS:
         raise ValueError(f"sender: expected 'peer' or 'bridge', got {sender!r}")
@@ -152,14 +153,14 @@ def decode(
         raise ProtocolError(f'{len(data)} bytes, a datagram has at least {HEADER_SIZE}')
     kind = MESSAGES[sender].get(tag.decode('latin-1'))
     if kind is None:
-        raise ProtocolError(f'label {tag!r} is no message of X-Plane')
+        raise ProtocolError(f'label {tag!r} is not a message of X-Plane')
     if issubclass(kind, Selection):
         return decode_selection(kind, data, layout, previous, version)
     message: Message = _codecs(version)[kind].unpack(bytes(data))
     return message
 
 
-# Messages that are one run of fields, the same in all versions.
+# Messages that are a sequence of fields, the same in all versions.
 
 _FIXED: Mapping[type[Any], Codec[Any]] = {
     kind: _body(kind) for kind in (
@@ -174,7 +175,7 @@ _FIXED: Mapping[type[Any], Codec[Any]] = {
 
 @cache
 def _codecs(version: int | None) -> Mapping[type[Any], Codec[Any]]:
-    """Return what reads and writes each message of X-Plane ``version``; None is not known."""
+    """Return the codecs of the messages of X-Plane ``version``; None if unknown."""
     return {
         **_FIXED,
         RrefReply: Pair(partial(_pack_rref_reply, version), _unpack_rref_reply),
@@ -225,7 +226,7 @@ def _unpack_rref_reply(data: bytes) -> RrefReply:
 
 
 def _unpack_dref(version: int | None, data: bytes) -> Dref:
-    # X-Plane 12 insists on the length; before it, the path may end with the datagram.
+    # X-Plane 12 requires the length; in earlier versions the path may end with the datagram.
     if version is not None and version < 12 and 9 < len(data) <= DREF_SIZE:
         data = data.ljust(DREF_SIZE, b'\0')
     return _DREF.unpack(data)
@@ -240,7 +241,7 @@ def _unpack_cmnd(data: bytes) -> Cmnd:
     return Cmnd(shown_text(data[HEADER_SIZE:]).rstrip(' '))
 
 
-# What X-Plane tells.
+# Reports of X-Plane.
 
 _INT32 = struct.Struct('<i')
 
@@ -255,7 +256,7 @@ def _pack_rpos_request(version: int | None, message: RposRequest) -> bytes:
 def _unpack_rpos_request(version: int | None, data: bytes) -> RposRequest:
     body = data[HEADER_SIZE:]
     # Four bytes can be a binary int32 or a string like '100' and its NUL. Without a version,
-    # what reads as a decimal number is one.
+    # anything that reads as a decimal number is one.
     is_text = body.split(b'\0', 1)[0].isdigit() if version is None else version >= 11
     if is_text:
         return RposRequest(decimal('RPOS rate', body))
@@ -317,7 +318,7 @@ def _unpack_becn(data: bytes) -> Becn:
         raise ProtocolError(f'BECN: the name from offset {start} on has no end')
     rest = data[end + 1:]
     if len(rest) not in (0, _UINT16.size) and len(data) >= start + _BECN_NAME_SIZE:
-        # The vendor prints the name as char[500]; on the wire it is as long as it is.
+        # The vendor documents the name as char[500]; on the wire its length varies.
         rest = data[start + _BECN_NAME_SIZE:]
     if len(rest) not in (0, _UINT16.size):
         raise ProtocolError(f'BECN: {len(rest)} bytes after the name, expected 0 or 2')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows of DATA to SI quantities and back, by the tables of rows.py."""
+"""Conversion between DATA rows and SI quantities, using the tables in rows.py."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Value: TypeAlias = float | tuple[float | None, ...] | None
 @dataclass(frozen=True, slots=True)
 class Quantities:
     """
-    What one set of rows says, in SI units and radians; None is unknown.
+    Quantities in one set of rows, in SI units and radians; None is unknown.
 
-    latitude_deg and longitude_deg stay degrees, and g_normal, g_axial, g_side g (rows.py on
-    their axes). Ratios: surfaces and trims -1..1 (+ nose up, right wing down, nose right),
-    flaps, slats, speedbrakes, brakes and throttles 0..1, throttles negative in reverse. gear is
-    0 up, 1 down. Rates are those of roll, pitch and yaw (right, up, right positive). local_x,
-    y, z are metres east, up, south of a moving origin. throttle and throttle_actual have a
-    value for each of eight engines.
+    latitude_deg and longitude_deg stay in degrees, and g_normal, g_axial, g_side in g (see rows.py
+    for their axes). Ratios: surfaces and trims -1..1 (+ nose up, right wing down, nose right),
+    flaps, slats, speedbrakes, brakes and throttles 0..1, throttles negative in reverse. gear is 0
+    up, 1 down. Rates are those of roll, pitch and yaw (right, up, right positive). local_x, y, z
+    are metres east, up, south of a moving origin. throttle and throttle_actual have a value for
+    each of eight engines.
     """
 
     time_since_start: float | None = None
@@ -114,9 +114,9 @@ _FIELD_NAMES = frozenset(f.name for f in fields(Quantities))
 
 def rows_for(version: int, quantities: Iterable[str]) -> tuple[int, ...]:
     """
-    Return the rows, in ascending order, that a version must send to give these quantities.
+    Return the rows, in ascending order, that a version must send for these quantities.
 
-    A quantity that the version does not have adds none. Raise ValueError for a name that is no
+    A quantity that the version does not have adds none. Raises ValueError for a name that is not a
     field of Quantities.
     """
     check_version(version)
@@ -125,10 +125,10 @@ def rows_for(version: int, quantities: Iterable[str]) -> tuple[int, ...]:
 
 def quantities(version: int, segments: Iterable[Segment]) -> Quantities:
     """
-    Read rows of one version as SI quantities.
+    Convert rows of one version to SI quantities.
 
-    Rows without a known meaning, and values that are not there, are left out. Where two columns
-    give the same quantity, knots come before miles per hour.
+    Rows without a known meaning, and missing values, are left out. If two columns give the same
+    quantity, knots have precedence over miles per hour.
     """
     check_version(version)
     table = ROWS[version]
@@ -150,14 +150,14 @@ def quantities(version: int, segments: Iterable[Segment]) -> Quantities:
 def to_segments(version: int, values: Mapping[str, Value],
                 rows: Iterable[int] | None = None) -> tuple[Segment, ...]:
     """
-    Put SI quantities into rows of one version, the inverse of ``quantities``.
+    Convert SI quantities to rows of one version, the inverse of ``quantities``.
 
-    values maps fields of Quantities to SI values; None ones are left out. rows None puts each
-    quantity into the one row that is its own, for a command to X-Plane, with the int32 inputs
-    of 7.4 marked; else exactly these rows are filled with whatever is known for them, as
-    X-Plane fills the rows selected. Values not given are None, "leave alone" or "no data".
-    Raise ValueError for a name that is no field of Quantities or, with rows None, that this
-    version has no row for.
+    values maps fields of Quantities to SI values; None ones are left out. With rows None each
+    quantity goes into its own row, for a command to X-Plane, with the int32 inputs of 7.4 marked;
+    otherwise exactly these rows are filled with whatever is known for them, as X-Plane fills the
+    selected rows. Values not given are None, "leave unchanged" or "no data".
+    Raises ValueError for a name that is not a field of Quantities or, with rows None, that has no
+    row in this version.
     """
     check_version(version)
     given = {name: value for name, value in values.items() if value is not None}
@@ -175,7 +175,7 @@ def to_segments(version: int, values: Mapping[str, Value],
 
 def _place(version: int, quantity: str) -> tuple[int, Column] | None:
     if quantity not in _FIELD_NAMES:
-        raise ValueError(f'{quantity!r} is no field of Quantities')
+        raise ValueError(f'{quantity!r} is not a field of Quantities')
     return _PLACES[version].get(quantity)
 
 

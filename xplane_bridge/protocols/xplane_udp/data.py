@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-DATA, and DSEL, USEL, DCOC, UCOC that choose its rows, in every framing since X-Plane 6.
+DATA, and DSEL, USEL, DCOC, UCOC that select its rows, in every framing since X-Plane 6.
 
-A DATA datagram carries rows of X-Plane's data output screen. Its frame changed twice
+A DATA datagram contains rows of X-Plane's data output screen. Its framing changed twice
 (docs/wire/xplane_udp.md, section 1); the body never did: any number of segments of one int32 row
-number and eight float32 values, in the byte order of the machine that X-Plane ran on.
+number and eight float32 values, in the byte order of X-Plane's machine.
 
 ====== ===================================================== ===============================
 layout bytes                                                 X-Plane
@@ -27,14 +27,14 @@ layout bytes                                                 X-Plane
 8      DATA, any byte, segments                              8 and later
 ====== ===================================================== ===============================
 
-The same frames hold the plain int32 lists of DSEL, USEL, DCOC and UCOC. For X-Plane 6 that is
-an inference: no document or capture shows its DSEL, so all of it can be chosen by a ``Layout``.
+The plain int32 lists of DSEL, USEL, DCOC and UCOC use the same framing. For X-Plane 6 that is
+an inference: no document or capture shows its DSEL, so all of it can be set with a ``Layout``.
 
-Length, platform byte and row numbers tell the layouts apart, but for one case: a version 6
+Length, platform byte and row numbers distinguish the layouts, with one exception: a version 6
 datagram **without** its trailer whose last byte happens to be 0 can also be read as 7.4, because
-its platform byte is then taken for a row number (48 or 49). Only what a client sends to X-Plane
-may lack the trailer, so only a program that plays X-Plane can meet this; it knows which version
-it plays and passes ``version`` or ``layout``.
+its platform byte is then taken for a row number (48 or 49). Only datagrams from a client to
+X-Plane may lack the trailer, so only a program that emulates X-Plane can encounter this; it knows
+which version it emulates and passes ``version`` or ``layout``.
 """
 
 from __future__ import annotations
@@ -56,30 +56,30 @@ from xplane_bridge.protocols.base import (
 from xplane_bridge.protocols.errors import ProtocolError
 
 HEADER_SIZE = 5
-"""Four letters of label and one byte, usually zero, which no reader should test."""
+"""A label of four letters and one byte, usually zero, which no reader should test."""
 
 NO_DATA = -999.0
-"""What the wire has for "no data" (from X-Plane) and "leave alone" (to X-Plane)."""
+"""The wire value for "no data" (from X-Plane) and "leave unchanged" (to X-Plane)."""
 
 
 VERSIONS = (6, 7, 8, 9, 10, 11, 12)
 """The X-Plane versions whose UDP is known."""
 
-# What came with which version (docs/wire/xplane_udp.md, section 5).
+# First versions with each feature (docs/wire/xplane_udp.md, section 5).
 FIRST_WITH_SENDER = 7
-"""Replies come from another port than the one that X-Plane listens on: the next one."""
+"""Replies come from a different port than the one that X-Plane listens on: the next one."""
 FIRST_WITH_TARGETS = 9
-"""Where rows go can be said by UDP (ISET, ISE4); before, only the settings say it."""
+"""The destination of rows can be set by UDP (ISET, ISE4); before, only in the settings."""
 FIRST_WITH_DATAREFS = 10
 """RREF, DREF, CMND and the beacon exist."""
 FIRST_WITH_VEHS = 12
 """VEHS exists."""
 
 HIGHEST_PLAUSIBLE_ROW = 200
-"""Recognition takes a larger row number for a wrong byte order; X-Plane 11 ends at 138."""
+"""A larger row number is taken for the wrong byte order; X-Plane 11 ends at 138."""
 
 MOST_ROWS = HIGHEST_PLAUSIBLE_ROW + 1
-"""Rows in one datagram that is sent; X-Plane has no more."""
+"""Maximum number of rows in a datagram that is sent; X-Plane has no more."""
 
 VALUES_PER_ROW = 8
 SEGMENT_SIZE = 36
@@ -87,8 +87,8 @@ INDEX_SIZE = 4
 
 INTEGER_INPUTS: Mapping[int, Mapping[int, tuple[int, ...]]] = {7: {12: (0,)}}
 """
-Version -> row -> the values X-Plane takes as int32. 7.4: the gear flag of row 12
-(docs/wire/xplane_udp.md, section 2). Later versions take floats only.
+Version -> row -> the values X-Plane expects as int32. 7.4: the gear flag of row 12
+(docs/wire/xplane_udp.md, section 2). Later versions accept only floats.
 """
 
 ByteOrder: TypeAlias = Literal['little', 'big']
@@ -104,11 +104,10 @@ _PLATFORM_ORDER: dict[int, ByteOrder] = {ord('0'): 'little', ord('1'): 'big'}
 @dataclass(frozen=True, slots=True)
 class Layout:
     """
-    How a DATA or DSEL datagram is framed.
+    Framing of a DATA or DSEL datagram.
 
-    framing is 6, 7 or 8: the first X-Plane version that used this frame. byte_order is that of
-    the machine X-Plane runs on. trailer says whether the closing byte is there; framing 8 has
-    none.
+    framing is 6, 7 or 8: the first X-Plane version that used it. byte_order is that of X-Plane's
+    machine. trailer says whether there is a closing byte; framing 8 has none.
     """
 
     framing: Literal[6, 7, 8]
@@ -131,17 +130,17 @@ class Layout:
 
     @property
     def overhead(self) -> int:
-        """Bytes of a datagram with nothing in it."""
+        """Bytes of an empty datagram."""
         return self.header_size + self.trailer
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """
-    One row: its number and eight values in the wire's own units (rows.py has the meanings).
+    One row: its number and eight values in wire units (rows.py has the meanings).
 
-    A value of None is -999 on the wire: "no data" from X-Plane, "leave alone" to X-Plane.
-    integers lists the values that travel as int32, which only 7.4 has and only on input.
+    A value of None is -999 on the wire: "no data" from X-Plane, "leave unchanged" to X-Plane.
+    integers lists the values sent as int32, which only 7.4 has and only on input.
     """
 
     index: int
@@ -152,10 +151,10 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Data(Message):
     """
-    Rows of the data output (DATA), sent either way.
+    Rows of the data output (DATA), in either direction.
 
-    layout None means the usual one of the version that is encoded for; a decoded message always
-    has the layout it was read with. fifth_byte is shown and sent in framing 8 ('@' in X-Plane 9
+    layout None means the default one of the encoding version; a decoded message always has the
+    layout it was read with. fifth_byte is shown and sent in framing 8 ('@' in X-Plane 9
     and 10, '*' in 11 and 12, anything from clients) and never tested.
     """
 
@@ -168,7 +167,7 @@ class Data(Message):
 
 @dataclass(frozen=True, slots=True)
 class Selection(Message):
-    """Rows, by their numbers, that something is asked for."""
+    """A request about rows, by number."""
 
     indices: tuple[int, ...]
     layout: Layout | None = None
@@ -177,10 +176,10 @@ class Selection(Message):
 @dataclass(frozen=True, slots=True)
 class Dsel(Selection):
     """
-    Ask for rows as DATA datagrams (DSEL).
+    Request rows as DATA datagrams (DSEL).
 
-    indices are the row numbers as the data output screen prints them, from 0; the DATA that
-    come have the same. DSEL says what, not where: the destination is the data output target.
+    indices are the row numbers as printed on the data output screen, from 0, and the same in DATA.
+    DSEL says what, not where: the destination is the data output target.
     """
 
     tag: ClassVar[str] = 'DSEL'
@@ -188,7 +187,7 @@ class Dsel(Selection):
 
 @dataclass(frozen=True, slots=True)
 class Usel(Selection):
-    """Stop rows that DSEL asked for (USEL)."""
+    """Stop rows that DSEL requested (USEL)."""
 
     tag: ClassVar[str] = 'USEL'
 
@@ -202,7 +201,7 @@ class Dcoc(Selection):
 
 @dataclass(frozen=True, slots=True)
 class Ucoc(Selection):
-    """Take rows off X-Plane's cockpit display (UCOC)."""
+    """Remove rows from X-Plane's cockpit display (UCOC)."""
 
     tag: ClassVar[str] = 'UCOC'
 
@@ -221,14 +220,14 @@ def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteO
     """
     Return the layout of DATA and DSEL of an X-Plane version.
 
-    trailer None takes the usual one: version 6 has it both ways, 7 only in what X-Plane sends
+    trailer None uses the default: version 6 has it both ways, 7 only in what X-Plane sends
     (sender 'peer'). byte_order matters to 6 and 7, which used their machine's own; X-Plane 8
     and 9 on an old Mac were big-endian too.
     """
     check_version(version)
     if version >= 8:
         if trailer:
-            raise ValueError('no trailer since X-Plane 8')
+            raise ValueError('no trailer from X-Plane 8 on')
         return Layout(8, byte_order)
     if trailer is None:
         trailer = version == 6 or sender == 'peer'
@@ -237,9 +236,9 @@ def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteO
 
 def encode_data(message: Data, version: int = 12) -> bytes:
     """
-    Encode DATA in message.layout, or in the usual layout of version if that is None.
+    Encode DATA in message.layout, or in the version's default layout if that is None.
 
-    Raise ValueError for more than MOST_ROWS, a negative row, other than eight values, NaN or
+    Raises ValueError for more than MOST_ROWS, a negative row, other than eight values, NaN or
     infinity, or an int32 value in a layout other than 7.4's.
     """
     _check_count(message.tag, len(message.segments))
@@ -254,11 +253,11 @@ def decode_data(data: bytes | bytearray | memoryview, layout: Layout | None = No
     """
     Decode a DATA datagram.
 
-    layout, if given, is taken as it is; else the layout is recognised, among those of version
-    if that is given. previous, the layout of an earlier datagram of this peer, decides where
-    bytes allow two readings. sender 'bridge' reads the int32 values of INTEGER_INPUTS, which
-    travel towards X-Plane only. Raise ProtocolError for a length that no layout has, a trailer
-    that does not match, or row numbers that make sense in neither byte order.
+    layout, if given, is used; otherwise the layout is detected, among those of version if that is
+    given. previous, the layout of an earlier datagram of this peer, decides ambiguous cases.
+    sender 'bridge' reads the int32 values of INTEGER_INPUTS, which only occur towards X-Plane.
+    Raises ProtocolError for a length that no layout has, a trailer that does not match, or row
+    numbers that are plausible in neither byte order.
     """
     layout, end = _layout_of(data, 'DATA', SEGMENT_SIZE, layout, previous, version)
     segments = []
@@ -276,9 +275,9 @@ def decode_data(data: bytes | bytearray | memoryview, layout: Layout | None = No
 
 def encode_selection(message: Selection, version: int = 12) -> bytes:
     """
-    Encode DSEL, USEL, DCOC or UCOC in message.layout, or in the usual layout of version.
+    Encode DSEL, USEL, DCOC or UCOC in message.layout, or in the version's default layout.
 
-    Raise ValueError for no row at all, more than MOST_ROWS or a negative one. The list is never
+    Raises ValueError for no row at all, more than MOST_ROWS or a negative one. The list is never
     padded: each zero would select row 0 as well (docs/wire/xplane_udp.md, section 3).
     """
     layout = message.layout or default_layout(version)
@@ -376,9 +375,9 @@ def _recognised(data: bytes | bytearray | memoryview, tag: str, size: int,
                   if version is None or _fits(c, version)]
     if not candidates:
         raise ProtocolError(
-            f'{tag}: {len(data)} bytes are no datagram of X-Plane {version or "6 to 12"}: '
+            f'{tag}: {len(data)} bytes are not a datagram of X-Plane {version or "6 to 12"}: '
             f'platform bytes {bytes(data[4:6])!r} .. {bytes(data[-1:])!r} or row numbers, '
-            f'expected 0..{HIGHEST_PLAUSIBLE_ROW}, do not fit')
+            f'expected 0..{HIGHEST_PLAUSIBLE_ROW}, do not match')
     if previous is not None and previous in candidates:
         return previous
     return candidates[0]
@@ -386,12 +385,12 @@ def _recognised(data: bytes | bytearray | memoryview, tag: str, size: int,
 
 def _candidates(data: bytes | bytearray | memoryview, size: int,
                 surplus: int) -> Iterator[Layout]:
-    """Yield the layouts that the bytes allow, the likeliest first."""
+    """Yield the layouts that the bytes allow, the most likely first."""
     orders: tuple[ByteOrder, ByteOrder] = ('little', 'big')
     if surplus == 0:
         yield from (Layout(8, o) for o in orders if _plausible(data, size, 5, len(data), o))
         return
-    # 7.4's trailer is known for DATA only.
+    # 7.4's trailer is known only for DATA.
     if surplus == 1 and size == SEGMENT_SIZE and data[-1] == 0:
         yield from (Layout(7, o, True) for o in orders
                     if _plausible(data, size, 5, len(data) - 1, o))
@@ -406,7 +405,7 @@ def _candidates(data: bytes | bytearray | memoryview, size: int,
 
 
 def _fits(layout: Layout, version: int) -> bool:
-    # 7.4 without its trailer is, byte for byte, the frame of version 8.
+    # 7.4 without its trailer is, byte for byte, the framing of version 8.
     return layout.framing == min(version, 8) or (version == 7 and layout.framing == 8)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's own UDP for people: the layout of rows is recognised and remembered."""
+"""X-Plane's native UDP for tools: the layout of rows is detected and remembered."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _NEWEST = 12
 
 
 class Dialect(dialect.Dialect):
-    """X-Plane's own UDP of some version."""
+    """X-Plane's native UDP of one version."""
 
     options = {'--version': {
         'type': int, 'choices': VERSIONS,
-        'help': 'of X-Plane; it decides what the bytes leave open, and how JSON is encoded (12)'}}
+        'help': "X-Plane's; decides what the bytes leave open, and how JSON is encoded (12)"}}
 
     def __init__(self, protocol: ModuleType, arguments: Namespace) -> None:
         super().__init__(protocol, arguments)
         self._layout: Layout | None = None
 
     def decode_from(self, data: bytes, sender: Sender) -> object:
-        """Return the message in a datagram, by the layout of rows that came last."""
+        """Return the message in a datagram, using the layout of the last rows received."""
         message = decode(data, sender, self.arguments.version, previous=self._layout)
         if isinstance(message, Data):
             self._layout = message.layout

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Every message of X-Plane's UDP but DATA and its selections, as plain values.
+Messages of X-Plane's UDP except DATA and its selections.
 
-The fields are those of the wire, in its units (docs/wire/xplane_udp.md, section 5). Nothing is
-checked here: a decoded message shows what was sent; codec.py refuses to send what is wrong.
+The fields are those of the wire, in wire units (docs/wire/xplane_udp.md, section 5). Nothing is
+checked here: a decoded message shows what was sent; codec.py refuses to send invalid values.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BEACON_PORT = 49707
 """Where X-Plane 10 and later multicast BECN."""
 
 DATA_OUTPUT_TARGET = {9: 60, 10: 64, 11: 64, 12: 64}
-"""Version -> the index of ISET (9, 10) and ISE4 or ISE6 (10 to 12) that says where the rows
+"""Version -> the index of ISET (9, 10) and ISE4 or ISE6 (10 to 12) that sets where the rows
 of DSEL go (docs/wire/xplane_udp.md, section 3)."""
 
 
@@ -53,7 +53,7 @@ of DSEL go (docs/wire/xplane_udp.md, section 3)."""
 @dataclass(frozen=True, slots=True)
 class RrefRequest(Message):
     """
-    Ask for a dataref at a rate (RREF, 413 bytes). The replies go to the port this came from.
+    Request a dataref at a rate (RREF, 413 bytes). The replies go to the sender's port.
 
     freq is in Hz and 0 cancels; index is the caller's own number for it, which the replies
     repeat; dataref is a path, with ``[n]`` at the end for one element of an array. An unknown
@@ -70,9 +70,9 @@ class RrefRequest(Message):
 @dataclass(frozen=True, slots=True)
 class RrefReply(Message):
     """
-    Values of datarefs (RREF), as (index of the request, value) pairs in the wire's order.
+    Values of datarefs (RREF), as (index of the request, value) pairs in wire order.
 
-    Every value is a float32 on the wire, integers and doubles too.
+    Every value is a float32 on the wire, including integers and doubles.
     """
 
     tag: ClassVar[str] = 'RREF'
@@ -99,12 +99,12 @@ class Cmnd(Message):
     command: str
 
 
-# ---------------------------------------------------------------- what X-Plane tells
+# ---------------------------------------------------------------- reports of X-Plane
 
 @dataclass(frozen=True, slots=True)
 class RposRequest(Message):
     """
-    Ask for the aircraft's pose at a rate in Hz (RPOS); 0 stops it.
+    Request the aircraft's pose at a rate in Hz (RPOS); 0 stops it.
 
     A decimal string to X-Plane 11 and 12, a binary int32 to 9 and 10.
     """
@@ -143,7 +143,7 @@ class RposReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class RadrRequest(Message):
-    """Ask for this many points of weather radar a frame (RADR); 0 stops it."""
+    """Request this many points of weather radar per frame (RADR); 0 stops it."""
 
     tag: ClassVar[str] = 'RADR'
 
@@ -181,8 +181,8 @@ class RadrReply(Message):
     """
     Points of weather radar (RADR): 13 bytes each in X-Plane 11, 24 in 12.
 
-    The length tells the two apart but for common multiples of 13 and 24 (24 points of 11 are as
-    long as 13 of 12), which are read as X-Plane 12's unless the version is given.
+    The length distinguishes the two except for common multiples of 13 and 24 (24 points of 11 are
+    as long as 13 of 12), which are read as X-Plane 12's unless the version is given.
     """
 
     tag: ClassVar[str] = 'RADR'
@@ -193,11 +193,11 @@ class RadrReply(Message):
 @dataclass(frozen=True, slots=True)
 class Becn(Message):
     """
-    The beacon that X-Plane multicasts about once a second to 239.255.1.1:49707 (BECN).
+    The beacon that X-Plane multicasts about once per second to 239.255.1.1:49707 (BECN).
 
     host_id is 1 for X-Plane, 2 for Plane Maker; version is like 115501; role is 1 master,
     2 external visual, 3 instructor's station; port is where that X-Plane listens; name is the
-    computer's; raknet_port is there from beacon 1.2.
+    computer's; raknet_port exists from beacon 1.2 on.
     """
 
     tag: ClassVar[str] = 'BECN'
@@ -217,7 +217,7 @@ class Becn(Message):
 @dataclass(frozen=True, slots=True)
 class Vehx(Message):
     """
-    Put aircraft p (0 the user's, 1..19) somewhere and stop its flight model (VEHX, 45 bytes).
+    Place aircraft p (0 the user's, 1..19) and stop its flight model (VEHX, 45 bytes).
 
     Latitude first. lat, lon in degrees, ele_m metres above mean sea level, psi_true, theta and
     phi (heading, pitch, roll) in degrees.
@@ -236,7 +236,7 @@ class Vehx(Message):
 
 @dataclass(frozen=True, slots=True)
 class Vehs(Message):
-    """Put aircraft p somewhere once, its flight model runs on (VEHS, X-Plane 12); as Vehx."""
+    """Place aircraft p once, while its flight model continues (VEHS, X-Plane 12); like Vehx."""
 
     tag: ClassVar[str] = 'VEHS'
 
@@ -252,11 +252,11 @@ class Vehs(Message):
 @dataclass(frozen=True, slots=True)
 class Veh1(Message):
     """
-    Put an aircraft somewhere in X-Plane 9 and 10 (VEH1); the first seven as in Vehx.
+    Place an aircraft in X-Plane 9 and 10 (VEH1); the first seven fields as in Vehx.
 
-    gear, flap and vector are ratios 0..1; None leaves them alone. Public senders to X-Plane 9
+    gear, flap and vector are ratios 0..1; None leaves them unchanged. Public senders to X-Plane 9
     pack the body (57 bytes), later ones to 10 align the doubles to eight bytes (61): encoded by
-    version, understood both; no vendor text was found for either.
+    version, both understood; no vendor document was found for either.
     """
 
     tag: ClassVar[str] = 'VEH1'
@@ -276,7 +276,7 @@ class Veh1(Message):
 @dataclass(frozen=True, slots=True)
 class Prel(Message):
     """
-    Start a flight somewhere (PREL, 69 bytes).
+    Start a flight at a given place (PREL, 69 bytes).
 
     type_start 6 starts at lat, lon (degrees), ele_m (m MSL), psi_true (degrees) with speed_m_s;
     10 on ramp and 11 on runway number apt_rwy_idx of airport apt_id, from its end apt_rwy_dir
@@ -331,10 +331,10 @@ class Objn(Message):
 @dataclass(frozen=True, slots=True)
 class Objl(Message):
     """
-    Put object index somewhere (OBJL, 61 bytes).
+    Place the object with this index (OBJL, 61 bytes).
 
     lat, lon in degrees, ele_m in m MSL, psi_true, theta, phi in degrees; on_ground 1 puts it on
-    the terrain; smoke_size makes smoke.
+    the terrain; smoke_size adds smoke.
     """
 
     tag: ClassVar[str] = 'OBJL'
@@ -400,7 +400,7 @@ class Iset(Message):
 
 @dataclass(frozen=True, slots=True)
 class Alrt(Message):
-    """Show four lines of up to 239 characters, some empty if need be (ALRT, 965 bytes)."""
+    """Show four lines of up to 239 characters, some possibly empty (ALRT, 965 bytes)."""
 
     tag: ClassVar[str] = 'ALRT'
 
@@ -504,5 +504,5 @@ _BOTH_WAYS = (
     Vehs, Veh1, Prel, Acfn, Acpr, Objn, Objl, Simo, Ise4, Ise6, Iset, Alrt, Fail, Reco, Nfal, Nrec,
     Quit, Shut, Rese, Soun, Lsnd, Ssnd)
 
-# X-Planes send each other all that a client may send.
+# X-Planes send each other everything that a client may send.
 MESSAGES = messages(bridge=_BOTH_WAYS, peer=(*_BOTH_WAYS, RrefReply, RposReply, RadrReply))

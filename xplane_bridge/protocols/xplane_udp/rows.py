@@ -13,20 +13,19 @@
 # limitations under the License.
 
 """
-What the rows of DATA mean: one table a version, with names, units and conversion to SI.
+Meaning of the DATA rows: one table per version, with names, units and conversion to SI.
 
 X-Plane renumbered its data output screen twice: version 6 has 93 rows, 7.4 has 113, 11 has 139
 (docs/wire/xplane_udp.md, section 4; docs/wire/xplane_datarefs.md, section 5). For X-Plane 8 no
 list was found: the table of 9 is used, which is an inference.
 
-How sure a row is, is part of the table: ``Row.inferred`` marks a number, or columns and their
-units, that stand on neighbouring versions only. That is most of 6 and 7: programs of their time
-give the numbers and no units, so those here are the later versions'.
+``Row.inferred`` marks a number, or columns and their units, that rely on neighbouring versions
+only. That is most of 6 and 7: programs of their time give the numbers but no units, so those here
+are the later versions'.
 
-Two doubts no table can settle. The axial g load of row 4 is + forward for two programs that
-read it, opposite to the dataref of the same quantity; so the three g loads are handed on as
-they are, in g. The sign of sideslip is unsettled between
-two vendor texts.
+Two questions are open. The axial g load of row 4 is + forward for two programs that read it,
+opposite to the dataref of the same quantity; so the three g loads are passed on unchanged, in g.
+The sign of sideslip differs between two vendor documents.
 """
 
 from __future__ import annotations
@@ -62,19 +61,19 @@ POUND_PER_SQUARE_FOOT = Unit('psf', 47.880259)
 CELSIUS = Unit('degC', 1.0, 273.15)
 DEGREE = Unit('deg', math.pi / 180.0)
 KEPT_DEGREE = Unit('deg')
-"""For latitude and longitude, which stay in degrees: NavSatFix has them so."""
+"""For latitude and longitude, which stay in degrees, as in NavSatFix."""
 RADIAN_PER_SECOND = Unit('rad/s')
 DEGREE_PER_SECOND = Unit('deg/s', math.pi / 180.0)
 G_LOAD = Unit('g')
-"""Stays in g: see the doubt about its axes above."""
+"""Stays in g: see the open question about its axes above."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """
-    One value of a row, or ``width`` of them from index on, one for each engine.
+    One value of a row, or ``width`` of them from index on, one per engine.
 
-    name carries the wire's unit; quantity is the field of Quantities that it feeds, if any.
+    name includes the wire unit; quantity is the field of Quantities that it feeds, if any.
     """
 
     index: int
@@ -206,7 +205,7 @@ _ENGINE_RPM = (Column(0, 'engine_speed_rpm', Unit('rpm', math.pi / 30.0), None, 
 _ROWS_6 = (
     Row(0, 'frame rate'),
     Row(1, 'times', _TIMES, True),
-    # 7.4 has the true airspeed in mph here; the other seven values are nowhere described.
+    # 7.4 has the true airspeed in mph here; the other seven values are not documented.
     Row(2, 'speeds, Mach, vertical speed, g loads', _TRUE_MPH, True),
     Row(8, 'joystick', _JOYSTICK, True),
     Row(9, 'artificial stability', _STABILITY, True),
@@ -235,7 +234,7 @@ _ROWS_6 = (
 )
 
 # Rows 2, 12, 16, 18, 19 and 23 are sourced. Gear (13 -> 12) and attitude (17 -> 16) moved up by
-# one from 6 to 7.4, so what lies between them did; that joystick to trim did too is a guess.
+# one from 6 to 7.4, so the rows between them did; that joystick to trim did too is a guess.
 _ROWS_7 = (
     Row(0, 'frame rate'),
     Row(2, 'speeds', _TRUE_MPH),
@@ -333,7 +332,7 @@ def _numbered(*parts: Iterable[Row]) -> Mapping[int, Row]:
 
 _TABLE_9 = _numbered(
     _ROWS_0_TO_15, _ROWS_16_TO_19_OF_9, _ROWS_20_TO_26,
-    # Latitude (20), throttle (25) and engine speed (37) are where 10 and later have them.
+    # Latitude (20), throttle (25) and engine speed (37) are the same as in 10 and later.
     _rows_27_to_138(inferred=True))
 _TABLE_11 = _numbered(
     _ROWS_0_TO_15, (Row(16, 'angular velocities', _RATES_QPR),), _ROWS_17_TO_19, _ROWS_20_TO_26,
@@ -354,11 +353,11 @@ ROWS: Mapping[int, Mapping[int, Row]] = {
 """Version -> row number -> Row."""
 
 ROW_COUNTS: Mapping[int, int] = {6: 93, 7: 113, 11: 139}
-"""Version -> how many rows it has, where that is known; ROWS may not name them all."""
+"""Version -> number of rows, if known; ROWS may not name them all."""
 
 
 def row_name(version: int, number: int) -> str:
-    """Return what a row is called, or 'row N' for one without a known name."""
+    """Return the name of a row, or 'row N' for one without a known name."""
     check_version(version)
     row = ROWS[version].get(number)
     return row.name if row else f'row {number}'
