@@ -16,7 +16,7 @@
 A session and its peer over a bad link, in simulated time: invariants common to all protocols.
 
 An Adapter describes one protocol. Its peer is small and records, for each cell, who wrote it last.
-play() runs a list of Happenings and checks that
+play() runs a list of Incidents and checks that
 
 - no command reaches the peer later than its lifetime after it was given;
 - after a quiet time each requested value is fresh, or reported missing if the peer lacks it;
@@ -146,7 +146,7 @@ class Adapter(ABC):
 
 
 @dataclass(frozen=True)
-class Happening:
+class Incident:
     """One thing that happens: what, with which number, and how long it lasts."""
 
     kind: str
@@ -234,8 +234,8 @@ class World:
 
     # Incidents.
 
-    def happen(self, it):
-        """Apply one happening and let time pass."""
+    def apply(self, it):
+        """Apply one incident and let time pass."""
         getattr(self, f'_{it.kind}')(it)
         self.run(it.seconds)
 
@@ -359,13 +359,13 @@ class World:
                     f'{expected}')
 
 
-def play(adapter, happenings, away_at_end=False, seed=0):
-    """Run all happenings on a session and a peer, and check the invariants."""
+def play(adapter, incidents, away_at_end=False, seed=0):
+    """Run all incidents on a session and a peer, and check the invariants."""
     world = World(adapter, seed)
     adapter.start(world.session, world.now)
     world.run(5.0)
-    for happening in happenings:
-        world.happen(happening)
+    for incident in incidents:
+        world.apply(incident)
     world.calm()
     world.run(QUIET)
     world.check_values()

@@ -85,7 +85,7 @@ class Recorder:
         return found.text
 
 
-class Talk:
+class PlainSession:
     """A session that passes on what it receives and sends what it is told to."""
 
     def __init__(self):
@@ -191,7 +191,7 @@ def received(recorder):
 
 
 def test_bytes_pass_both_ways_unchanged(cable, run):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     assert recorder.wait_for_port(True) == f'{cable.path}: open'
     # Everything that a terminal would change or act upon if it were not raw.
@@ -209,7 +209,7 @@ def test_bytes_pass_both_ways_unchanged(cable, run):
 
 
 def test_port_is_set_to_the_baud_rate_8n1_without_flow_control(cable, run):
-    _, recorder = run(Talk(), cable.path)
+    _, recorder = run(PlainSession(), cable.path)
     recorder.wait_for_port(True)
     iflag, _, cflag, lflag, in_speed, out_speed, _ = termios.tcgetattr(cable.master)
     assert in_speed == out_speed == termios.B115200
@@ -223,7 +223,7 @@ def test_old_input_is_dropped_at_opening(cable, run):
     port = os.open(cable.path, os.O_RDWR | os.O_NOCTTY)
     os.write(cable.master, b'stale')
     os.close(port)
-    _, recorder = run(Talk(), cable.path)
+    _, recorder = run(PlainSession(), cable.path)
     recorder.wait_for_port(True)
     os.write(cable.master, b'fresh')
     recorder.wait_for(lambda: received(recorder), 'bytes')
@@ -232,7 +232,7 @@ def test_old_input_is_dropped_at_opening(cable, run):
 
 def test_missing_port_is_a_state_and_is_opened_when_it_comes(tmp_path, run):
     path = tmp_path / 'ttyKSP'
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, path)
     assert 'no such port' in recorder.wait_for_port(False)
     assert not loop.is_open
@@ -248,14 +248,14 @@ def test_missing_port_is_a_state_and_is_opened_when_it_comes(tmp_path, run):
 
 def test_busy_port_is_a_state_and_is_opened_when_it_is_free(cable, run):
     other = serial.Serial(cable.path, exclusive=True)
-    _, recorder = run(Talk(), cable.path)
+    _, recorder = run(PlainSession(), cable.path)
     assert 'busy, another program' in recorder.wait_for_port(False)
     other.close()
     recorder.wait_for_port(True)
 
 
 def test_open_port_is_ours_alone(cable, run):
-    _, recorder = run(Talk(), cable.path)
+    _, recorder = run(PlainSession(), cable.path)
     recorder.wait_for_port(True)
     with pytest.raises(serial.SerialException, match='exclusively lock'):
         serial.Serial(cable.path, exclusive=True)
@@ -265,7 +265,7 @@ def test_open_port_is_ours_alone(cable, run):
 
 @pytest.mark.parametrize('again', range(2))
 def test_unplugged_and_replugged(cable, run, again):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     cable.unplug()
@@ -280,7 +280,7 @@ def test_unplugged_and_replugged(cable, run, again):
 
 
 def test_unplugging_is_noticed_while_writing_too(cable, run):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     cable.unplug()
@@ -304,7 +304,7 @@ def test_retries_become_seldom(monkeypatch):
     monkeypatch.setattr(link, '_FIRST_RETRY', 0.05)
     monkeypatch.setattr(link, '_LONGEST_RETRY', 0.2)
     recorder = Recorder()
-    loop = SerialLoop(Talk(), '/dev/none', BAUD, recorder.on_event, recorder.on_failure)
+    loop = SerialLoop(PlainSession(), '/dev/none', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
     assert enough.wait(DEADLINE)
     loop.close()
@@ -337,12 +337,12 @@ def test_missing_permission_is_said(cable, monkeypatch):
 ])
 def test_what_can_never_be_right_is_refused_at_once(name, baud, reason):
     with pytest.raises(ValueError, match=reason):
-        SerialLoop(Talk(), name, baud, None, None)
+        SerialLoop(PlainSession(), name, baud, None, None)
 
 
 def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch):
     monkeypatch.setattr(link, 'WRITE_TIMEOUT', 10.0 * DEADLINE)
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     # Nobody reads the other end: its buffer fills up, and none of these calls waits for that.
@@ -361,7 +361,7 @@ def test_stuck_port_blocks_no_command_and_is_opened_anew(cable, run, monkeypatch
 def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeypatch):
     """It is never silent for a second, so a backlog would grow without bound."""
     monkeypatch.setattr(link, 'open_port', lambda name, baud: NarrowPort(1))
-    talk, recorder = Talk(), Recorder()
+    talk, recorder = PlainSession(), Recorder()
     loop = SerialLoop(talk, 'dripping', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
     recorder.wait_for_port(True)
@@ -374,7 +374,7 @@ def test_port_that_takes_bytes_more_slowly_than_they_come_is_opened_anew(monkeyp
 
 
 def test_large_writes_arrive_whole_when_the_other_end_is_slow(cable, run):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     data = os.urandom(40000)
@@ -383,7 +383,7 @@ def test_large_writes_arrive_whole_when_the_other_end_is_slow(cable, run):
 
 
 def test_call_wakes_the_thread_for_an_earlier_deadline(cable, run):
-    talk = Talk()
+    talk = PlainSession()
     polled = threading.Event()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
@@ -406,7 +406,7 @@ def test_call_wakes_the_thread_for_an_earlier_deadline(cable, run):
 
 
 def test_refusals_reach_the_caller_and_failures_the_owner(cable, run):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, cable.path)
     recorder.wait_for_port(True)
     with pytest.raises(ValueError, match='no'):
@@ -425,7 +425,7 @@ def test_event_handler_that_fails_ends_nothing(cable):
             raise RuntimeError('handler')
         recorder.on_event(event, stamp_ns)
 
-    loop = SerialLoop(Talk(), cable.path, BAUD, on_event, recorder.on_failure)
+    loop = SerialLoop(PlainSession(), cable.path, BAUD, on_event, recorder.on_failure)
     try:
         loop.start()
         recorder.wait_for_port(True)
@@ -438,7 +438,7 @@ def test_event_handler_that_fails_ends_nothing(cable):
 
 
 def test_close_sends_what_is_owed(cable):
-    talk = Talk()
+    talk = PlainSession()
     recorder = Recorder()
     loop = SerialLoop(talk, cable.path, BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
@@ -481,7 +481,7 @@ def test_close_sends_what_is_owed_bit_by_bit_or_drops_it(monkeypatch, most, take
     port = NarrowPort(most)
     monkeypatch.setattr(link, 'open_port', lambda name, baud: port)
     monkeypatch.setattr(link, 'LAST_WRITE', DEADLINE if most else 0.01)
-    talk, recorder = Talk(), Recorder()
+    talk, recorder = PlainSession(), Recorder()
     loop = SerialLoop(talk, 'narrow', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
     recorder.wait_for_port(True)
@@ -513,7 +513,7 @@ class StuckPort(NarrowPort):
 def test_close_does_not_wait_for_a_peer_that_takes_nothing(monkeypatch, early):
     port = StuckPort()
     monkeypatch.setattr(link, 'open_port', lambda name, baud: port)
-    talk, recorder = Talk(), Recorder()
+    talk, recorder = PlainSession(), Recorder()
     loop = SerialLoop(talk, 'stuck', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
     recorder.wait_for_port(True)
@@ -544,7 +544,7 @@ def test_close_does_not_wait_for_a_port_that_is_being_opened(monkeypatch):
         return port
 
     monkeypatch.setattr(link, 'open_port', slow)
-    talk, recorder = Talk(), Recorder()
+    talk, recorder = PlainSession(), Recorder()
     descriptors = len(os.listdir('/proc/self/fd'))
     loop = SerialLoop(talk, 'slow', BAUD, recorder.on_event, recorder.on_failure)
     loop.start()
@@ -595,7 +595,7 @@ def test_a_device_that_hangs_is_closed_without_what_it_did_not_take(takes, done)
 
 
 def test_calls_after_close_send_nothing(cable):
-    talk = Talk()
+    talk = PlainSession()
     loop = SerialLoop(talk, cable.path, BAUD, None, None)
     loop.close()
     loop.call(talk.say, b'x')
@@ -603,7 +603,7 @@ def test_calls_after_close_send_nothing(cable):
 
 
 def test_loop_url(run):
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, 'loop://')
     recorder.wait_for_port(True)
     data = os.urandom(10000)
@@ -613,7 +613,7 @@ def test_loop_url(run):
 
 def test_socket_url_survives_a_server_that_goes_and_comes(run):
     with socket.create_server(('127.0.0.1', 0)) as server:
-        talk = Talk()
+        talk = PlainSession()
         loop, recorder = run(talk, f'socket://127.0.0.1:{server.getsockname()[1]}')
         server.settimeout(DEADLINE)
         for _ in range(2):
@@ -632,7 +632,7 @@ def test_socket_url_survives_a_server_that_goes_and_comes(run):
 def test_socket_url_without_a_server_is_a_state(run):
     with socket.socket() as unused:
         unused.bind(('127.0.0.1', 0))
-        _, recorder = run(Talk(), f'socket://127.0.0.1:{unused.getsockname()[1]}')
+        _, recorder = run(PlainSession(), f'socket://127.0.0.1:{unused.getsockname()[1]}')
         assert 'refused' in recorder.wait_for_port(False)
 
 
@@ -654,7 +654,7 @@ def test_rfc2217_url(run):
     with socket.create_server(('127.0.0.1', 0)) as server:
         thread = threading.Thread(target=serve, args=(server,), daemon=True)
         thread.start()
-        talk = Talk()
+        talk = PlainSession()
         loop, recorder = run(talk, f'rfc2217://127.0.0.1:{server.getsockname()[1]}')
         recorder.wait_for_port(True)
         # FF is what the protocol escapes.
@@ -668,7 +668,7 @@ def test_rfc2217_url(run):
 
 def test_pty_of_our_own_waits_for_others_and_drops_what_nobody_reads(tmp_path, run):
     path = tmp_path / 'plugin'
-    talk = Talk()
+    talk = PlainSession()
     loop, recorder = run(talk, f'pty:{path}')
     assert recorder.wait_for_port(True) == f'{path}: open'
     assert loop.path == str(path)

@@ -190,7 +190,7 @@ def test_what_a_closed_socket_turned_away_is_counted(flooded):
     link.close()
 
 
-class Choice:
+class PortFilter:
     """Decides which port is the peer's, as the test says."""
 
     only = 0
@@ -200,7 +200,7 @@ class Choice:
 
 
 def test_the_kernel_lets_another_port_in_as_soon_as_it_is_the_peers(open_socket, other):
-    choice = Choice()
+    choice = PortFilter()
     choice.only = other.getsockname()[1]
     link = open_socket(('127.0.0.1', 0), sender='127.0.0.1', sender_port=choice)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as restarted:

@@ -18,7 +18,7 @@ import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mould import Happening, KINDS, play
+from mould import Incident, KINDS, play
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
@@ -31,14 +31,14 @@ ADAPTERS = {
 # The same examples each time; MOULD_EXAMPLES runs more, and others.
 _EXAMPLES = int(os.environ.get('MOULD_EXAMPLES', '0'))
 
-happenings = st.lists(st.builds(
-    Happening, st.sampled_from(KINDS), st.integers(0, 9),
+incidents = st.lists(st.builds(
+    Incident, st.sampled_from(KINDS), st.integers(0, 9),
     st.sampled_from((0.0, 0.1, 0.3, 0.6, 2.0, 6.0))), max_size=8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('protocol', ADAPTERS)
 @settings(max_examples=_EXAMPLES or 15, derandomize=not _EXAMPLES)
-@given(happenings, st.booleans(), st.integers(0, 3))
-def test_a_session_is_true_or_expires(protocol, happenings, away_at_end, seed):
-    play(ADAPTERS[protocol](), happenings, away_at_end, seed)
+@given(incidents, st.booleans(), st.integers(0, 3))
+def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
+    play(ADAPTERS[protocol](), incidents, away_at_end, seed)

@@ -29,7 +29,7 @@ import os
 import random
 
 from fuzz import held, is_fit_for_people, Meter, Mutator, recorded, SEED, texts
-from mould import Happening, STEP, World
+from mould import Incident, STEP, World
 from mould_fdmdata import FdmdataAdapter, PLAN, REPLIES
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
@@ -262,7 +262,7 @@ SPELLS = (
     (False, 1, 1.0), (False, 0, 0.5), (False, 0, 2.5))
 
 
-class Storm:
+class FuzzRun:
     """A session, its peers and the traffic between them."""
 
     def __init__(self, fuzzed, seed):
@@ -413,7 +413,7 @@ def mean(values):
 @pytest.mark.slow
 @pytest.mark.parametrize('protocol', FUZZED)
 def test_a_session_is_bounded_whatever_comes(protocol):
-    check_bounded(Storm(FUZZED[protocol](), SEED))
+    check_bounded(FuzzRun(FUZZED[protocol](), SEED))
 
 
 @pytest.mark.parametrize('protocol', ['xpc', 'xplane_udp 12', 'xplane_udp 6', 'fdmdata', 'simpit'])
@@ -432,7 +432,7 @@ def test_values_come_again_soon_after_a_flood_and_a_restart(protocol, seed):
             for _ in range(3):
                 world.session.receive(channel, mutator.mutant(), None, world.now)
         if step == 50:
-            world.happen(Happening('kill', seed % 10))
+            world.apply(Incident('kill', seed % 10))
     world.calm()
     world.seen.clear()
     world.run(3.0)

@@ -59,7 +59,7 @@ def states_of(events):
     return [event.state for _, event in events if isinstance(event, PeerChanged)]
 
 
-class Asker:
+class DatarefClient:
     """Read and watch datarefs whose values identify the request, and check what arrives."""
 
     def __init__(self, world):
@@ -96,7 +96,7 @@ class Asker:
 def test_no_reply_is_taken_for_another_ones(fault, rate):
     session = make(3, rate)
     world = started(session, **FAULTS[fault])
-    asker = Asker(world)
+    asker = DatarefClient(world)
     world.call(session.watch, [f'sim/n/{n}/{n + 1}' for n in range(7)], 20.0)
     for number in range(100):
         asker.ask(number)
@@ -412,7 +412,7 @@ def test_long_loss_jitter_freezes_and_restarts():
         session, fps=40.0, loss=0.05, duplication=0.01, delay=(0.0, 0.02), beacon=True, seed=3)
     world.keep_sent = False
     world.call(session.watch, [f'sim/n/{n}/3' for n in range(60)], 1.0)
-    asker = Asker(world)
+    asker = DatarefClient(world)
     chance = random.Random(5)
     sizes = []
     updates = recoveries = 0

@@ -216,7 +216,7 @@ def client(face, timeout=DEADLINE):
     return closing(result)
 
 
-class Impatient(xmlrpc.client.Transport):
+class ShortTimeout(xmlrpc.client.Transport):
     """HTTP that waits at most five seconds."""
 
     def make_connection(self, host):
@@ -305,7 +305,7 @@ def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(
             rude.sendall(b'POST / HTTP/1.0\r\nContent-Length: 9\r\n\r\n')
             rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
         with xmlrpc.client.ServerProxy(
-                'http://{}:{}/'.format(*face.rpc_address), transport=Impatient()) as proxy:
+                'http://{}:{}/'.format(*face.rpc_address), transport=ShortTimeout()) as proxy:
             assert proxy.pause() is True
         assert server.call(lambda world: world.paused)
         assert idle.fileno() > 0

@@ -363,7 +363,7 @@ def test_port_that_cannot_be_had_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(('arguments', 'reason'), [
-    (('v9',), 'v9'), (('v2', ('',)), 'no name'), (('v2', ('nonsense://x',)), 'nonsense')])
+    (('v9',), 'v9'), (('v2', ('',)), 'no serial port'), (('v2', ('nonsense://x',)), 'nonsense')])
 def test_what_can_never_be_right_is_refused(arguments, reason):
     with pytest.raises(ValueError, match=reason):
         SimpitFace(*arguments)
