@@ -389,8 +389,8 @@ ROW = (0, *[0.0] * 8)
      'WYPT point 2 lon: got 200.0, expected -180 to 180'),
     # Equal as float32.
     (xpc.Waypoints(2, ((37.6, 0.0, 1.0), (0.0, 0.0, 1.0), (37.6000001, -0.0, 1.0))),
-     'WYPT points: got one twice, expected each once: the plugin counts it twice, and removes '
-     'another one too or crashes'),
+     'WYPT points: got one twice, expected each once: the plugin counts it twice, and also '
+     'removes another one, or crashes'),
     (xpc.Waypoints(1, ((0.0, 0.0, math.inf),)),
      'WYPT point 1 alt: got inf, expected a finite number'),
     (xpc.Connect(0), 'CONN port: got 0, expected 1 to 65535'),
