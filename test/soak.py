@@ -325,7 +325,7 @@ class Soak:
         return self.failures
 
     def _judge_words(self, elapsed):
-        """Print how much was logged and said in diagnostics; note what was too much."""
+        """Print the volume of log and diagnostics; record what was excessive."""
         print(f'{self.node.lines} log lines, {self.node.lines / max(elapsed, 1.0):.2f} per second;'
               f' at most {self.listener.most_values} values in a status, the longest text '
               f'{self.listener.longest_text} characters')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How long a function and a file may be: what is longer is split by idea, or says why not."""
+"""Limits on the length of functions and files; exceptions carry a reason."""
 
 import ast
 from functools import cache
@@ -22,12 +22,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ('xplane_bridge', 'benchmarks', 'examples', 'launch', 'tools', 'test')
-# About 400: a few lines more are no reason to cut an idea in two.
+# About 400: a few more lines are no reason to split one idea.
 MOST_LINES = 420
 MOST_LINES_OF_A_FUNCTION = 60
 
-# Files that are longer, and why. Those of tests are not looked at: a table of cases is long, and
-# what is tested together stands together.
+# Longer files, with reasons. Test files are exempt: tables of cases are long, and related tests
+# belong together.
 FILES = {
     'xplane_bridge/protocols/xpc/messages.py':
         'One class per message of the protocol, in the order of its document.',
@@ -36,7 +36,7 @@ FILES = {
     'xplane_bridge/sessions/simpit/session.py':
         'Both what the bridge calls and what the serial link does; its parts have modules.',
 }
-# Functions that are longer, and why.
+# Longer functions, with reasons.
 FUNCTIONS = {
     'test/nodes/test_fdmdata_node.py:test_hand_computed_case':
         'One attitude worked out by hand, compared in every topic.',
@@ -66,7 +66,7 @@ def functions(path):
 
 @cache
 def sources():
-    """Return all Python files by their path in the repository."""
+    """Return all Python files, keyed by path in the repository."""
     return {
         path.relative_to(ROOT).as_posix(): path
         for folder in FOLDERS for path in sorted((ROOT / folder).rglob('*.py'))}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The parameter files of config/ are what the nodes' dataclasses say."""
+"""The parameter files in config/ match the nodes' dataclasses."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from xplane_bridge.nodes.parameters import describe
 from xplane_bridge.nodes.registry import nodes, parameter_table
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'
-# Of a node of another package.
+# For a node of another package.
 OTHERS = {'ekf'}
 
 
@@ -40,7 +40,7 @@ def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults
     text = (CONFIG / f'{name.removesuffix("_node")}.yaml').read_text()
     given = flattened(yaml.safe_load(text)['/**']['ros__parameters'])
     described = {one.name: one.default for one in describe(parameter_table(name))}
-    # An empty list has no type in a parameter file, and a port that is required has no default.
+    # An empty list has no type in a parameter file, and a required port has no default.
     absent = {one for one in described if one not in given}
     assert absent - {'port'} <= {one for one in described if described[one] == '[]'}
     assert all(f'# {one}:' in text for one in absent)
@@ -50,7 +50,7 @@ def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults
 
 
 def flattened(values, prefix=''):
-    """Return parameters with the names that ROS gives to nested ones."""
+    """Return parameters under the names that ROS gives to nested ones."""
     found = {}
     for name, value in values.items():
         if isinstance(value, dict):

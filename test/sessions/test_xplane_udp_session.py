@@ -635,7 +635,7 @@ def test_the_surfaces_that_were_moved_are_centred_once():
     run.run(0.1)
     assert sorted(drefs(run)[before:]) == [
         ('sim/joystick/yoke_heading_ratio', 0.0), ('sim/joystick/yoke_pitch_ratio', 0.0)]
-    # Who then sets the flaps alone has moved no surface.
+    # A command of flaps alone after that has moved no surface.
     run.session.set_controls({'flaps': 0.5}, run.now)
     run.run(0.1)
     before = len(drefs(run))

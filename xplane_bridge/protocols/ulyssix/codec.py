@@ -209,9 +209,9 @@ def _find_width(
     names: Sequence[str] | None,
 ) -> tuple[int, tuple[PacketFlag, ...]]:
     """
-    Find out how wide integer values are (docs/wire/ulyssix.md, section 2, row 7).
+    Detect the width of integer values (docs/wire/ulyssix.md, section 2, row 7).
 
-    Returns the width, and a flag if the other one would have done as well.
+    Returns the width, and a flag if the other one would also have fitted.
     """
     parameters = None if names is None else len(names)
     landed = {}
