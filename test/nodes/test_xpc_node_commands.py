@@ -530,7 +530,7 @@ def test_all_or_one_aircraft_are_paused(ros, peer):
 def test_without_a_plugin_all_is_refused_at_once_and_nothing_is_done_later(ros, x_plane):
     port = free_port()
     node = ros.start(XpcNode, port=port)
-    ros.diagnosed('peer', lambda level, message, values: 'nothing there' in message, node)
+    ros.diagnosed('peer', lambda level, message, values: 'not responding' in message, node)
     for kind, service, request in (
             (SetBool, '/pause', SetBool.Request(data=True)),
             (RunCommand, '/run_command', RunCommand.Request(
