@@ -49,14 +49,13 @@ def advertised(harness, make_node, ports, **parameters):
     name, space = node.get_name(), node.get_namespace()
     prefix = f'{space.rstrip("/")}/{name}/'
     found = {}
-    # A node knows its own topics at once.
-    for ask in (node.get_publisher_names_and_types_by_node,
-                node.get_subscriber_names_and_types_by_node):
-        for topic, kinds in ask(name, space):
-            short = topic.replace(prefix, '~/')
-            short = short if short in ('/clock', *IGNORED) else short.lstrip('/')
-            if short not in IGNORED:
-                found[short] = kinds[0]
+    # Asking the graph would be a race: it learns of a node's own topics by discovery as well.
+    for end in (*node.publishers, *node.subscriptions):
+        package, folder = end.msg_type.__module__.split('.')[:2]
+        short = end.topic_name.replace(prefix, '~/')
+        short = short if short in ('/clock', *IGNORED) else short.lstrip('/')
+        if short not in IGNORED:
+            found[short] = f'{package}/{folder}/{end.msg_type.__name__}'
     harness.run_in(node, node.shut_down)
     return found
 

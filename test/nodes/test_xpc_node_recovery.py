@@ -510,7 +510,7 @@ def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
     level, message, values = ros.diagnosed('link', node=node)
     assert level == DiagnosticStatus.WARN
     assert 'malformed datagrams' in message
-    assert values['from other addresses, dropped'] == '1000'
+    assert int(values['from other addresses, dropped']) >= 1000
     assert int(values['malformed POSI']) > 50
     assert int(values['malformed unknown tag']) > 50
     ros.next('/fix', 5, where=lambda fix: abs(fix.latitude - 47.4) < 0.1)
