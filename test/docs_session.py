@@ -148,15 +148,15 @@ class Diagnostics:
         """
         deadline = time.monotonic() + seconds
         while True:
-            wrong = [complaint for node in nodes
-                     for complaint in self._complaints(node, with_peers, since)]
+            wrong = [problem for node in nodes
+                     for problem in self._problems(node, with_peers, since)]
             if not wrong:
                 return
             if time.monotonic() > deadline or given_up():
                 raise DocsError('; '.join(wrong))
             self.executor.spin_once(timeout_sec=0.1)
 
-    def _complaints(self, node, with_peers, since):
+    def _problems(self, node, with_peers, since):
         known = {name: told for name, told in self.newest.get(node, {}).items()
                  if told[0] > since}
         if not known:

@@ -122,7 +122,7 @@ def test_parameters_may_be_written_as_text(texts, values):
     ('port', '70000', '70000 is not in 1 .. 65535'),
     ('rate', 'fast', "expected a number, got 'fast'"),
     ('publish_tf', 'perhaps', "expected true or false, got 'perhaps'"),
-    ('plugin', 'rc9', "'rc9' is none of auto"),
+    ('plugin', 'rc9', "'rc9' is not one of auto"),
     ('aircraft', '[0, a]', "expected whole numbers, got 'a'"),
     ('datarefs', '[sim/a', 'expected a list such as'),
     ('port', '9' * 5000, "expected a whole number, got '9999"),

@@ -110,7 +110,7 @@ def test_only_what_is_given_is_set(launch, tmp_path):
     ('port:=70000', 'port: 70000 is not in 1 .. 65535'),
     ('params_file:=/no/such.yaml', "params_file: there is no file '/no/such.yaml'"),
     ('respawn:=maybe', "respawn: expected true or false, got 'maybe'"),
-    ('stamp:=mine', "stamp: 'mine' is none of receive, simulator"),
+    ('stamp:=mine', "stamp: 'mine' is not one of receive, simulator"),
 ])
 def test_an_argument_that_cannot_be_ends_the_launch_with_a_sentence(launch, argument, sentence):
     commands, output, _ = launch(ours('xpc'), argument)
@@ -249,7 +249,7 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
-    (['sim:=xplane10'], "sim: 'xplane10' is none of xpc, xplane12"),
+    (['sim:=xplane10'], "sim: 'xplane10' is not one of xpc, xplane12"),
     (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep are for a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
      'use_sim_time: fdmdata has no time in its protocol'),
@@ -315,7 +315,7 @@ def test_arguments_of_the_flights_become_options(launch):
 
 
 @pytest.mark.parametrize(('name', 'argument', 'sentence'), [
-    ('experiment', 'sim:=xplane', "sim: 'xplane' is none of xpc, xplane12"),
+    ('experiment', 'sim:=xplane', "sim: 'xplane' is not one of xpc, xplane12"),
     ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
                                      'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),

@@ -278,7 +278,7 @@ def test_a_jump_of_the_recorded_time_is_not_waited_for(play, jump):
     session = Listener(period=1.0)
     events, _, loop = play([*packets(2), *later], session)
     assert loop.progress().jumps == 1
-    # Stamps remain as recorded; the session's time goes on as if nothing had happened.
+    # Stamps remain as recorded; the session's time continues as if nothing had happened.
     assert [stamp for event, stamp in events if event != 'polled'] == [
         round(seconds * 1e3) * 10**6 for seconds, *_ in [*packets(2), *later]]
     assert [now for *_, now in session.got] == [0.0, 0.01, 0.01, 0.02, 0.03]

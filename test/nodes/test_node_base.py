@@ -52,7 +52,7 @@ ERROR = TransitionCallbackReturn.ERROR
 class Parameters(BaseParameters):
     """One of each kind."""
 
-    rate: float = parameter(50.0, 'Updates a second.', minimum=0.0, maximum=100.0)
+    rate: float = parameter(50.0, 'Updates per second.', minimum=0.0, maximum=100.0)
     port: int = parameter(49000, 'UDP port.', minimum=1, maximum=65535)
     name: str = parameter('one', 'Its name.')
     mode: str = parameter('slow', 'How.', choices=('slow', 'fast'), live=True)
@@ -145,7 +145,7 @@ def test_parameters_say_what_they_are(ros):
     answer = ros.call(DescribeParameters, '/node/describe_parameters', DescribeParameters.Request(
         names=['rate', 'port', 'mode', 'gain']))
     rate, port, mode, gain = answer.descriptors
-    assert rate.description == 'Updates a second.'
+    assert rate.description == 'Updates per second.'
     assert (rate.read_only, gain.read_only) == (True, False)
     limits = rate.floating_point_range[0]
     assert (limits.from_value, limits.to_value) == (0.0, 100.0)
@@ -163,7 +163,7 @@ def test_parameters_say_what_they_are(ros):
     ({'port': '49000'}, 'port'),
     ({'port': 49000.0}, 'port'),
     ({'name': 7}, 'name'),
-    ({'mode': 'sideways'}, "parameter mode: 'sideways' is none of slow, fast"),
+    ({'mode': 'sideways'}, "parameter mode: 'sideways' is not one of slow, fast"),
     ({'numbers': [1, 13]}, 'parameter numbers: 13 brings bad luck'),
     ({'numbers': [1.0, float('nan')]}, 'parameter numbers: nan is not a finite number'),
     ({'gain': 11.0, 'mode': 'fast'}, 'do not go together'),

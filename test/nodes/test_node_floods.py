@@ -15,8 +15,9 @@
 """
 Nodes in a flood of mutants from the peer's own port and from strangers, beside a simulator.
 
-The node survives, its telemetry goes on, and its log, diagnostics, topics and memory stay bounded.
-relay.py adds the mutants; test_session_fuzz.py does the same for sessions without sockets.
+The node survives, its telemetry continues, and its log, diagnostics, topics and memory stay
+bounded. relay.py adds the mutants; test_session_fuzz.py does the same for sessions without
+sockets.
 """
 
 from contextlib import contextmanager

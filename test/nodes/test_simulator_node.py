@@ -264,7 +264,7 @@ def test_a_bridge_meets_every_face(ros, face):
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
     ({'face': 'fdmdata', 'lockstep': True}, 'no time in its protocol'),
-    ({'airspeed': 5.0}, 'does not trim'),
+    ({'airspeed': 5.0}, 'cannot be trimmed'),
     ({'model': 'no_such'}, 'no_such'),
     ({'wind': [1.0, 2.0]}, '3 numbers'),
     ({'turbulence': [1.0, 2.5]}, 'severity'),

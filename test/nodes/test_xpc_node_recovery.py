@@ -297,7 +297,7 @@ def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
     ({'aircraft': [2, 2]}, 'names one twice'),
     ({'aircraft': []}, 'parameter aircraft: at least one number is needed'),
     ({'aircraft': ['a']}, "parameter aircraft: 'a' is not in 0..19"),
-    ({'plugin': 'rc9'}, "parameter plugin: 'rc9' is none of auto, 1.2.1, rc5, rc6, develop"),
+    ({'plugin': 'rc9'}, "parameter plugin: 'rc9' is not one of auto, 1.2.1, rc5, rc6, develop"),
     ({'datum': [47.0, 8.0]}, 'parameter datum: expected latitude, longitude and height'),
     ({'datum': [97.0, 8.0, 0.0]}, 'atitude'),
     ({'datarefs': ['sim/a', 'x' * 256]}, 'parameter datarefs: GETD name 1: 256 characters'),

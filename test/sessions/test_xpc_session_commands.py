@@ -312,7 +312,7 @@ def test_centring_leaves_throttle_and_what_was_not_moved():
 
 # As before, going by X-Plane's reports.
 
-def test_what_somebody_else_had_taken_before_is_left_as_it_was():
+def test_what_another_client_had_taken_before_is_unchanged():
     held = tuple(float(n == 7) for n in range(20))
     session = make()
     before = {JOYSTICK: (1.0,), THROTTLE: (0.375,), HELD: held}
@@ -340,7 +340,7 @@ def test_what_the_user_has_taken_back_is_not_given_back():
     world.datarefs.update(OVERRIDES)
     world.run(0.2)
     assert session.taken == ()
-    # A pause by somebody else after ours has ended is theirs.
+    # A pause by another client after ours has ended is theirs.
     world.datarefs[HELD] = (1.0,) * 20
     world.run(0.2)
     assert commands_after(world, session.stop) == []

@@ -198,7 +198,7 @@ def test_trimmed_it_flies_on_in_wind_and_turbulence_as_it_was_put(entities, worl
 def test_one_that_cannot_be_trimmed_stays_where_it_is(entities, world):
     before = snapshot(world)
     slow = Motion((0.0, 0.0, 700.0), NORTH, (0.0, 10.0, 0.0))
-    with pytest.raises(ValueError, match='does not trim at 19.4 kt'):
+    with pytest.raises(ValueError, match='cannot be trimmed at 19.4 kt'):
         entities.place('aircraft_0', slow, trimmed=True)
     assert snapshot(world) == before
     world.aircraft.fail_engine()

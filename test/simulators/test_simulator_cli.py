@@ -163,7 +163,7 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     *(([*command, '192.0.2.1'], "'192.0.2.1' is not the address of an interface of this machine")
       for command in INTERFACES),
     (['nosuch'], 'nosuch'),
-    ([], 'FACE'),
+    ([], 'PROTOCOL'),
 ])
 def test_options_out_of_range_are_refused(capsys, options, said):
     with pytest.raises(SystemExit) as end:
@@ -222,4 +222,4 @@ def test_all_serves_several_faces_of_one_aircraft():
 
 def test_a_face_of_all_that_does_not_exist_is_said(capsys):
     assert main(['all', 'xpc --port 0', 'flightgear']) == 1
-    assert "'flightgear' is none of xpc" in capsys.readouterr().err
+    assert "'flightgear' is not one of xpc" in capsys.readouterr().err

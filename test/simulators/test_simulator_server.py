@@ -297,7 +297,7 @@ def test_the_beacon_is_heard_on_this_machine():
     begin = time.monotonic()
     try:
         with running(face) as server:
-            server.freeze()     # it goes on while nothing is answered
+            server.freeze()     # it continues while nothing is answered
             port = face.endpoint.address[1]
             expected = b'BECN\0' + struct.pack('<HI', port, 12100) + b'1.3-rc.1' + bytes(8)
             heard = None

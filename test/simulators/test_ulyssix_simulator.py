@@ -295,7 +295,7 @@ def test_the_options_make_the_face():
         '--parameter', 'tas=10', '--parameter', 'p=200', '--host', '239.1.2.3',
         '--start-time', '2025-12-31T23:59:55'), Faults())
     assert face.name == 'Ulyssix publisher (dewesoft)'
-    assert face.address == 'the way to 239.1.2.3:5000'
+    assert face.address == 'this host, sending to 239.1.2.3:5000'
     world = SimpleNamespace(aircraft=SimpleNamespace(state=SimpleNamespace(tas=1.0, p=2.0)))
     endpoint = MemoryEndpoint()
     face.endpoints = (endpoint,)

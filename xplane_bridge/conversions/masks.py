@@ -109,7 +109,7 @@ class Mask:
                 f'fields is 0, so nothing is set: add {self._list()} for what you set')
         if unknown := fields & ~sum(self._bits.values()):
             raise ValueError(
-                f'fields is {fields}, of which {unknown} means nothing here: add {self._list()}')
+                f'fields is {fields}, but {unknown} is not defined here: add {self._list()}')
         if self._needs and not fields & self._bits[self._needs]:
             raise ValueError(
                 f'fields is {fields}, but nothing can be done without {self._needs} '

@@ -219,7 +219,7 @@ def open_port(name: str, baud: int) -> Port:
         device = _device(name, baud)
         device.open()
     except (OSError, termios.error) as error:
-        raise LinkError(_complaint(name, error)) from error
+        raise LinkError(_problem(name, error)) from error
     try:
         device.fileno()
     except OSError:
@@ -247,7 +247,7 @@ def _device(name: str, baud: int) -> Any:
         write_timeout=write_timeout, exclusive=True)
 
 
-def _complaint(name: str, error: Exception) -> str:
+def _problem(name: str, error: Exception) -> str:
     """Return why a port cannot be opened, and what to do about it."""
     number = getattr(error, 'errno', None) or (error.args[0] if error.args else None)
     if number == errno.ENOENT:

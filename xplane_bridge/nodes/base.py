@@ -106,7 +106,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def __init__(self, name: str, table: type[Parameters], **options: Any) -> None:
         super().__init__(name, **options)
         self._table = table
-        self._complaints = parameters.declare(self, table)
+        self._problems = parameters.declare(self, table)
         self.parameters: Parameters = table()
         # By command; senders may name a session's commands at will.
         self.refused = Kinds(few=32)
@@ -275,8 +275,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Read the parameters and open; ``failed`` says why that failed."""
         try:
-            if complaints := self._complaints + parameters.misspelt(self):
-                raise BadParameterError('; '.join(complaints))
+            if problems := self._problems + parameters.misspelt(self):
+                raise BadParameterError('; '.join(problems))
             self.parameters = parameters.read(self, self._table)
             self.check(self.parameters)
             self.audience = self._make_audience()

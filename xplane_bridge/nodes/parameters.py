@@ -89,19 +89,19 @@ def declare(node: Node, table: type[Any]) -> list[str]:
     Return a sentence for each given value that is invalid, so that configuring can refuse it; the
     parameter then has its default.
     """
-    complaints = []
+    problems = []
     for item in fields(table):
         try:
             node.declare_parameter(_name(item), _ros_value(item.default), _descriptor(item))
         except ParameterException as error:
-            complaints.append(_complaint(item, node._parameter_overrides, error))
+            problems.append(_problem(item, node._parameter_overrides, error))
             node.declare_parameter(
                 _name(item), _ros_value(item.default), _descriptor(item), ignore_override=True
             )
-    return complaints
+    return problems
 
 
-def _complaint(
+def _problem(
     item: Field[Any], given: dict[str, Parameter], error: ParameterException
 ) -> str:
     name = _name(item)
@@ -119,7 +119,7 @@ def misspelt(node: Node) -> list[str]:
     A parameter of another node of this package is not a mistake: one file may have a section for
     all nodes (``/**``), and at run time nothing tells which section a value came from.
     """
-    complaints, ignored = [], []
+    problems, ignored = [], []
     # rclpy has no public name for the values from files and the command line.
     for name in sorted(node._parameter_overrides):
         if node.has_parameter(name) or name.startswith(_QOS_OVERRIDES):
@@ -128,12 +128,12 @@ def misspelt(node: Node) -> list[str]:
             ignored.append(f'{name} (of {", ".join(owners)})')
         else:
             known = node.list_parameters([], 0).names
-            complaints.append(
+            problems.append(
                 f'parameter {name}: {node.get_name()} has no parameter of that name'
                 + did_you_mean(name, known))
     if ignored:
         node.get_logger().info(f'parameters that this node does not have: {"; ".join(ignored)}')
-    return complaints
+    return problems
 
 
 def are_given(node: Node, prefix: str) -> bool:
@@ -352,7 +352,7 @@ def _checked(item: Field[Any], value: Any) -> Any:
         raise BadParameterError(f'parameter {name}: expected a text, got {shown(value)}')
     if meta['choices'] and value not in meta['choices']:
         raise BadParameterError(
-            f"parameter {name}: '{value}' is none of {', '.join(meta['choices'])}"
+            f"parameter {name}: '{value}' is not one of {', '.join(meta['choices'])}"
         )
     _check_range(name, value, meta['minimum'], meta['maximum'])
     return value

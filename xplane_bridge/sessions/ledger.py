@@ -65,7 +65,7 @@ class Ledger(Generic[_T]):
         return entries
 
     def forget(self, vehicle: int, value: str) -> None:
-        """Forget one item: it was given back, or somebody else took it."""
+        """Forget one item: it was given back, or another client took it."""
         self._entries.pop((vehicle, value), None)
 
     def clear(self) -> None:

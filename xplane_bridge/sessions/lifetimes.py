@@ -69,7 +69,7 @@ class CommandQueue(Generic[_T]):
         """
         Queue a command; return its ticket.
 
-        ``awaited``: somebody waits for its CommandDone, and also gets one when it was sent.
+        ``awaited``: a caller waits for its CommandDone, and also gets one when it was sent.
         Raises ValueError if too many are already waiting.
         """
         self.check_room(what, 1)

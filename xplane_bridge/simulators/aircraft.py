@@ -16,11 +16,11 @@
 The simulated aircraft: JSBSim with a cockpit, the ground below it, weather and faults.
 
 One Aircraft may be served through several faces at a time (X-Plane Connect, X-Plane's own UDP,
-FDMData, Ulyssix, Simpit): it has no thread, no clock and no protocol. Time passes in ``advance``
-or ``step`` only, so a caller that does not call them has paused it, and the same seed and the
-same commands at the same steps give the same flight. It is not thread-safe: faces take turns.
+FDMData, Ulyssix, Simpit): it has no thread, no clock and no protocol. Time advances only in
+``advance`` and ``step``, so not calling them pauses it, and the same seed with the same commands
+at the same steps gives the same flight. It is not thread-safe: faces take turns.
 
-To its wheels the ground is level, at the terrain's elevation below the centre of gravity.
+For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from xplane_bridge.simulators.limits import (
 from xplane_bridge.simulators.weather import calm, Weather
 
 _SETTLING_TIME = 20.0
-# Rounding of a sum of frame times must not cost a step.
+# Rounding errors in a sum of frame times must not cost a step.
 _STEP_TOLERANCE = 1e-9
 
 
@@ -55,8 +55,8 @@ class Aircraft:
     """
     One JSBSim aircraft.
 
-    Commands take effect at the next step. They accept any finite number and clamp it to what the
-    cockpit allows; NaN and infinities raise ValueError.
+    Commands take effect at the next step. They accept any finite number and clamp it to the
+    control's range; NaN and infinities raise ValueError.
     """
 
     def __init__(self, model: str = 'c172p', initial: Initial | None = None,
@@ -64,10 +64,10 @@ class Aircraft:
         """
         Load the model and put it in its initial state.
 
-        model is a name in JSBSim's aircraft folder; dt the step in s (up to 0.02: landing gears
-        are unstable beyond it); seed (0..2**31 - 1) that of the turbulence. Raises ValueError for
-        a model that does not exist or an initial state that cannot be trimmed, and ImportError if
-        JSBSim is not installed.
+        model is a name in JSBSim's aircraft folder; dt the step in s (up to 0.02, beyond which
+        landing gears are unstable); seed (0..2**31 - 1) is for the turbulence. Raises ValueError
+        for a model that does not exist or an initial state that cannot be trimmed, and
+        ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
@@ -78,14 +78,14 @@ class Aircraft:
         self.dt = dt
         self.seed = seed
         self.crashes = 0
-        # Names of the controls that were given; who wants to know what is new clears it.
+        # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
         self._state: AircraftState | None = None
         self.initial.check()
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the initial state: position, time, controls, weather, faults, seed."""
+        """Return to the initial state: position, time, controls, weather, faults, seed."""
         self._steps = 0
         self._remainder = 0.0
         self._weather = Weather()
@@ -104,7 +104,7 @@ class Aircraft:
 
     def advance(self, seconds: float) -> int:
         """
-        Run all whole steps that fit, keeping the rest for the next call.
+        Run all whole steps that fit; the remainder is kept for the next call.
 
         Returns the number of steps. Raises ValueError unless seconds is finite and at least 0.
         """
@@ -130,7 +130,7 @@ class Aircraft:
 
     @property
     def state(self) -> AircraftState:
-        """Return the state now; the same object until a step or a command."""
+        """Return the current state; the same object until the next step or command."""
         if self._state is None:
             self._state = self._cockpit.state(self.time)
         return self._state
@@ -151,7 +151,7 @@ class Aircraft:
         return frozenset(self._cockpit.failed)
 
     def property_value(self, name: str) -> float:
-        """Return a JSBSim property as it is, in JSBSim's unit (0.0 for a name it lacks)."""
+        """Return a JSBSim property in JSBSim's unit (0.0 for an unknown name)."""
         return float(self._model.get(name))
 
     # Commands
@@ -166,13 +166,13 @@ class Aircraft:
                      elevator_trim: float | None = None, aileron_trim: float | None = None,
                      rudder_trim: float | None = None) -> None:
         """
-        Move cockpit controls; None leaves one as it is.
+        Move cockpit controls; None leaves a control unchanged.
 
         elevator (+ nose up), aileron (+ right wing down), rudder (+ nose right, also steers the
         nose wheel) and the three trims, same signs, -1..1. throttle and mixture (1 rich) 0..1 for
-        all engines, or one value an engine. flaps, gear (1 down) and the brakes 0..1; speedbrake
-        -0.5 (armed) to 1.5. A model without the part (the c172p's gear is fixed) takes the
-        command and does nothing.
+        all engines, or one value per engine. flaps, gear (1 down) and the brakes 0..1; speedbrake
+        -0.5 (armed) to 1.5. A model without the part (the c172p's gear is fixed) ignores the
+        command.
         """
         throttles = self._cockpit.by_engine('throttle', throttle)
         mixtures = self._cockpit.by_engine('mixture', mixture)
@@ -188,13 +188,13 @@ class Aircraft:
         self._cockpit.move(given, throttles, mixtures)
 
     def set_gear_position(self, position: float) -> None:
-        """Put the gear itself at 0 (up) to 1 (down) at once; it then follows its handle."""
+        """Set the gear position (0 up, 1 down) at once; afterwards it follows its handle."""
         check_finite(position=position)
         self._state = None
         self._set('gear/gear-pos-norm', clamp(position, 0.0, 1.0))
 
     def set_fuel(self, tank: int, mass: float) -> None:
-        """Put mass (kg, below 0 counts as 0) into tank 0..tank_count - 1."""
+        """Set the fuel (kg, negative counts as 0) in tank 0..tank_count - 1."""
         check_finite(mass=mass)
         if not 0 <= tank < self.tank_count:
             raise ValueError(f'tank is {tank}, must be in 0..{self.tank_count - 1}')
@@ -207,7 +207,7 @@ class Aircraft:
         self._cockpit.fail(engine)
 
     def restore_engine(self, engine: int | None = None) -> None:
-        """Repair and restart one engine or all that have failed; others are left alone."""
+        """Repair and restart one failed engine, or all of them; running ones are left alone."""
         self._state = None
         self._cockpit.restore(engine)
 
@@ -215,7 +215,7 @@ class Aircraft:
 
     @property
     def wind(self) -> tuple[float, float, float]:
-        """Return the steady wind, without turbulence: north, east, down in m/s."""
+        """Return the steady wind without turbulence: north, east, down in m/s."""
         return self._weather.wind
 
     def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
@@ -227,10 +227,10 @@ class Aircraft:
 
     def set_turbulence(self, wind_at_20ft: float, severity: int) -> None:
         """
-        Set JSBSim's MIL-F-8785C turbulence, drawn from the aircraft's seed.
+        Set JSBSim's MIL-F-8785C turbulence, seeded by the aircraft's seed.
 
-        wind_at_20ft in m/s (0..100) sets it below 1000 ft above ground (7.6 light, 15 moderate,
-        23 severe); severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
+        wind_at_20ft in m/s (0..100) applies below 1000 ft above ground (7.6 light, 15 moderate,
+        23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
         """
         check_finite(wind_at_20ft=wind_at_20ft)
         if not 0 <= severity <= MAX_SEVERITY:
@@ -248,14 +248,15 @@ class Aircraft:
                  velocity_ned: tuple[float, float, float] | None = None,
                  rates: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
         """
-        Put the aircraft elsewhere, re-initialising the model there; None keeps a figure.
+        Move the aircraft and re-initialise the model there; None keeps a value.
 
         The velocity through the air keeps its body components, so the aircraft flies on with its
         speed and angle of attack along the new heading; speed (m/s, true, 0..400) rescales it,
         and velocity_ned (m/s over ground) replaces it. rates are the body rates p, q, r in rad/s.
         An altitude below the ground becomes standing height: teleport(altitude_msl=0.0,
-        pitch_deg=0.0, roll_deg=0.0, speed=0.0) parks, given brakes. Engine, fuel, controls and
-        weather stay. Latitude beyond 89.9, altitude above 25 km and pitch beyond 89.9 are clamped.
+        pitch_deg=0.0, roll_deg=0.0, speed=0.0) with the brakes set parks it. Engine, fuel,
+        controls and weather are unchanged. Latitude and pitch beyond 89.9 and altitude above
+        25 km are clamped.
         """
         now = self.state
         p, q, r = rates
@@ -285,25 +286,25 @@ class Aircraft:
         self._model.set_initial_motion(pitch, roll, (u * limit, v * limit, w * limit), rates)
         self._model.initialise()
         self._state = None
-        # JSBSim has forgotten the wind; forces and air data are to be those with it.
+        # JSBSim has forgotten the wind; forces and air data must include it.
         self._apply_weather()
         self._model.work_out_forces()
 
     def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
                 speed: float) -> None:
         """
-        Put the aircraft elsewhere in steady level flight through the air.
+        Move the aircraft into steady level flight.
 
         heading_deg is true, speed the true airspeed in m/s. Bank, pitch, throttle and trims
-        become what holds that, with the yoke and pedals centred; flaps, gear, fuel, mixture and
-        weather stay. Raises ValueError, and changes nothing, where that cannot be.
+        are set to hold it with the yoke and pedals centred; flaps, gear, fuel, mixture and
+        weather are unchanged. Raises ValueError, changing nothing, if no trim exists.
         """
         check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
                      heading=heading_deg, speed=speed)
         now = self.state
         if not all(engine.running for engine in now.engines):
-            raise ValueError(f'{self.model} does not trim while an engine stands still')
-        # One that is like this aircraft tries it, because a failed trim leaves a mess.
+            raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
+        # Try it on a copy, because a failed trim leaves the model in disorder.
         trial = copy(self)
         trial.commanded = set()
         trial._build()
@@ -327,7 +328,7 @@ class Aircraft:
     # Inside
 
     def _build(self) -> None:
-        """Make a fresh model, loaded but nowhere yet."""
+        """Load a fresh model, not placed yet."""
         self._model = Model(self.model, self.dt, self.seed)
         self._set = self._model.set
         self._cockpit = Cockpit(self._model)
@@ -358,10 +359,10 @@ class Aircraft:
             self._model.trim()
         except TrimError:
             raise ValueError(
-                f'{self.model} does not trim at {round(airspeed_kt, 1)} kt and {altitude_msl} m: '
-                'choose a speed and altitude that it can hold') from None
+                f'{self.model} cannot be trimmed at {round(airspeed_kt, 1)} kt and {altitude_msl} '
+                'm: choose a speed and altitude that it can hold') from None
         self._state = None
-        # The trim goes to the trim wheels, so that centred controls hold the aircraft level.
+        # Moved to the trim wheels, so that centred controls hold the aircraft level.
         now = self.state
         self.set_controls(elevator=0.0, aileron=0.0, rudder=0.0,
                           elevator_trim=now.elevator + now.elevator_trim,
@@ -383,7 +384,7 @@ class Aircraft:
         self._state = None
 
     def _recover(self, lat_deg: float, lon_deg: float) -> None:
-        """Put a model that broke on impact back on the ground where it was, engines stopped."""
+        """Put a model that broke on impact back on the ground there, engines stopped."""
         self.crashes += 1
         self._build()
         self._park(lat_deg, lon_deg, self.initial.heading_deg, engines=False)
@@ -396,7 +397,7 @@ class Aircraft:
             return (u, v, w)
         speed = clamp(speed, 0.0, MAX_SPEED)
         airspeed = math.hypot(u, v, w)
-        # A slow aircraft's direction of flow is arbitrary: start it straight ahead.
+        # The flow direction of a slow aircraft is arbitrary: take straight ahead.
         if airspeed < 10.0:
             return (speed, 0.0, 0.0)
         return (u * speed / airspeed, v * speed / airspeed, w * speed / airspeed)

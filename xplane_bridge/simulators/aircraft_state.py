@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What can be read of the simulated aircraft, and which JSBSim property each figure comes from.
+The state of the simulated aircraft, and the JSBSim property that each value comes from.
 
 Plain SI (m, s, rad, kg, N, Pa, K), degrees where a name ends in ``_deg``. Body axes are forward,
 right, down (FRD); wind and velocities are north, east, down (NED). Signs of the three control
@@ -34,7 +34,7 @@ STANDARD_GRAVITY = 9.80665
 
 # JSBSim's elevator and rudder are positive with the trailing edge down and left: nose down and
 # nose left (docs/wire/fdmdata.md, section 3). Everything outside has X-Plane's signs, so this is
-# the one place that turns them.
+# the one place that flips them.
 ELEVATOR_SIGN = -1.0
 AILERON_SIGN = 1.0
 RUDDER_SIGN = -1.0
@@ -136,9 +136,9 @@ _ENGINE_PROPERTIES: tuple[tuple[str, str, float, float], ...] = (
 @dataclass(frozen=True, slots=True)
 class EngineState:
     """
-    One engine. None marks what JSBSim does not have for this kind of engine.
+    One engine. None marks what JSBSim does not model for this kind of engine.
 
-    throttle is as commanded and throttle_position as the engine gets it, both 0..1; mixture is
+    throttle is as commanded and throttle_position what the engine gets, both 0..1; mixture is
     0 (cut off) to 1 (rich); thrust in N, fuel_flow in kg/s, manifold_pressure and oil_pressure
     (gauge) in Pa, power in W, temperatures in K, n1 and n2 in percent.
     """
@@ -167,29 +167,29 @@ class AircraftState:
     The aircraft at one instant: SI, radians, body axes FRD, world axes NED.
 
     Position. lat_deg is geodetic, lat_geocentric_deg is JSBSim's own (what FDMData sends).
-    altitude_msl is JSBSim's h-sl: the distance from the earth's centre less that of the WGS-84
+    altitude_msl is JSBSim's h-sl: the distance from the earth's centre minus that of the WGS-84
     ellipsoid below; there is no geoid, so mean sea level is the ellipsoid, and altitude_ellipsoid
     (along the vertical) differs by millimetres only. altitude_agl is above the terrain.
 
     Motion. p, q, r are body rates relative to the earth; *_dot their derivatives, phi_dot,
     theta_dot, psi_dot those of the Euler angles. v_* and u, v, w are the ground velocity.
     a_north, a_east, a_down are the acceleration relative to the earth (the derivative of that
-    velocity: 0 at rest, no gravity). track is 0..2 pi. n_z is -f_z in standard g.
+    velocity: 0 at rest, without gravity). track is 0..2 pi. n_z is -f_z in standard g.
 
     Specific force (what accelerometers read). f_x, f_y, f_z at the centre of gravity: JSBSim's
-    forces/fb*-total-lbs, which hold aerodynamic, propulsive and ground forces but not weight, by
+    forces/fb*-total-lbs (aerodynamic, propulsive and ground forces without weight) divided by
     the mass; parked level they are (0, 0, -9.81). f_eye_* at the pilot's eye point is
-    accelerations/a-pilot-*-ft_sec2, which JSBSim works out one step late. gravity is what a
-    plumb line feels: JSBSim's gravitation less the earth's rotation.
+    accelerations/a-pilot-*-ft_sec2, which JSBSim computes one step late. gravity is what a
+    plumb line feels: JSBSim's gravitation minus the centrifugal acceleration.
 
     Air. beta is positive with the wind from the right, as in textbooks; wind_* is the velocity of
-    the air with gusts and turbulence, so it points downwind. qbar is the dynamic pressure.
+    the air including gusts and turbulence, pointing downwind. qbar is the dynamic pressure.
 
     Controls. elevator, aileron, rudder -1..1, flaps, gear (1 down), brakes 0..1 and speedbrake
     -0.5 (armed)..1.5 as commanded; *_position as JSBSim normalises the surface (the elevator of
-    the c172p shows -0.1 when centred, its travel being uneven), *_deflection in rad with the same
-    signs, aileron meaning the left one. wheels_on_ground is one a wheel (nose, left, right).
-    fuel is in kg by tank.
+    the c172p shows -0.1 when centred, as its travel is uneven), *_deflection in rad with the same
+    signs, for the aileron that of the left one. wheels_on_ground has one value per wheel (nose,
+    left, right). fuel is in kg per tank.
     """
 
     time: float
@@ -277,7 +277,7 @@ class AircraftState:
 
 
 class StateReader:
-    """Reads an AircraftState from one JSBSim model, whose property nodes it binds once."""
+    """Reads an AircraftState from one JSBSim model through property nodes bound once."""
 
     def __init__(self, fdm: Any) -> None:
         """Bind to a loaded jsbsim.FGFDMExec."""
@@ -317,11 +317,11 @@ class StateReader:
 
     def read(self, time: float, speedbrake: float, left_brake: float, right_brake: float,
              parking_brake: float) -> AircraftState:
-        """Return the state now; the arguments are what JSBSim does not hold itself."""
+        """Return the current state; the arguments are what JSBSim does not keep itself."""
         plain = [get() * factor for get, factor in self._plain]
         (lat_gc, phi, theta, psi, p, q, r, v_north, v_east, u, v, w, mass) = (
             plain[i] for i in _INPUTS)
-        # JSBSim's udot is the derivative of body components; turning them adds omega x v.
+        # JSBSim's udot is the derivative of body components; their rotation adds omega x v.
         u_dot, v_dot, w_dot = (get() * FOOT for get in self._body_acceleration)
         a_north, a_east, a_down = transform(
             matrix_ned_body(phi, theta, psi),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The protocols in which the simulated aircraft can be met: what they have in common."""
+"""What all protocols that serve the simulated aircraft have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ from xplane_bridge.simulators.world import World
 
 class Face(ABC):
     """
-    One protocol in which the simulated aircraft can be met, and where.
+    One protocol that serves the simulated aircraft, at its address.
 
-    ``endpoints`` are its ends of the network, first the one where commands come. ``name`` says
-    what it is.
+    ``endpoints`` are its ends of the network, the one that receives commands first. ``name`` is
+    for display.
     """
 
     name: str
@@ -38,64 +38,64 @@ class Face(ABC):
 
     @property
     def address(self) -> str:
-        """Return where it is met; known once it has been open."""
+        """Return its address for display; known once it has been open."""
         host, port = self.endpoints[0].address
         return f'{host}:{port}'
 
     @property
     def counters(self) -> Counters:
-        """Return what has gone in and out."""
+        """Return the counts of datagrams received and sent."""
         total = Counters()
         for endpoint in self.endpoints:
             total.add(endpoint.counters)
         return total
 
     def open(self, world: World, now: float) -> None:
-        """Begin anew with this world. Raises LinkError if its address cannot be had."""
+        """Start with this world. Raises LinkError if its address is not available."""
         for endpoint in self.endpoints:
             endpoint.open()
         self._begin(world, now)
 
     @abstractmethod
     def _begin(self, world: World, now: float) -> None:
-        """Forget all that was before."""
+        """Drop all state of earlier runs."""
 
     @abstractmethod
     def frame(self, now: float) -> None:
-        """Answer what has come, after time has passed in the world."""
+        """Process what has arrived; called after the world has advanced."""
 
     def poll(self, now: float) -> None:
-        """Do what is due whether there are frames or not."""
+        """Do what is due with or without frames."""
         for endpoint in self.endpoints:
             endpoint.flush(now)
 
     def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
+        """Return when to call poll() next, or None if frames are often enough."""
         times = [due for endpoint in self.endpoints if (due := endpoint.next_due()) is not None]
         return min(times, default=None)
 
     def close(self) -> None:
-        """Be gone; closing twice is fine."""
+        """Close; closing twice is fine."""
         for endpoint in self.endpoints:
             endpoint.close()
 
 
 class Beacon(Protocol):
-    """What says over and over where it is met."""
+    """Sends beacons that announce its address."""
 
     @property
     def next_beacon(self) -> float | None:
-        """Return when it is due next, None for never."""
+        """Return when the next one is due, None for never."""
 
     def beacon(self, now: float) -> bytes | None:
-        """Return the datagram if it is due."""
+        """Return the datagram if one is due."""
 
 
 class BeaconFace(Face):
     """
-    One with a beacon, which goes from its last endpoint.
+    A face with a beacon, sent from its last endpoint.
 
-    ``interfaces`` are the addresses of those that it is multicast on, none for no beacon.
+    ``interfaces`` are the addresses of the interfaces to multicast it on, none for no beacon.
     """
 
     beacon_group: ClassVar[Address]
@@ -107,10 +107,10 @@ class BeaconFace(Face):
     @property
     @abstractmethod
     def beacon(self) -> Beacon:
-        """Return what beacons; known once it has been open."""
+        """Return the source of beacons; known once it has been open."""
 
     def poll(self, now: float) -> None:
-        """Send the beacon if it is due, and what was delayed."""
+        """Send the beacon if it is due, and delayed datagrams."""
         data = self.beacon.beacon(now)
         if data is not None:
             for interface in self.beacon_interfaces:
@@ -118,7 +118,7 @@ class BeaconFace(Face):
         super().poll(now)
 
     def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
+        """Return when to call poll() next, or None if frames are often enough."""
         times = [time for time in (self.beacon.next_beacon, super().next_due())
                  if time is not None]
         return min(times, default=None)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The cockpit of a JSBSim model: what its controls stand at, and which engines have failed."""
+"""The cockpit of a JSBSim model: positions of its controls, and failed engines."""
 
 from collections.abc import Mapping, Sequence
 
@@ -41,9 +41,9 @@ _BRAKES = ('left_brake', 'right_brake', 'parking_brake')
 
 class Cockpit:
     """
-    The controls of a model, everything at 0 but the mixture, which is rich.
+    The controls of a model, all at 0 except the mixture, which is rich.
 
-    It clamps what it is given, and keeps what JSBSim does not hold itself.
+    Values are clamped; what JSBSim does not keep itself is kept here.
     """
 
     def __init__(self, model: Model) -> None:
@@ -54,12 +54,12 @@ class Cockpit:
         self.failed: set[int] = set()
 
     def state(self, time: float) -> AircraftState:
-        """Return the state of the model; ``time`` is that since the initial state."""
+        """Return the state of the model; ``time`` is since the initial state."""
         return self._model.reader.read(time, self._speedbrake, *self._brakes.values())
 
     def move(self, controls: Mapping[str, float], throttle: Mapping[int, float],
              mixture: Mapping[int, float]) -> None:
-        """Move what is given, throttle and mixture by engine, as Aircraft.set_controls has it."""
+        """Move the given controls, throttle and mixture per engine (Aircraft.set_controls)."""
         to = self._model.set
         for name, (node, sign, low) in _CONTROLS.items():
             if name in controls:
@@ -89,7 +89,7 @@ class Cockpit:
             self._model.stop(n)
 
     def restore(self, engine: int | None) -> None:
-        """Repair and restart one engine or all, of those that have failed."""
+        """Repair and restart one failed engine, or all of them."""
         for n in self._numbers(engine):
             if n in self.failed:
                 self.failed.discard(n)
@@ -98,7 +98,7 @@ class Cockpit:
 
     def by_engine(self, name: str, value: float | Sequence[float | None] | None,
                   ) -> dict[int, float]:
-        """Return the values given, by engine; a surplus beyond the model's engines is dropped."""
+        """Return the values per engine; those beyond the model's engines are dropped."""
         if value is None:
             return {}
         count = len(self.mixture)

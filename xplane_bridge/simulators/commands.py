@@ -15,9 +15,9 @@
 """
 X-Plane's commands (sim/flight_controls/flaps_down and so on) for the simulated aircraft.
 
-A command is run once, or begun and ended, as a button is. Some act when pressed, some for as long
-as they are held: once is a press of one step of _STEP_TIME. What is not in the table is unknown,
-as a misspelt name is to X-Plane.
+A command is run once, or begun and ended like a button press. Some act when pressed, some as long
+as they are held; run once, these are held for _STEP_TIME. A name that is not in the table is
+unknown, as a misspelt one is to X-Plane.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from xplane_bridge.simulators.world import World
 
 Phase: TypeAlias = Literal['once', 'begin', 'end']
 
-# How far one press moves a held control, as seconds of holding.
+# Seconds of holding that a command run once stands for.
 _STEP_TIME = 0.1
 _THROTTLE_RATE = 0.5
 _TRIM_RATE = 0.1
@@ -41,7 +41,7 @@ _ENGINE_COMMANDS = 8
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What a button does when pressed, each second while held (by seconds), and when let go."""
+    """What a button does when pressed, while held (given the seconds), and when released."""
 
     press: Callable[[], None] = lambda: None
     hold: Callable[[float], None] = lambda _: None
@@ -49,23 +49,23 @@ class _Command:
 
 
 class Commands:
-    """The commands of a world, which keeps those that are held."""
+    """The commands of a world, which keeps track of those that are held."""
 
     def __init__(self, world: World) -> None:
-        """Make the table."""
+        """Build the table."""
         self._world = world
         self._table = self._make_table()
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names that are known."""
+        """Return the known names."""
         return frozenset(self._table)
 
     def run(self, name: str, phase: Phase = 'once') -> bool:
         """
         Run a command once, or begin or end it; return False for an unknown name.
 
-        An end without a begin still lets go.
+        An end without a begin still releases it.
         """
         command = self._table.get(name)
         if command is None:

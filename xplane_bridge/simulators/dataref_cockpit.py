@@ -17,9 +17,10 @@ Datarefs of the user's cockpit: controls, overrides, engines, fuel, gear and lig
 
 They follow section 4 of docs/wire/xplane_datarefs.md, whose rows are cited as "4.14", and
 Laminar's lists. Yoke, throttles and brakes have no hardware behind them, so what is written stays
-and acts with or without its override; override_throttles and the latch ENGN_thro_override, which
-do change what the throttles mean, are modelled. The other overrides are kept and change nothing,
-nor does override_plane_ai_autopilot: the other aircraft fly by their yokes in any case.
+and takes effect with or without its override; override_throttles and the latch
+ENGN_thro_override, which change the meaning of the throttles, are modelled. The other overrides
+are stored without effect, override_plane_ai_autopilot too: the other aircraft always fly by their
+yokes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +45,7 @@ C2 = 'sim/cockpit2/controls/'
 
 
 def add_cockpit(t: Table, world: World) -> None:
-    """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and what goes with it."""
+    """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and related ones."""
     for add in (_surfaces, _overrides, _gear_and_brakes, _throttles, _engines, _fuel, _lights):
         add(t, world)
 
@@ -61,7 +62,7 @@ def _surfaces(t: Table, world: World) -> None:
         read, write = control(field)
         t.float_(f'sim/joystick/yoke_{axis}_ratio', read, write)
         t.float_(C2 + f'yoke_{axis}_ratio', read, write)
-        # Without augmentation what follows it equals the yoke.
+        # Without augmentation the outputs equal the yoke.
         t.float_(f'sim/joystick/FC_{after}', read)
         t.float_(f'sim/flightmodel2/controls/{axis}_ratio', read)
         t.float_(C2 + f'total_{axis}_ratio', read, since=11)
@@ -82,7 +83,7 @@ def _surfaces(t: Table, world: World) -> None:
 
 
 def _overrides(t: Table, world: World) -> None:
-    """Add sim/operation/override/*; freezing (override_planepath) is the world's affair."""
+    """Add sim/operation/override/*; freezing (override_planepath) is done by World."""
     def write_all(flags: list[int], values: Sequence[int]) -> None:
         flags[:] = values
 
@@ -137,7 +138,7 @@ def _throttles(t: Table, world: World) -> None:
     for name in (engine + 'ENGN_thro', actuators + 'throttle_ratio'):
         t.floats(name, lambda: world.throttle_handles[:count], world.set_throttle_handles)
     t.float_(actuators + 'throttle_ratio_all', lambda: world.throttle_handles[0], all_handles)
-    # Reverse is not modelled: the negative half means idle.
+    # Reverse thrust is not modelled: the negative half means idle.
     t.float_(actuators + 'throttle_jet_rev_ratio_all', lambda: world.throttle_handles[0],
              all_handles, since=11)
     t.floats(engine + 'ENGN_thro_use', lambda: world.throttle_use[:count],
@@ -153,7 +154,7 @@ def _throttles(t: Table, world: World) -> None:
 
 
 def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
-    """Add what engines show, as far as this kind of engine has it, and their failures."""
+    """Add engine instruments, as far as this kind of engine has them, and failures."""
     aircraft, count = world.aircraft, t.engine_slots
 
     def figures(names: Iterable[str], field: str,
@@ -223,7 +224,7 @@ def _fuel(t: Table, world: World) -> None:
 
 
 def _lights(t: Table, world: World) -> None:
-    """Add the lights' switches: kept, not modelled."""
+    """Add the light switches: stored, not modelled."""
     for light, old, new in (('beacon', 'beacon_lights_on', 'beacon_on'),
                             ('landing', 'landing_lights_on', 'landing_lights_on'),
                             ('nav', 'nav_lights_on', 'navigation_lights_on'),

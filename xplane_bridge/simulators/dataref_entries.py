@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a dataref is to the simulated X-Plane, and the table that collects them by version."""
+"""Datarefs of the simulated X-Plane, and the table that collects those of one version."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class DatarefType(Enum):
     BYTES = 'byte[]'
 
     def __init__(self, value: str) -> None:
-        """Note what follows from the type, once."""
+        """Derive what follows from the type, once."""
         self.is_array = value.endswith('[]')
         self.is_integer = value.startswith(('int', 'byte'))
 
@@ -45,8 +45,8 @@ class Entry:
     """
     One dataref: type, reader, and writer if it can be written.
 
-    A scalar's reader returns a number and its writer takes one; an array's return and take as
-    many as the array has, in the type's own kind of number.
+    A scalar's reader returns a number and its writer takes one; an array's return and take all
+    of its elements, as int or float by type.
     """
 
     type: DatarefType
@@ -55,16 +55,16 @@ class Entry:
 
 
 class Table:
-    """Collects the datarefs of one X-Plane version; ``since`` is the first that has a name."""
+    """Collects the datarefs of one X-Plane version; ``since`` is the first with that name."""
 
     def __init__(self, version: int) -> None:
-        """Begin an empty table for X-Plane 9, 10, 11 or 12."""
+        """Create an empty table for X-Plane 9, 10, 11 or 12."""
         self.version = version
         self.entries: dict[str, Entry] = {}
 
     @property
     def engine_slots(self) -> int:
-        """Return how many elements arrays by engine have."""
+        """Return the size of per-engine arrays."""
         return 16 if self.version >= 12 else 8
 
     def float_(self, name: str, read: Read, write: Write | None = None, since: int = 9) -> None:
@@ -91,7 +91,7 @@ class Table:
         self._add(DatarefType.INT_ARRAY, name, read, write, since)
 
     def text(self, name: str, text: str, size: int) -> None:
-        """Add a byte array that holds a constant text, filled up with NULs."""
+        """Add a byte array with a constant text, padded with NULs."""
         padded = tuple(text.encode('ascii', 'replace')[:size - 1].ljust(size, b'\0'))
         self._add(DatarefType.BYTES, name, lambda: padded, None, 9)
 
@@ -102,7 +102,7 @@ class Table:
 
 
 def element(vector: ReadMany, index: int) -> Read:
-    """Return a reader of one element of what another reads."""
+    """Return a reader of one element of another reader's value."""
     return lambda: vector()[index]
 
 
@@ -113,6 +113,6 @@ def replaced(vector: Sequence[float], index: int, value: float) -> tuple[float, 
 
 
 def padded(values: Iterable[Any], size: int, filler: float) -> list[Any]:
-    """Return values cut or filled up to a size."""
+    """Return values truncated or padded to a size."""
     filled = list(values)[:size]
     return filled + [filler] * (size - len(filled))

@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Datarefs of the flight: position, motion, air, weather and time, for each what it is made of.
+Datarefs of the flight: position, motion, air, weather and time, and how each is computed.
 
 Meanings, units and signs follow docs/wire/xplane_datarefs.md, whose rows are cited as "1.41";
-types and which names can be written follow Laminar's lists for 9.55, 10.41, 11 and 12. Chosen
-where that page leaves it open: beta has the textbook sign, + with the wind from the right (2.6);
+types and writability follow Laminar's lists for 9.55, 10.41, 11 and 12. Where that page leaves a
+choice: beta has the textbook sign, + with the wind from the right (2.6);
 P, Q, R are body rates (1.36); Qstatic is the dynamic pressure in psf (2.19); wind_now_* is the
-velocity of the air, downwind, in m/s (2.23). The constant 9.80665 turns specific force into g.
+velocity of the air, downwind, in m/s (2.23). The constant 9.80665 converts specific force to g.
 
 Simplified: psi, theta, phi can be written while the aircraft is frozen (1.25), q while it is not
 (1.24); ground_speed is always 1, there is no replay.
@@ -140,7 +140,7 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
             ('sim/flightmodel/forces/', 'g_nrml', 'g_axil', 'g_side'),
             ('sim/flightmodel2/misc/', 'gforce_normal', 'gforce_axil', 'gforce_side')):
         t.float_(base + normal, lambda: -s().f_z / STANDARD_GRAVITY)
-        # + toward the tail (1.42), while body x points forward.
+        # + toward the tail (1.42), whereas body x points forward.
         t.float_(base + axial, lambda: -s().f_x / STANDARD_GRAVITY)
         t.float_(base + side, lambda: s().f_y / STANDARD_GRAVITY)
     t.int_('sim/flightmodel/failures/onground_any', lambda: int(any(s().wheels_on_ground)))
@@ -170,7 +170,7 @@ def _air(t: Table, world: World) -> None:
 
 
 def _weather(t: Table, world: World) -> None:
-    """Add weather at the aircraft (2.9 to 2.25): new names in 12, the old ones stay."""
+    """Add weather at the aircraft (2.9 to 2.25): 12 adds new names and keeps the old ones."""
     def s() -> AircraftState:
         return world.aircraft.state
 
@@ -192,7 +192,7 @@ def _weather(t: Table, world: World) -> None:
     t.float_(old + 'sigma', lambda: s().density_ratio)
     t.float_(old + 'wind_direction_degt', wind_from)
     t.float_(new + 'wind_now_direction_degt', wind_from, since=12)
-    # In m/s whatever its name says (2.24).
+    # In m/s despite its name (2.24).
     t.float_(old + 'wind_speed_kt', wind_speed)
     t.float_(new + 'wind_now_speed_msc', wind_speed, since=12)
     for base, since in ((old, 9), (new, 12)):
@@ -204,7 +204,7 @@ def _weather(t: Table, world: World) -> None:
 
 
 def _time(t: Table, world: World) -> None:
-    """Add time (section 3), the version and what the aircraft is called."""
+    """Add time (section 3), the version and the aircraft's name."""
     def set_zulu(value: float) -> None:
         world.zulu_time = value % 86_400.0
 

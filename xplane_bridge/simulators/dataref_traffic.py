@@ -16,7 +16,7 @@
 Datarefs of the other aircraft, and the controls of all twenty.
 
 They follow docs/wire/xplane_datarefs.md, rows 4.24 to 4.31. In sim/multiplayer/controls/* element
-[0] is taken for the user's aircraft, which no source states (4.26).
+[0] is assumed to be the user's aircraft, which no source states (4.26).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def add_traffic(t: Table, world: World) -> None:
 
 
 def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- a table of readers
-    # A reset of the flight makes new aircraft, so none is held on to.
+    # A reset of the flight creates new aircraft, so none is kept here.
     def plane() -> OtherAircraft:
         return world.others[n - 1]
 

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-X-Plane's datarefs over the simulated world: reading and writing by name, as one version has them.
+X-Plane's datarefs of the simulated world: read and written by name, as one version has them.
 
 Only what is modelled exists: a name that X-Plane has but the model has no value for is unknown
-here, not made up. dataref_flight, dataref_cockpit and dataref_traffic list what there is and what
-each means. Several stores, of different versions, may look at one world.
+here, not made up. dataref_flight, dataref_cockpit and dataref_traffic list them with their
+meaning. Several stores of different versions may share one world.
 """
 
 from collections.abc import Sequence
@@ -32,16 +32,16 @@ from xplane_bridge.simulators.world import World
 
 XPLANE_VERSIONS = (9, 10, 11, 12)
 
-# Beyond any figure of flight, and small enough that no square of it overflows.
+# Beyond any value in flight, and small enough that its square does not overflow.
 _LARGEST = 1e9
 
 
 class DatarefValue(NamedTuple):
     """
-    A dataref as read: its X-Plane type and its values.
+    A dataref's value as read, with its X-Plane type.
 
-    A scalar has one value, an array as many as X-Plane's. Floats and doubles are Python floats in
-    double precision (rounding to float32 is the wire's affair); ints and bytes (0..255) are ints.
+    A scalar has one value, an array as many as in X-Plane. Floats and doubles are Python floats
+    (rounded to float32 only on the wire); ints and bytes (0..255) are ints.
     """
 
     type: DatarefType
@@ -52,12 +52,12 @@ class DatarefStore:
     """
     The datarefs of one world as X-Plane 9, 10, 11 or 12 would show them.
 
-    Names are whole: an element is read with read_element, since only some faces of X-Plane
-    understand ``name[i]``.
+    Names have no index: an element is read with read_element, since only some protocols of
+    X-Plane understand ``name[i]``.
     """
 
     def __init__(self, world: World, xplane_version: int = 11) -> None:
-        """Make the table. Raises ValueError for another version."""
+        """Build the table. Raises ValueError for another version."""
         if xplane_version not in XPLANE_VERSIONS:
             raise ValueError(f'X-Plane version is {xplane_version}, must be in {XPLANE_VERSIONS}')
         self.world = world
@@ -94,12 +94,12 @@ class DatarefStore:
 
     def write(self, name: str, values: Sequence[float], offset: int = 0) -> bool:
         """
-        Write a scalar, or an array from element offset on; return whether anything was written.
+        Write a scalar, or an array starting at offset; return whether anything was written.
 
         As in X-Plane nothing happens (False) for a name that is unknown or read-only; values
-        beyond the end are dropped, fewer leave the rest, ints are cut toward zero. Unlike
-        X-Plane, where NaN and infinities get into the flight model, a write that holds one is
-        ignored. Numbers are clamped to what the model can bear.
+        beyond the end are dropped, fewer leave the rest unchanged, ints are truncated toward
+        zero. Unlike X-Plane, where NaN and infinities get into the flight model, a write that
+        contains one is ignored. Numbers are clamped to what the model can handle.
         """
         entry = self._entries.get(name)
         if entry is None or entry.write is None or not values or offset < 0:

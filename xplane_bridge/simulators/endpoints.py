@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Where datagrams reach a simulator: a UDP port, behind a network with faults.
+Where datagrams reach a simulator: a UDP port behind a network with faults.
 
-What has arrived waits here, as it does in the kernel, until the simulator takes it; an endpoint
-that is closed or reset loses it.
+Arrived datagrams wait here, as in the kernel, until the simulator takes them; closing or resetting
+an endpoint drops them.
 """
 
 from abc import ABC, abstractmethod
@@ -34,12 +34,12 @@ from xplane_bridge.simulators.faults import Faults, Path
 # IPv4 address and port.
 Address: TypeAlias = tuple[str, int]
 
-# Linux's default buffer, which it doubles for its overhead.
+# Linux's default buffer, which the kernel doubles for its overhead.
 _RECEIVE_BUFFER = 106_496
 
 
 class Outgoing(NamedTuple):
-    """A datagram on its way out; ``interface`` is the address of the one to multicast on."""
+    """An outgoing datagram; ``interface`` is the address of the one to multicast on."""
 
     data: bytes
     to: Address
@@ -47,13 +47,13 @@ class Outgoing(NamedTuple):
 
 
 class Endpoint(ABC):
-    """Takes datagrams from peers to a simulator, and back, through a network with faults."""
+    """Carries datagrams between peers and a simulator through a network with faults."""
 
     def __init__(self, faults: Faults | None = None) -> None:
         self.counters = Counters()
-        # While set, what is sent either way is lost; to be set from outside.
+        # Set from outside: while true, datagrams in both directions are lost.
         self.cut = False
-        # Asked before each datagram: what must not be read yet waits.
+        # Called before each datagram is read: while true, it waits.
         self.may_read: Callable[[], bool] | None = None
         self._faults = faults if faults is not None else Faults()
         self._inbound: Path[tuple[bytes, Address]] = Path(self._faults, 'in')
@@ -66,7 +66,7 @@ class Endpoint(ABC):
 
     @abstractmethod
     def pause(self, seconds: float) -> None:
-        """Let real time pass, where there is any, at most until something arrives."""
+        """Wait in real time, if the endpoint has any, at most until something arrives."""
 
     @abstractmethod
     def _listen(self) -> None:
@@ -74,22 +74,22 @@ class Endpoint(ABC):
 
     @abstractmethod
     def _stop_listening(self) -> None:
-        """Lose what waits, and stop to listen, also if that is so already."""
+        """Stop listening and drop what waits; twice is fine."""
 
     @abstractmethod
     def _arrivals(self, now: float) -> Iterable[tuple[float, bytes, Address]]:
-        """Take what has been sent here: when, what, and from where."""
+        """Return what has been sent here: time, datagram and sender."""
 
     @abstractmethod
     def _transmit(self, outgoing: Outgoing) -> None:
-        """Give one datagram to its addressee."""
+        """Deliver one datagram to its destination."""
 
     def open(self) -> None:
         """Begin to listen. Raises LinkError if that is not possible."""
         self._listen()
 
     def close(self) -> None:
-        """Stop to listen; what waits or is under way is lost. Closing twice is fine."""
+        """Stop listening; what waits or is in transit is lost. Closing twice is fine."""
         self._stop_listening()
         self._inbound.clear()
         self._outbound.clear()
@@ -106,23 +106,23 @@ class Endpoint(ABC):
         return self._inbound.take(now)
 
     def send(self, data: bytes, to: Address, now: float, interface: str | None = None) -> None:
-        """Send a datagram; to a multicast group on the interface that has this address."""
+        """Send a datagram; to a multicast group on the interface with this address."""
         if self.cut:
             return
         self._outbound.put(Outgoing(data, to, interface), now)
         self.flush(now)
 
     def flush(self, now: float) -> None:
-        """Let what has been under way for long enough arrive."""
+        """Deliver what has been in transit for long enough."""
         while (outgoing := self._outbound.take(now)) is not None:
             self._transmit(outgoing)
 
     def next_due(self) -> float | None:
-        """Return when flush() is to be called next, or None if nothing is under way."""
+        """Return when to call flush() next, or None if nothing is in transit."""
         return self._outbound.next_arrival()
 
     def reset(self, now: float) -> None:
-        """Close and reopen: what waits is lost, what is still under way is not."""
+        """Close and reopen: what waits is lost, what is in transit is not."""
         while self.receive(now) is not None:
             pass
         self._stop_listening()
@@ -134,12 +134,12 @@ class UdpEndpoint(Endpoint):
 
     def __init__(self, host: str = '127.0.0.1', port: int = 0,
                  faults: Faults | None = None) -> None:
-        """Raise LinkError if the host's address is not known; an empty host is any address."""
+        """Raise LinkError if the host cannot be resolved; an empty host is any address."""
         super().__init__(faults)
         self._address = (resolve(host) if host else '0.0.0.0', port)
         self._socket: UdpSocket | None = None
         self._latest = -math.inf
-        # Of the counts of this socket, what was taken over.
+        # This socket's counts as of the last update.
         self._drops = 0
 
     @property
@@ -166,7 +166,7 @@ class UdpEndpoint(Endpoint):
         assert self._socket is not None
         while (received := self._socket.receive()) is not None:
             waited = (time.time_ns() - received.stamp_ns) * 1e-9
-            # The kernel keeps their order; the difference of two clocks must not change it.
+            # The kernel keeps their order; the difference between two clocks must not change it.
             self._latest = max(self._latest, now - max(waited, 0.0))
             self.counters.kernel_drops += self._socket.counters.kernel_drops - self._drops
             self._drops = self._socket.counters.kernel_drops
@@ -181,11 +181,11 @@ class UdpEndpoint(Endpoint):
             self.counters.send_errors += 1
 
     def _choose_interface(self, interface: str | None) -> bool:
-        """Multicast on an interface from now on; tell whether there is such a one."""
+        """Multicast on this interface from now on; return whether it exists."""
         assert self._socket is not None
         if interface is None:
             return True
-        # Options belong to the socket, not to the descriptor, so a copy of that will do.
+        # Options belong to the socket, not to the descriptor, so a copy of it will do.
         with socket.socket(fileno=os.dup(self._socket.fileno())) as same:
             same.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
             try:

@@ -15,9 +15,9 @@
 """
 The aircraft as entities of a scene: names, poses and velocities in frames.
 
-The scene's own frame is east, north, up, as the earth's tangent plane has them at a datum; each
-aircraft is a frame too: forward, left, up (REP-103). This is what the standard simulator interface
-(standard.py) speaks of; here is only what it means for a World.
+The scene's own frame is east, north, up in the earth's tangent plane at a datum; each aircraft is
+a frame too: forward, left, up (REP-103). The standard simulator interface (standard.py) works with
+these; here is only what they mean for a World.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DYNAMIC_OBJECT = 4
 
 _PREFIX = 'aircraft_'
 _MAX_RATE = 10.0
-# What a pose may miss the ground, a unit quaternion or a direction of flight by.
+# Tolerance for heights above ground, unit quaternions and directions of flight.
 _GROUND_TOLERANCE = 0.5
 _NORM_TOLERANCE = 1e-3
 _SIDEWAYS_TOLERANCE = 0.5
@@ -65,16 +65,16 @@ class UnknownNameError(ValueError):
 
 
 class BadPoseError(ValueError):
-    """No aircraft can be there, or so."""
+    """No aircraft can have this pose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
     """
-    An entity in a frame: SI, the frame's axes.
+    Pose and motion of an entity in a frame: SI, the frame's axes.
 
-    orientation is (w, x, y, z) and takes forward, left, up to the frame; velocities are relative
-    to the earth, accelerations their derivatives; NaN where they are not modelled.
+    orientation (w, x, y, z) rotates forward, left, up to the frame; velocities are relative to
+    the earth, accelerations their derivatives; NaN where they are not modelled.
     """
 
     position: Vector
@@ -121,7 +121,7 @@ class Entities:
                     ('aircraft', 'traffic'))
 
     def select(self, filters: Filters) -> list[str]:
-        """Return the names of those that are meant. Raises ValueError for a bad pattern."""
+        """Return the names of those that match. Raises ValueError for a bad pattern."""
         pattern = posix_pattern(filters.pattern) if filters.pattern else None
         wanted = set(filters.tags)
 
@@ -150,15 +150,14 @@ class Entities:
     def place(self, name: str, motion: Motion, frame: str = '', with_pose: bool = True,
               with_velocity: bool = True, trimmed: bool = False) -> None:
         """
-        Put an entity elsewhere, turn it and give it a velocity, as ``motion`` has them.
+        Set an entity's pose and velocity as ``motion`` has them.
 
-        frame is the scene's ('' too) or an entity, as it is now. What is not given stays.
-        trimmed: in steady level flight with the speed through the air and the heading given; bank,
-        pitch, controls and direction over ground are what follows from that. Traffic has its
-        velocity along its nose, and turns as its bank has it.
+        frame is the scene's ('' too) or an entity's, as it is now. What is not given stays.
+        trimmed: in steady level flight with the given airspeed and heading; bank, pitch, controls
+        and track follow from that. Traffic moves along its nose, and turns with its bank.
 
-        Raises UnknownNameError, BadPoseError or, for a motion that cannot be, ValueError; nothing
-        has changed then.
+        Raises UnknownNameError, BadPoseError or, for an impossible motion, ValueError, changing
+        nothing.
         """
         n = self._number(name)
         now = self.motion(name)
@@ -175,7 +174,7 @@ class Entities:
             velocity = transform(axes, motion.velocity)
             rates = transform(axes, motion.angular_velocity)
         elif with_pose:
-            # It flies on in its own direction, as Aircraft.teleport has it.
+            # It keeps flying in its own direction, see Aircraft.teleport.
             turned = multiply(turn, transpose(matrix_of_quaternion(now.orientation)))
             velocity, rates = transform(turned, velocity), transform(turned, rates)
         lat_deg, lon_deg, altitude = self._geodetic(position)
@@ -210,11 +209,11 @@ class Entities:
             (1.0, 0.0, 0.0))
         speed = math.hypot(*velocity_ned)
         if speed > FASTEST:
-            raise ValueError(f'{_PREFIX}{n} does at most {FASTEST:g} m/s, not {speed:.1f} m/s')
+            raise ValueError(f'{_PREFIX}{n} flies at most {FASTEST:g} m/s, not {speed:.1f} m/s')
         ahead = tuple(speed * component for component in nose)
         if not trimmed and math.dist(ahead, velocity_ned) > _SIDEWAYS_TOLERANCE:
-            raise ValueError(f'{_PREFIX}{n} has no flight model: it moves where its nose points '
-                             'to, and a velocity in another direction cannot be set')
+            raise ValueError(f'{_PREFIX}{n} has no flight model: it moves along its nose, so a '
+                             'velocity in another direction cannot be set')
         other = self._world.others[n - 1]
         other.place(*place, pitch_deg, roll_deg, heading_deg, speed)
         if trimmed:
@@ -234,7 +233,7 @@ class Entities:
             return _STILL, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         if name not in self.names:
             raise UnknownNameError(
-                f"frame '{name}' is not known; there are '{self.frame}' (east, north, up at the "
+                f"unknown frame '{name}'; there are '{self.frame}' (east, north, up at the "
                 "datum) and each entity's name (forward, left, up)")
         motion = self.motion(name)
         return motion.position, matrix_of_quaternion(motion.orientation)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which entities of a scene are meant: by name, category, tags or place."""
+"""Filters for the entities of a scene: by name, category, tags or place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.simulators.geometry import Vector
 
 
 class UnsupportedBoundsError(ValueError):
-    """Bounds of a kind that is not looked into."""
+    """Bounds of a type that is not supported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sphere:
     radius: float
 
     def holds(self, point: Vector) -> bool:
-        """Tell whether a point is in it."""
+        """Return whether a point is in it."""
         return math.dist(self.centre, point) <= self.radius
 
 
@@ -48,7 +48,7 @@ class Box:
     other: Vector
 
     def holds(self, point: Vector) -> bool:
-        """Tell whether a point is in it."""
+        """Return whether a point is in it."""
         return all(min(a, b) <= x <= max(a, b)
                    for a, b, x in zip(self.one, self.other, point, strict=True))
 
@@ -56,10 +56,10 @@ class Box:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """
-    Which entities are meant: all conditions hold; an empty one always does.
+    A filter of entities: all conditions must hold; an empty one always does.
 
-    pattern is a POSIX extended regular expression that the whole name matches. Aircraft count as
-    points: JSBSim knows no outline.
+    pattern is a POSIX extended regular expression for the whole name. Aircraft count as points:
+    JSBSim has no outline of them.
     """
 
     pattern: str = ''
@@ -71,13 +71,13 @@ class Filters:
 
 def posix_pattern(text: str) -> re.Pattern[str]:
     """
-    Return a POSIX extended regular expression as Python has it.
+    Convert a POSIX extended regular expression to Python's syntax.
 
-    Raises ValueError for what POSIX leaves undefined, which Python would take in its own way.
+    Raises ValueError for what POSIX leaves undefined, which Python would read in its own way.
     """
     def error(at: int) -> ValueError:
-        return ValueError(f"'{text}' is no POSIX extended regular expression: '{text[at:]}' has "
-                          'no meaning there')
+        return ValueError(f"'{text}' is not a POSIX extended regular expression: '{text[at:]}' "
+                          'is undefined there')
 
     parts, at, repeatable = [], 0, False
     while at < len(text):
@@ -98,7 +98,7 @@ def posix_pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(''.join(parts), re.DOTALL)
     except re.error as problem:
-        raise ValueError(f"'{text}' is no regular expression: {problem}") from None
+        raise ValueError(f"'{text}' is not a regular expression: {problem}") from None
 
 
 # A bracket expression, an escaped character, an interval, any other character.
@@ -111,9 +111,9 @@ _POSIX_CLASSES = {
 
 
 def _bracket(inside: str) -> str:
-    """Return a bracket expression as Python has it; a backslash is no escape in POSIX."""
+    """Convert a bracket expression to Python's; in POSIX a backslash in it is literal."""
     if '[.' in inside or '[=' in inside:
-        raise ValueError('collating symbols and equivalence classes are not known here')
+        raise ValueError('collating symbols and equivalence classes are not supported')
     negated = inside.startswith('^')
     parts = []
     for piece in re.split(r'(\[:[a-z]+:\])', inside[negated:]):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What goes wrong between a bridge and a simulator, on purpose and repeatably.
+Injected faults between a bridge and a simulator, repeatable by seed.
 
-Nothing here has a clock: times are passed in, in seconds of any one clock, and never go back. The
-same seed and the same calls give the same faults.
+Nothing here reads a clock: times are passed in, in seconds of any one clock, and never go back.
+The same seed and the same calls give the same faults.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ from typing import Generic, TypeVar
 
 _Item = TypeVar('_Item')
 
-# Outages come at random: after half to one and a half times their mean distance.
+# Outages are random: 0.5 to 1.5 times their mean interval apart.
 _SHORTEST_WAIT = 0.5
 _LONGEST_WAIT = 1.5
 
 
 class SimulatorCrashError(Exception):
     """
-    The simulator has received what the real one is known to die of.
+    The simulator has received something that is known to crash the real one.
 
-    The text says what; ``replies`` is what the real one still sends before it dies.
+    The text says what; ``replies`` is what the real one still sends before it crashes.
     """
 
     def __init__(self, reason: str, replies: Sequence[tuple[bytes, tuple[str, int]]] = ()) -> None:
@@ -48,14 +48,14 @@ class SimulatorCrashError(Exception):
 @dataclass(frozen=True, slots=True)
 class Faults:
     """
-    Which faults there are; by default none.
+    The faults to inject; none by default.
 
-    ``loss`` and ``duplicate`` are probabilities for each datagram and direction. A datagram
-    travels for ``delay`` seconds and up to ``jitter`` more, evenly distributed, so that jitter
-    puts datagrams out of order. About every ``freeze_every`` seconds (0: never) the simulator
-    renders no frame for ``freeze_for`` seconds: what arrives meanwhile waits. About every
-    ``restart_every`` seconds (0: never) it is gone for ``restart_for`` seconds and then begins
-    anew. Raises ValueError for what is out of range.
+    ``loss`` and ``duplicate`` are probabilities per datagram and direction. A datagram takes
+    ``delay`` seconds and up to ``jitter`` more, uniformly distributed, so jitter reorders
+    datagrams. About every ``freeze_every`` seconds (0: never) the simulator renders no frames
+    for ``freeze_for`` seconds: what arrives meanwhile waits. About every ``restart_every``
+    seconds (0: never) it is gone for ``restart_for`` seconds and then restarts. Raises
+    ValueError for a value out of range.
     """
 
     loss: float = 0.0
@@ -80,26 +80,26 @@ class Faults:
                 raise ValueError(f'{name} is {value} s, must be finite and at least 0')
 
     def freezes(self) -> 'Outages':
-        """Return when the simulator renders no frames."""
+        """Return the times at which the simulator renders no frames."""
         return Outages(self.freeze_every, self.freeze_for, f'{self.seed} freeze')
 
     def restarts(self) -> 'Outages':
-        """Return when the simulator is gone."""
+        """Return the times at which the simulator is gone."""
         return Outages(self.restart_every, self.restart_for, f'{self.seed} restart')
 
 
 class Outages:
-    """Times at which something is not there: ``length`` seconds, about every ``every``."""
+    """Outages of ``length`` seconds, about every ``every`` seconds."""
 
     def __init__(self, every: float, length: float, seed: str) -> None:
-        """Begin with the first call of active(); ``every`` 0 means never."""
+        """Start at the first call of active(); ``every`` 0 means never."""
         self._every = every
         self._length = length
         self._random = random.Random(seed)
         self._begin: float | None = None
 
     def active(self, now: float) -> bool:
-        """Tell whether it is away now."""
+        """Return whether there is an outage now."""
         if self._every == 0.0:
             return False
         if self._begin is None:
@@ -113,24 +113,24 @@ class Outages:
 
 
 class Path(Generic[_Item]):
-    """One direction of a network with faults: items go in, and come out later, twice or never."""
+    """One direction of a network with faults: items come out late, twice or never."""
 
     def __init__(self, faults: Faults, direction: str) -> None:
-        """Begin empty; each direction has its own chance, so that one does not change another."""
+        """Start empty; each direction has its own random sequence, independent of the other."""
         self._faults = faults
         self._random = random.Random(f'{faults.seed} {direction}')
         self._under_way: list[tuple[float, int, _Item]] = []
         self._count = 0
 
     def put(self, item: _Item, now: float) -> None:
-        """Send an item off."""
+        """Send an item."""
         faults, chance = self._faults, self._random.random
         if faults.loss and chance() < faults.loss:
             return
         copies = 2 if faults.duplicate and chance() < faults.duplicate else 1
         for _ in range(copies):
             arrival = now + faults.delay + (faults.jitter * chance() if faults.jitter else 0.0)
-            # The count keeps the order of what arrives at the same time.
+            # The count preserves the order of items that arrive at the same time.
             heapq.heappush(self._under_way, (arrival, self._count, item))
             self._count += 1
 
@@ -141,9 +141,9 @@ class Path(Generic[_Item]):
         return heapq.heappop(self._under_way)[2]
 
     def next_arrival(self) -> float | None:
-        """Return when the next item arrives, or None if nothing is under way."""
+        """Return when the next item arrives, or None if nothing is in transit."""
         return self._under_way[0][0] if self._under_way else None
 
     def clear(self) -> None:
-        """Lose what is under way."""
+        """Drop everything in transit."""
         self._under_way.clear()

@@ -16,8 +16,8 @@
 The simulators' own geometry on the WGS-84 ellipsoid: small, in plain floats.
 
 The bridge has its own (conversions/). The two are kept apart on purpose: a simulator that shared
-the bridge's formulas would share its mistakes, and no test would see them. Vectors are tuples of
-three floats, matrices are tuples of three rows; ``matrix_a_b`` takes b's components to a's.
+the bridge's formulas would share its bugs, and no test would see them. Vectors are tuples of
+three floats, matrices are tuples of three rows; ``matrix_a_b`` transforms from b to a.
 """
 
 import math
@@ -42,7 +42,7 @@ def multiply(a: Matrix, b: Matrix) -> Matrix:
 
 
 def transform(a: Matrix, v: Vector) -> Vector:
-    """Return a v."""
+    """Return the product a v."""
     x, y, z = v
     r0, r1, r2 = a
     return (r0[0] * x + r0[1] * y + r0[2] * z,
@@ -51,16 +51,16 @@ def transform(a: Matrix, v: Vector) -> Vector:
 
 
 def transpose(a: Matrix) -> Matrix:
-    """Return the transpose, which is a rotation's inverse."""
+    """Return the transpose, the inverse of a rotation."""
     (a00, a01, a02), (a10, a11, a12), (a20, a21, a22) = a
     return ((a00, a10, a20), (a01, a11, a21), (a02, a12, a22))
 
 
 def matrix_ned_body(phi: float, theta: float, psi: float) -> Matrix:
     """
-    Return the rotation that takes body axes (forward, right, down) to north, east, down.
+    Return the rotation from body axes (forward, right, down) to north, east, down.
 
-    phi, theta, psi are roll, pitch and heading in rad, the aerospace sequence psi, theta, phi.
+    phi, theta, psi are roll, pitch and heading in rad, aerospace sequence psi, theta, phi.
     """
     sf, cf = math.sin(phi), math.cos(phi)
     st, ct = math.sin(theta), math.cos(theta)
@@ -79,7 +79,7 @@ def euler_angles(ned_body: Matrix) -> Vector:
 
 
 def quaternion(phi: float, theta: float, psi: float) -> Quaternion:
-    """Return (w, x, y, z) of the rotation that takes body axes to NED, angles in rad."""
+    """Return (w, x, y, z) of the rotation from body axes to NED, angles in rad."""
     sf, cf = math.sin(phi / 2.0), math.cos(phi / 2.0)
     st, ct = math.sin(theta / 2.0), math.cos(theta / 2.0)
     sp, cp = math.sin(psi / 2.0), math.cos(psi / 2.0)
@@ -90,7 +90,7 @@ def quaternion(phi: float, theta: float, psi: float) -> Quaternion:
 
 
 def matrix_of_quaternion(q: Quaternion) -> Matrix:
-    """Return the rotation matrix of (w, x, y, z), which need not be normalised but not zero."""
+    """Return the rotation matrix of a nonzero (w, x, y, z), normalised or not."""
     w, x, y, z = q
     n = w * w + x * x + y * y + z * z
     s = 2.0 / n
@@ -113,7 +113,7 @@ def ecef_to_geodetic(position: Vector) -> Vector:
     x, y, z = position
     across = math.hypot(x, y)
     lat = math.atan2(z, across * (1.0 - _E2))
-    for _ in range(4):      # each round gains a factor of some 300 near the ground
+    for _ in range(4):      # each iteration gains a factor of about 300 near the ground
         s = math.sin(lat)
         n = SEMI_MAJOR_AXIS / math.sqrt(1.0 - _E2 * s * s)
         lat = math.atan2(z + _E2 * n * s, across)
@@ -124,7 +124,7 @@ def ecef_to_geodetic(position: Vector) -> Vector:
 
 
 def matrix_ned_ecef(lat_deg: float, lon_deg: float) -> Matrix:
-    """Return the rotation that takes ECEF components to north, east, down at a place."""
+    """Return the rotation from ECEF to north, east, down at a place."""
     lat, lon = math.radians(lat_deg), math.radians(lon_deg)
     sf, cf = math.sin(lat), math.cos(lat)
     sl, cl = math.sin(lon), math.cos(lon)
@@ -134,7 +134,7 @@ def matrix_ned_ecef(lat_deg: float, lon_deg: float) -> Matrix:
 
 
 def radii_of_curvature(lat_deg: float) -> tuple[float, float]:
-    """Return the ellipsoid's radii of curvature in m: in the meridian, and across it."""
+    """Return the ellipsoid's radii of curvature in m: meridian and prime vertical."""
     w2 = 1.0 - _E2 * math.sin(math.radians(lat_deg)) ** 2
     across = SEMI_MAJOR_AXIS / math.sqrt(w2)
     return (across * (1.0 - _E2) / w2, across)
@@ -145,18 +145,18 @@ class LocalFrame:
     X-Plane's local ("OpenGL") frame: +x east, +y up, +z south, origin at sea level.
 
     Its axes are exact only at the origin (docs/wire/xplane_datarefs.md, row 1.8): elsewhere east
-    and up lean away from the true ones by the meridian's convergence and the earth's curvature.
+    and up deviate from the true ones by meridian convergence and the earth's curvature.
     """
 
     def __init__(self, lat_ref_deg: float, lon_ref_deg: float) -> None:
-        """Put the origin at a place in deg."""
+        """Set the origin, in deg."""
         self.lat_ref_deg = lat_ref_deg
         self.lon_ref_deg = lon_ref_deg
         self._origin = geodetic_to_ecef(lat_ref_deg, lon_ref_deg, 0.0)
         self._ned_ecef = matrix_ned_ecef(lat_ref_deg, lon_ref_deg)
 
     def to_local(self, lat_deg: float, lon_deg: float, altitude: float) -> Vector:
-        """Return local (x, y, z) in m of a place; altitude is above sea level in m."""
+        """Return the local (x, y, z) in m of a place; altitude is above sea level in m."""
         there = geodetic_to_ecef(lat_deg, lon_deg, altitude)
         north, east, down = transform(self._ned_ecef, (
             there[0] - self._origin[0], there[1] - self._origin[1], there[2] - self._origin[2]))

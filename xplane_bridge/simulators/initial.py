@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where and how a simulated flight begins."""
+"""The initial state of a simulated flight."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,11 @@ from xplane_bridge.simulators.limits import check_finite
 @dataclass(frozen=True, slots=True)
 class Initial:
     """
-    Where and how a flight begins.
+    The initial state of a flight.
 
     In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated), engine running. Parked: at
     rest on the ground with the engine idling and the parking brake set; altitude and airspeed are
-    then not used. heading_deg is true.
+    not used then. heading_deg is true.
     """
 
     lat_deg: float = terrain.HOME_LAT_DEG
@@ -38,6 +38,6 @@ class Initial:
     parked: bool = False
 
     def check(self) -> None:
-        """Raise ValueError for a figure that is not finite."""
+        """Raise ValueError for a value that is not finite."""
         check_finite(latitude=self.lat_deg, longitude=self.lon_deg, altitude=self.altitude_msl,
                      heading=self.heading_deg, airspeed=self.airspeed_kt)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One model of JSBSim: loaded, put somewhere, run step by step; and its engines."""
+"""One JSBSim model: loading, placing, stepping, and its engines."""
 
 from importlib import import_module
 import math
@@ -28,18 +28,18 @@ from xplane_bridge.simulators.limits import clamp
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
 _MAGNETOS_BOTH = 3
-# Beyond these the model has broken on impact and will hold NaN within some steps.
+# Beyond these the model has broken on impact and will yield NaN within a few steps.
 _MAX_MODEL_SPEED_FPS = 5_000.0
 _MAX_MODEL_DEPTH_FT = 300.0
 
 
 class TrimError(Exception):
-    """JSBSim has found no trim."""
+    """JSBSim found no trim."""
 
 
 class Model:
     """
-    A model of JSBSim's aircraft folder, in a computer of its own; not placed yet.
+    A model from JSBSim's aircraft folder, in an FGFDMExec of its own; not placed yet.
 
     Raises ValueError for a model that does not exist, ImportError if JSBSim is not installed.
     """
@@ -48,7 +48,7 @@ class Model:
         self._jsbsim = jsbsim = _import_jsbsim()
         path = Path(jsbsim.get_default_root_dir()) / 'aircraft' / name / f'{name}.xml'
         if not path.is_file():
-            raise ValueError(f'JSBSim has no aircraft {name!r}: {path} is not there')
+            raise ValueError(f'JSBSim has no aircraft {name!r}: {path} does not exist')
         self._fdm: Any = jsbsim.FGFDMExec(None)
         self._fdm.set_debug_level(0)
         self._fdm.load_model(name)
@@ -67,22 +67,22 @@ class Model:
         self._speed = node('velocities/vt-fps').get_double_value
         self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
         self.reader = StateReader(self._fdm)
-        # Before its first initial conditions JSBSim knows no centre of gravity.
+        # JSBSim has no centre of gravity before its first initial conditions.
         self.initialise()
 
     @property
     def height(self) -> float:
-        """Return the height of the centre of gravity over the ground, in m."""
+        """Return the height of the centre of gravity above the ground, in m."""
         return float(self._agl()) * FOOT
 
     def wheel_height(self) -> float:
-        """Return how far the lowest wheel hangs below the centre of gravity, in m."""
+        """Return how far the lowest wheel is below the centre of gravity, in m."""
         count = int(self.get('gear/num-units'))
         lowest = min(self.get(f'gear/unit[{n}]/z-position') for n in range(count))
         return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
 
     def step(self) -> bool:
-        """Run one step over the terrain; return False if the model has broken in it."""
+        """Run one step over the terrain; return False if the model broke in it."""
         try:
             self._fdm.run()
         except self._jsbsim.BaseError:
@@ -93,7 +93,7 @@ class Model:
             and self._agl() > -_MAX_MODEL_DEPTH_FT)
 
     def settle(self, steps: int) -> None:
-        """Run steps in which it comes to rest where it is."""
+        """Run steps until it has come to rest where it is."""
         for _ in range(steps):
             self._fdm.run()
 
@@ -106,7 +106,7 @@ class Model:
 
     def set_initial_conditions(self, lat_deg: float, lon_deg: float, ground: float,
                                altitude_msl: float, heading_deg: float) -> None:
-        """Describe a place, level; latitude and ground before height counts there."""
+        """Set a level initial position; the height depends on latitude and ground."""
         self.set('ic/lat-geod-deg', lat_deg)
         self.set('ic/long-gc-deg', lon_deg)
         self.set('ic/terrain-elevation-ft', ground / FOOT)
@@ -115,7 +115,7 @@ class Model:
 
     def set_initial_motion(self, pitch_deg: float, roll_deg: float, velocity: Vector,
                            rates: Vector) -> None:
-        """Describe how it is turned and moves: body axes, m/s over ground and rad/s."""
+        """Set initial attitude and motion: body axes, m/s over ground and rad/s."""
         self.set('ic/theta-deg', pitch_deg)
         self.set('ic/phi-deg', roll_deg)
         for name, value in zip('uvw', velocity, strict=True):
@@ -124,11 +124,11 @@ class Model:
             self.set(f'ic/{name}-rad_sec', clamp(value, -10.0, 10.0))
 
     def initialise(self) -> None:
-        """Go where the initial conditions are."""
+        """Apply the initial conditions."""
         self._fdm.run_ic()
 
     def work_out_forces(self) -> None:
-        """Run a pass without integration, which gives forces and air data for this place."""
+        """Run a pass without integration, to compute forces and air data here."""
         self._fdm.suspend_integration()
         self._fdm.run()
         self._fdm.resume_integration()
@@ -143,19 +143,19 @@ class Model:
     # Engines
 
     def start(self, engine: int) -> None:
-        """Make an engine run steadily."""
+        """Set an engine running steadily."""
         self._supply(engine, on=True)
         self.set('propulsion/set-running', engine)
 
     def stop(self, engine: int) -> None:
-        """Take an engine's mixture, ignition and fuel away."""
+        """Cut an engine's mixture, ignition and fuel."""
         self.set(f'fcs/mixture-cmd-norm[{engine}]', 0.0)
         self._supply(engine, on=False)
         self.set(f'propulsion/engine[{engine}]/set-running', 0)
 
     def _supply(self, engine: int, on: bool) -> None:
-        """Give an engine what makes it burn, or take it away."""
-        # JSBSim writes a command meant for one kind of engine into any other kind's memory.
+        """Turn an engine's mixture, ignition and fuel on or off."""
+        # JSBSim writes a command for one kind of engine into the memory of any other kind.
         self.set('propulsion/active_engine', engine)
         if self._has_node(f'propulsion/engine[{engine}]/map-pa'):
             self.set('propulsion/magneto_cmd', _MAGNETOS_BOTH if on else 0)
@@ -169,7 +169,7 @@ def _import_jsbsim() -> Any:
         jsbsim: Any = import_module('jsbsim')
     except ImportError as error:
         raise missing('the simulated aircraft', 'jsbsim') from error
-    # Else JSBSim prints a banner, reports and trim tables on standard output.
+    # Otherwise JSBSim prints a banner, reports and trim tables on standard output.
     jsbsim.FGJSBBase().debug_lvl = 0
     jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
     return jsbsim

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the simulated aircraft can bear, and how what it is given is held to that."""
+"""Limits of the simulated aircraft, and how its inputs are kept within them."""
 
 import math
 
@@ -20,18 +20,18 @@ MAX_ALTITUDE = 25_000.0
 MAX_SPEED = 400.0
 MAX_WIND = 100.0
 MAX_SEVERITY = 7
-# Near the poles longitude means nothing and JSBSim's own axes turn over.
+# At the poles longitude is undefined and JSBSim's own axes flip.
 MAX_LAT_DEG = 89.9
 MAX_PITCH_DEG = 89.9
 
 
 def clamp(value: float, low: float, high: float) -> float:
-    """Return the number of low..high that is nearest."""
+    """Return the nearest number in low..high."""
     return min(max(float(value), low), high)
 
 
 def check_finite(**values: float | None) -> None:
-    """Raise ValueError, with its name, for a value that is given and not finite."""
+    """Raise ValueError, with the name, for a value that is not None and not finite."""
     for name, value in values.items():
         if value is not None and not math.isfinite(value):
             raise ValueError(f'{name} is {value}, must be finite')

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Lockstep: the simulated time waits for whoever flies.
+Lockstep: the simulated time waits for the controller.
 
-It goes on by a frame only when the state that it has come to was sent, and elevator, aileron,
-rudder and throttle were then commanded, in one datagram or in several. So a controller of any
-speed meets every frame, and with the same seed always the same ones.
+It advances by a frame only after the current state was sent and elevator, aileron, rudder and
+throttle were commanded in reply, in one datagram or in several. So a controller of any speed sees
+every frame, and with the same seed always the same ones.
 """
 
 from xplane_bridge.simulators.endpoints import Endpoint
@@ -29,10 +29,10 @@ _TRIM = '_trim'
 
 class Lockstep:
     """
-    Tells when a world may go on; ``endpoint`` is where its commands come to.
+    Tracks when a world may advance; ``endpoint`` receives its commands.
 
-    What comes after a command is answered when the world has gone on. A command that was on its
-    way before the new state was sent is one for the old state, and does not count.
+    What arrives after a command is answered after the world has advanced. A command that was sent
+    before the new state is one for the old state, and does not count.
     """
 
     CONTROLS = frozenset({'elevator', 'aileron', 'rudder', 'throttle'})
@@ -49,12 +49,12 @@ class Lockstep:
         self._is_known = False
 
     def note(self, world: World, sent: int) -> None:
-        """Note what was commanded and sent, now ``sent`` datagrams in all."""
+        """Record what was commanded and sent, now ``sent`` datagrams in all."""
         if not self._is_known:
             world.aircraft.commanded.clear()
             self._is_known = sent > self._sent
 
     def missing(self, world: World) -> frozenset[str]:
-        """Return the controls that are waited for."""
+        """Return the controls that it waits for."""
         return self.CONTROLS - {
             name.removesuffix(_TRIM) for name in world.aircraft.commanded}

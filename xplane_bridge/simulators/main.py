@@ -15,9 +15,9 @@
 """
 The command ``simulator``: a flying aircraft to connect to, without the real simulator.
 
-One subcommand for each protocol of the registry, and ``all`` for several of one aircraft. It
-prints a line for each once it listens, and ends on SIGINT, SIGTERM or after ``--duration`` with
-status 0, with status 1 if it cannot start or if it has received what the real simulator dies of.
+One subcommand per protocol of the registry, and ``all`` for several of one aircraft. It prints a
+line for each once it listens, and exits on SIGINT, SIGTERM or after ``--duration`` with status 0,
+or with status 1 if it cannot start or has received what would crash the real simulator.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -40,7 +40,7 @@ from xplane_bridge.simulators.world import World
 
 _START = Initial()
 
-# One aircraft with several faces: which, where none are named.
+# The default faces of ``simulator all``.
 _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 
@@ -57,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for server in servers:
             server.end()
 
-    # A shell that starts it in the background would have it ignore SIGINT.
+    # A shell that starts it in the background makes it ignore SIGINT.
     with calling_on_signal(end):
         return _run(arguments, servers, stop)
 
 
 def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> int:
-    """Run the server that is put into ``servers`` until ``stop``, or until the server ends."""
+    """Run the server put into ``servers`` until ``stop``, or until the server ends."""
     try:
         server = _make_server(arguments)
         servers.append(server)
@@ -104,7 +104,7 @@ def _make_server(arguments: Namespace) -> Server:
 
 
 def _chosen(arguments: Namespace) -> list[Namespace]:
-    """Return the arguments of each face of ``all``: its own options, and those of the whole."""
+    """Return the arguments of each face of ``all``: its own options, and the common ones."""
     chosen = []
     for text in arguments.faces or _TOGETHER:
         name, *options = shlex.split(text) or ['']
@@ -124,8 +124,8 @@ def _summary(server: Server, seconds: float) -> str:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser('simulator', description='Fly a simulated aircraft to connect to.')
-    faces = parser.add_subparsers(dest='face', required=True, metavar='FACE')
+    parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
+    faces = parser.add_subparsers(dest='face', required=True, metavar='PROTOCOL')
     for name, protocol in PROTOCOLS.items():
         face = faces.add_parser(
             name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
@@ -134,12 +134,12 @@ def _parser() -> ArgumentParser:
         _add_aircraft_options(face)
         _add_fault_options(face)
     everything = faces.add_parser(
-        _ALL, help='several of them, of one aircraft',
-        description='Several faces of one aircraft at once.')
+        _ALL, help='several protocols for one aircraft',
+        description='Serve one aircraft through several protocols at once.')
     everything.add_argument(
-        'faces', nargs='*', metavar='"FACE OPTIONS ..."',
-        help='a face with its own options, such as "xpc --port 49010"; '
-        f'{", ".join(_TOGETHER)} if none is named')
+        'faces', nargs='*', metavar='"PROTOCOL OPTIONS ..."',
+        help='a protocol with its own options, such as "xpc --port 49010" '
+        f'(default: {", ".join(_TOGETHER)})')
     _add_aircraft_options(everything)
     _add_fault_options(everything)
     return parser
@@ -147,9 +147,9 @@ def _parser() -> ArgumentParser:
 
 def _add_aircraft_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('aircraft')
-    group.add_argument('--model', default='c172p', help="an aircraft of JSBSim's (%(default)s)")
+    group.add_argument('--model', default='c172p', help='JSBSim aircraft (%(default)s)')
     group.add_argument('--parked', action='store_true',
-                       help='begin on the ground, engine idling, instead of trimmed in the air')
+                       help='start on the ground, engine idling, instead of trimmed in the air')
     group.add_argument('--latitude', type=float, default=_START.lat_deg,
                        metavar='DEG', help='in degrees north (%(default)s)')
     group.add_argument('--longitude', type=float, default=_START.lon_deg,
@@ -161,29 +161,29 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt,
                        metavar='KT', help='calibrated, in knots (%(default)s)')
     group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
-                       help='frames per second: when it reads and answers (%(default)s)')
+                       help='frames per second, at which it reads and answers (%(default)s)')
     group.add_argument('--duration', type=options.positive, metavar='S',
-                       help='end after so many seconds (default: never)')
+                       help='exit after this many seconds (default: never)')
 
 
 def _add_fault_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('faults')
     group.add_argument('--loss', type=options.probability, default=0.0, metavar='P',
-                       help='probability to lose a datagram, 0..1, in each direction')
+                       help='probability of losing a datagram, 0..1, in each direction')
     group.add_argument('--duplicate', type=options.probability, default=0.0, metavar='P',
-                       help='probability to deliver a datagram twice, 0..1')
+                       help='probability of delivering a datagram twice, 0..1')
     group.add_argument('--delay', type=options.seconds, default=0.0, metavar='S',
-                       help='time that a datagram takes, in seconds')
+                       help='delay of each datagram, in seconds')
     group.add_argument('--jitter', type=options.seconds, default=0.0, metavar='S',
-                       help='most that it takes in addition, in seconds; changes the order')
+                       help='maximum additional delay, in seconds; reorders datagrams')
     group.add_argument('--freeze-every', type=options.seconds, default=0.0, metavar='S',
-                       help='mean time between freezes, in seconds; 0 is never')
+                       help='mean time between freezes, in seconds; 0 for none')
     group.add_argument('--freeze-for', type=options.seconds, default=2.0, metavar='S',
-                       help='how long a freeze lasts (%(default)s)')
+                       help='duration of a freeze, in seconds (%(default)s)')
     group.add_argument('--restart-every', type=options.seconds, default=0.0, metavar='S',
-                       help='mean time between restarts, in seconds; 0 is never')
+                       help='mean time between restarts, in seconds; 0 for none')
     group.add_argument('--restart-for', type=options.seconds, default=3.0, metavar='S',
-                       help='how long it is gone in a restart (%(default)s)')
+                       help='downtime of a restart, in seconds (%(default)s)')
     group.add_argument('--seed', type=options.seed, default=0, metavar='N',
                        help='random seed of faults and turbulence (%(default)s)')
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What options of the command ``simulator`` accept, alike for all of its subcommands."""
+"""Types and options shared by all subcommands of the command ``simulator``."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ LOOPBACK = '127.0.0.1'
 def add_host(parser: ArgumentParser) -> None:
     """Add the address to listen on."""
     parser.add_argument('--host', default=LOOPBACK,
-                        help='address to listen on; 0.0.0.0 is any of this machine (%(default)s)')
+                        help='address to listen on; 0.0.0.0 for all of this machine (%(default)s)')
 
 
 def add_beacon(parser: ArgumentParser) -> None:
-    """Add where the beacon is multicast; beacon_interfaces() reads it."""
+    """Add the options of the beacon; beacon_interfaces() reads them."""
     parser.add_argument('--beacon-interface', type=interface, action='append', metavar='ADDRESS',
-                        help='address of an interface to multicast the beacon on; may be given '
-                        'more than once (default: that of --host, and loopback)')
-    parser.add_argument('--no-beacon', action='store_true', help='send no beacon')
+                        help='address of an interface to multicast the beacon on; repeat for '
+                        'several (default: that of --host, and loopback)')
+    parser.add_argument('--no-beacon', action='store_true', help='do not send a beacon')
 
 
 def beacon_interfaces(arguments: Namespace, host: str) -> tuple[str, ...]:
     """Return the interfaces to send the beacon on; ``host`` is the address listened on."""
     if arguments.no_beacon:
         return ()
-    # Once if they are the same. Any address (0.0.0.0) is the default route's interface.
+    # Once if they are equal. Any address (0.0.0.0) is the default route's interface.
     return tuple(arguments.beacon_interface or dict.fromkeys((host, LOOPBACK)))
 
 
 def number(text: str, what: str, fits: Callable[[float], bool]) -> float:
-    """Return a number that fits. Raises ArgumentTypeError that says ``what`` was expected."""
+    """Return a valid number. Raises ArgumentTypeError saying ``what`` was expected."""
     try:
         value = float(text)
     except ValueError:
@@ -94,7 +94,7 @@ def port(text: str) -> int:
 
 
 def first_port(text: str) -> int:
-    """Return a port to listen on whose next one is used too; 0 takes free ones."""
+    """Return a port to listen on, the next one being used too; 0 takes free ones."""
     return _port(text, 0, 65534)
 
 

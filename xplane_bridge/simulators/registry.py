@@ -15,9 +15,9 @@
 """
 The one list of simulators: their names, protocols, ports and versions.
 
-It is read by the command ``simulator``, by simulator_node, by experiments and by ``dissect``. The
-rest of a simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and
-make_face(); load() imports it.
+The command ``simulator``, simulator_node, experiments and ``dissect`` read it. The rest of a
+simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and make_face();
+load() imports it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from typing import Any, cast, Protocol, TYPE_CHECKING
 from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 
 if TYPE_CHECKING:
-    # Only load() is to need what flies an aircraft.
+    # Only load() may need the flight model.
     from xplane_bridge.simulators.base import Face
     from xplane_bridge.simulators.faults import Faults
 
 
 class FaceModule(Protocol):
-    """What the package of a simulator offers to the command."""
+    """What the package of a simulator provides to the command."""
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the options of this simulator."""
@@ -48,11 +48,11 @@ class FaceModule(Protocol):
 @dataclass(frozen=True, slots=True)
 class PeerProtocol:
     """
-    One protocol: its name in the package, what its documents are about, and its usual UDP port.
+    One protocol: its name in the package, the peer it emulates, and its default UDP port.
 
-    ``alias`` is what the command ``simulator`` called it first. ``has_usual_place``: a peer can
-    be met without having been told where, so ``simulator all`` may start it. ``example`` is of a
-    parameter that its node is given, to say where the peer is.
+    ``alias`` is its older name in the command ``simulator``. ``has_usual_place``: it works with
+    default addresses, so ``simulator all`` may start it. ``example`` is an example of the
+    node's parameter that tells where the peer is.
     """
 
     name: str
@@ -87,11 +87,11 @@ PROTOCOLS = {
 
 
 def protocol_named(name: str) -> PeerProtocol:
-    """Return the protocol of this name or alias. Raises ValueError for a name that is none."""
+    """Return the protocol of this name or alias. Raises ValueError if there is none."""
     for protocol in PROTOCOLS.values():
         if name and name in (protocol.name, protocol.alias):
             return protocol
-    raise ValueError(f"{name!r} is none of {', '.join(PROTOCOLS)}")
+    raise ValueError(f"{name!r} is not one of {', '.join(PROTOCOLS)}")
 
 
 DATA_PORT = 49003
@@ -102,13 +102,13 @@ _DATA_PORT_OF_6 = 49000
 @dataclass(frozen=True, slots=True)
 class Simulator:
     """
-    One simulator that simulator_node can be and an experiment can be flown on.
+    One simulator that simulator_node can run and an experiment can be flown on.
 
-    ``ports`` is how many UDP ports in a row it takes, from the usual one of its protocol on.
-    ``version`` is that of X-Plane. ``has_time``: its own time is on the wire, so messages can be
-    stamped by it, and lockstep is possible. ``reports_controls``: the position of its controls is
-    on the wire. ``has_traffic``: there are other aircraft. ``compared``: the table of experiments
-    has a column for it.
+    ``ports`` is how many consecutive UDP ports it takes, starting with its protocol's default.
+    ``version`` is X-Plane's. ``has_time``: its own time is on the wire, so messages can be
+    stamped with it, and lockstep is possible. ``reports_controls``: control positions are on the
+    wire. ``has_traffic``: there are other aircraft. ``compared``: the table of experiments has a
+    column for it.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Simulator:
 
     @property
     def port(self) -> int:
-        """Return its usual port."""
+        """Return its default port."""
         assert self.protocol.port is not None
         return self.protocol.port
 
@@ -132,7 +132,7 @@ class Simulator:
         return _DATA_PORT_OF_6 if self.version == 6 else DATA_PORT
 
     def make_face(self, faults: Faults, **given: Any) -> Face:
-        """Return its face; options of the command that are not given have their defaults."""
+        """Return its face; options of the command that are not given take their defaults."""
         module = self.protocol.load()
         parser = ArgumentParser()
         module.add_options(parser)
@@ -156,7 +156,7 @@ SIMULATORS = {
         _x_plane(6, compared=True),
         Simulator('fdmdata', PROTOCOLS['fdmdata'], 2, has_time=False, reports_controls=False,
                   has_traffic=False),
-        # By the name of the protocol, as the command has it: the newest.
+        # Under the name of the protocol, as in the command: the newest.
         _x_plane(12, 'xplane_udp'),
     )
 }

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-One simulated computer: an aircraft in its world, and the faces that it shows to the network.
+One simulated computer: an aircraft in its world, and the faces that serve it to the network.
 
-Simulation is all of it but the clock, so that a test can let an hour pass in seconds; Server runs
-it in real time, at a multiple of that, or in lockstep.
+Simulation is all of it except the clock, so that a test can simulate an hour in seconds; Server
+runs it in real time, at a multiple of that, or in lockstep.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ MakeWorld: TypeAlias = Callable[[], World]
 OnFrame: TypeAlias = Callable[[float, AircraftState], None]
 
 # Below about 19 frames per second X-Plane lets simulated time lag (docs/wire/xplane_datarefs.md,
-# row 3.8): a late frame is no longer than that.
+# row 3.8): no frame is longer than that.
 _LONGEST_FRAME = 1.0 / 19.0
 _JOIN_TIMEOUT = 5.0
 
@@ -46,13 +46,13 @@ _Result = TypeVar('_Result')
 
 class Simulation:
     """
-    The simulated computer: it is running, frozen (no frames, what comes waits) or switched off.
+    The simulated computer: running, frozen (no frames, what arrives waits) or switched off.
 
     ``make_world`` makes the world at each start. ``frame_rate`` is in frames per second.
-    ``on_frame`` hears the time and the aircraft's state at the end of each frame. Besides the
-    freezes and restarts of ``faults`` there are ``frozen`` and ``switched_off``, to be set from
-    outside; and ``paused`` and ``pause_at`` (simulated seconds), in which frames go on and are
-    answered, but the world stands still. With ``lockstep`` it stands still until commanded.
+    ``on_frame`` is called with the time and the aircraft's state at the end of each frame.
+    Besides the freezes and restarts of ``faults``, ``frozen`` and ``switched_off`` can be set
+    from outside; so can ``paused`` and ``pause_at`` (simulated seconds), which stop the world
+    while frames continue and are answered. With ``lockstep`` the world waits for commands.
     """
 
     def __init__(self, faces: Sequence[Face], make_world: MakeWorld, frame_rate: float = 60.0,
@@ -79,7 +79,7 @@ class Simulation:
             lockstep.endpoint.may_read = self._may_read
 
     def open(self, now: float) -> None:
-        """Start: make the world and open all faces. Raises LinkError if one cannot be opened."""
+        """Start: make the world and open all faces. Raises LinkError if one fails to open."""
         self.world = self._make_world()
         self._running = True
         try:
@@ -98,43 +98,43 @@ class Simulation:
 
     @property
     def held(self) -> bool:
-        """Tell whether it is paused from outside."""
+        """Return whether it is paused from outside."""
         return self.paused or self.world.total_running_time > self.pause_at - 0.5 * self.period
 
     @property
     def ready(self) -> bool:
-        """Tell whether, in lockstep, the next frame need not be waited for."""
+        """Return whether, in lockstep, the next frame may run at once."""
         return (self.lockstep is not None and self.reading and not self.held
                 and not self.lockstep.missing(self.world))
 
     def frame(self, now: float, elapsed: float | None = None) -> None:
         """
-        Let one frame pass; ``elapsed`` is how long it was, by default as the frame rate says.
+        Run one frame of ``elapsed`` seconds, by default as the frame rate says.
 
-        Raises what the faces raise, SimulatorCrashError above all.
+        Raises what the faces raise, notably SimulatorCrashError.
         """
         if self._look_whether_on(now):
             goes_on = not self.held and (self.lockstep is None or self.ready)
             self._frame(now, self.period if elapsed is None else elapsed, goes_on)
 
     def step(self, now: float) -> None:
-        """Let one frame pass although paused. Raises ValueError if it is not."""
+        """Run one frame while paused. Raises ValueError if it is not paused."""
         if not self.held:
-            raise ValueError('it is not paused; only then there are single steps')
+            raise ValueError('not paused: only a paused simulation can be stepped')
         if self._look_whether_on(now):
             self._frame(now, self.period, True)
 
     def listen(self, now: float) -> None:
-        """Answer what has come without a frame having passed, as in lockstep."""
+        """Answer what has arrived without running a frame, as in lockstep."""
         if self._look_whether_on(now):
             self._answer(now)
 
     def reset_flight(self) -> None:
-        """Start the flight anew; the simulated time goes on."""
+        """Restart the flight; the simulated time continues."""
         self.change(World.reset_flight)
 
     def change(self, function: Callable[[World], None]) -> None:
-        """Put the world into another state, which in lockstep is one to be sent and answered."""
+        """Change the world's state; in lockstep the new state is sent and must be answered."""
         function(self.world)
         self._await_command()
 
@@ -166,7 +166,7 @@ class Simulation:
         self._note()
 
     def _may_read(self) -> bool:
-        # A quick client's command to the last answer may come while this is still reading.
+        # A fast client's reply to the last state may arrive while this is still reading.
         self._note()
         return not self.ready
 
@@ -188,7 +188,7 @@ class Simulation:
                 face.poll(now)
 
     def next_due(self) -> float | None:
-        """Return when poll() is to be called next, or None if frames are often enough."""
+        """Return when to call poll() next, or None if frames are often enough."""
         if not self._running:
             return None
         times = [due for face in self.faces if (due := face.next_due()) is not None]
@@ -199,10 +199,10 @@ class Server:
     """
     Runs a Simulation in a thread of its own, ``speed`` times as fast as real time.
 
-    Frames come at fixed times; those that are missed are skipped, and the next one is longer for
-    it. In lockstep they come as soon as they may, each as long as the frame rate says, and
-    ``speed`` is only how often those are that have to wait. What ends the thread other than
-    stop() is kept in ``error``.
+    Frames come at fixed times; missed ones are skipped, and the next one is longer. In lockstep
+    they come as soon as possible, each as long as the frame rate says, and ``speed`` only
+    affects frames that wait for commands. What ends the thread other than stop() is kept in
+    ``error``.
     """
 
     def __init__(self, simulation: Simulation, speed: float = 1.0) -> None:
@@ -217,12 +217,12 @@ class Server:
         self._thread = threading.Thread(target=self._run, name='simulator', daemon=True)
 
     def start(self) -> None:
-        """Start; all faces are open then. Raises LinkError if one cannot be opened."""
+        """Start, with all faces open on return. Raises LinkError if one fails to open."""
         self.simulation.open(time.monotonic())
         self._thread.start()
 
     def end(self) -> None:
-        """Stop soon; wait() returns when that has happened. From any thread, at any time."""
+        """Request a stop, for which wait() waits. From any thread, at any time."""
         self._stopping.set()
 
     def stop(self) -> None:
@@ -232,53 +232,53 @@ class Server:
             self._thread.join(_JOIN_TIMEOUT)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it has ended, and return whether it has."""
+        """Wait until it has ended; return whether it has."""
         return self._ended.wait(timeout)
 
     def call(self, function: Callable[[World], _Result]) -> _Result:
-        """Return what a function says of the world, between two frames."""
+        """Call a function with the world between two frames; return its result."""
         with self._lock:
             return function(self.simulation.world)
 
     def state(self) -> AircraftState:
-        """Return the aircraft's state between two frames."""
+        """Return the aircraft's state, between two frames."""
         return self.call(lambda world: world.aircraft.state)
 
     def freeze(self) -> None:
-        """Render no more frames from now on; what comes waits."""
+        """Stop rendering frames; what arrives waits."""
         with self._lock:
             self.simulation.frozen = True
 
     def resume(self) -> None:
-        """Render frames again."""
+        """Resume rendering frames."""
         with self._lock:
             self.simulation.frozen = False
 
     def pause(self, on: bool) -> None:
-        """Let the world stand still from now on, or go on; frames are answered in any case."""
+        """Pause or resume the world; frames are answered in any case."""
         with self._lock:
             self.simulation.paused = on
 
     def pause_at(self, seconds: float) -> None:
-        """Let the world stand still once the simulated time has come to this."""
+        """Pause the world once the simulated time has reached this."""
         with self._lock:
             self.simulation.pause_at = seconds
 
     def step(self) -> None:
-        """Let one frame pass although paused. Raises ValueError if it is not, or has ended."""
+        """Run one frame while paused. Raises ValueError if it is not paused, or has ended."""
         with self._lock:
             if self.error is not None:
-                raise ValueError(f'it has ended: {self.error}')
+                raise ValueError(f'the simulation has ended: {self.error}')
             self.simulation.step(time.monotonic())
 
     def switch_off(self) -> None:
-        """Be gone from now on, as if X-Plane had been quit."""
+        """Go away, as if X-Plane had been quit."""
         with self._lock:
             self.simulation.switched_off = True
             self.simulation.close()
 
     def switch_on(self) -> None:
-        """Begin anew. Raises LinkError if a face cannot be opened."""
+        """Restart. Raises LinkError if a face cannot be opened."""
         with self._lock:
             if self.simulation.switched_off:
                 self.simulation.open(time.monotonic())
@@ -328,7 +328,7 @@ def running(*faces: Face, make_world: MakeWorld | None = None, frame_rate: float
     """
     Run faces of a new aircraft in real time for as long as the context lasts.
 
-    By default it is a trimmed c172p. What has ended the server is raised at the end.
+    By default it is a trimmed c172p. An error that ended the server is raised on exit.
     """
     server = Server(Simulation(faces, make_world or (lambda: World(Aircraft())), frame_rate,
                                faults, on_frame))

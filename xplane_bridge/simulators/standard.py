@@ -13,17 +13,16 @@
 # limitations under the License.
 
 """
-What the standard simulator interface (ROS 2's simulation_interfaces) means for this simulator.
+The standard simulator interface (ROS 2's simulation_interfaces) for this simulator.
 
-Its numbers are written down here as its definitions have them (release 1.0 to 2.1), so that the
-meaning is known and tested where that package is not installed. It has states where a simulator
-of its own has pause and reset:
+Its constants are repeated here (release 1.0 to 2.1), so that this can be used and tested where
+that package is not installed. It has states where this simulator has pause and reset:
 
     STOPPED --play--> PLAYING --pause--> PAUSED
        ^ ^--------------stop----------------|
        '--pause--> PAUSED
 
-STOPPED is paused at the beginning of a flight. The simulated time goes on over a stop and a reset,
+STOPPED is paused at the start of a flight. The simulated time continues across a stop and a reset,
 as it does for X-Plane and as ROS time must, so SCOPE_TIME is not offered.
 """
 
@@ -42,7 +41,7 @@ from xplane_bridge.simulators.world import World
 
 
 class Result(IntEnum):
-    """result in Result.msg; above 100 what one service defines."""
+    """result in Result.msg; above 100 those of single services."""
 
     FEATURE_UNSUPPORTED = 0
     OK = 1
@@ -68,7 +67,7 @@ class State(IntEnum):
 
 
 class Feature(IntEnum):
-    """features in SimulatorFeatures.msg: those that are offered."""
+    """features in SimulatorFeatures.msg: the offered ones."""
 
     ENTITY_TAGS = 4
     ENTITY_BOUNDS_BOX = 6
@@ -95,7 +94,7 @@ _SPHERE = 3
 
 
 class RefusedError(ValueError):
-    """What is asked for is not done: why, as a sentence and as the interface's number."""
+    """The request is refused: why, as a sentence and as the interface's number."""
 
     def __init__(self, result: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -103,7 +102,7 @@ class RefusedError(ValueError):
 
 
 def result_of(error: ValueError) -> int:
-    """Return the interface's number for what has gone wrong."""
+    """Return the interface's number for an error."""
     if isinstance(error, RefusedError):
         return error.result
     for kind, result in ((UnknownNameError, Result.NOT_FOUND), (BadPoseError, INVALID_POSE),
@@ -119,20 +118,19 @@ def make_bounds(kind: int, points: Sequence[Vector]) -> Sphere | Box | None:
         return None
     if kind not in (_BOX, _SPHERE):
         raise UnsupportedBoundsError(
-            f'bounds of type {kind} are not looked into: there are {_BOX} (box) and {_SPHERE} '
-            '(sphere)')
+            f'bounds of type {kind} are not supported: only {_BOX} (box) and {_SPHERE} (sphere)')
     if len(points) != 2 or not all(math.isfinite(x) for point in points for x in point):
-        raise ValueError(f'bounds of type {kind} have two finite points, got {list(points)}')
+        raise ValueError(f'bounds of type {kind} need two finite points, got {list(points)}')
     if kind == _BOX:
         return Box(*points)
     radius = points[1][0]
     if radius < 0.0:
-        raise ValueError(f'the radius of the bounds is {radius}, must not be below 0')
+        raise ValueError(f'the radius of the bounds is {radius}, must be at least 0')
     return Sphere(points[0], radius)
 
 
 class Stepping:
-    """Frames that are passing while paused: how many are wanted and done, and why not all."""
+    """Frames run while paused: how many are wanted and completed, and why it ended early."""
 
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
@@ -141,15 +139,15 @@ class Stepping:
 
     @property
     def done(self) -> bool:
-        """Tell whether no more frames will pass."""
+        """Return whether no more frames will run."""
         return bool(self.ended) or self.completed >= self.wanted
 
 
 class StandardControl:
     """
-    Time of a simulation as the standard interface has it; for one thread.
+    The standard interface's states and steps of a simulation; not thread-safe.
 
-    ``reset`` starts the flight anew. ``quit`` ends the program, or is None where it is not ours.
+    ``reset`` restarts the flight. ``quit`` ends the program; None if others share it.
     """
 
     def __init__(self, server: Server, reset: Callable[[], None],
@@ -162,13 +160,13 @@ class StandardControl:
 
     @property
     def state(self) -> State:
-        """Return the state: while frames pass it plays. Raises RefusedError if it has ended."""
+        """Return the state: PLAYING while stepping. Raises RefusedError if it has ended."""
         self.check_running()
 
         def look(world: World) -> State:
             if self.stepping is not None or not (self._server.simulation.held or world.paused):
                 return State.PLAYING
-            # Whatever else has let time pass since has ended it as well.
+            # If anything else has advanced the time since, that ended STOPPED too.
             return State.STOPPED if self._stopped and not world.flight_time else State.PAUSED
 
         state = self._server.call(look)
@@ -180,21 +178,21 @@ class StandardControl:
         self.check_running()
         if target not in [state.value for state in State]:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                               f'state {target} cannot be set: there are '
+                               f'state {target} cannot be set; there are '
                                f'{", ".join(f"{s.value} ({s.name.lower()})" for s in State)}')
         if target == State.QUITTING:
             if self._quit is None:
                 raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                                   'the node shares its process with others, so it does not quit')
-            self.end_stepping('the simulator quits')
+                                   'the node shares its process with others, so it cannot quit')
+            self.end_stepping('the simulator is quitting')
             self._server.pause(True)
             self._quit()
             return
-        # Steps that pass are ended by whatever is asked for, and they play only for a while.
+        # Any request ends steps in progress, which count as PLAYING only until then.
         was_stepping = self.stepping is not None
         if target == self.state and not was_stepping:
             raise RefusedError(
-                Result.ALREADY_IN_TARGET_STATE, f'it is {State(target).name.lower()}')
+                Result.ALREADY_IN_TARGET_STATE, f'already {State(target).name.lower()}')
         self.end_stepping(f'the state was set to {State(target).name.lower()}')
         self._server.pause(target != State.PLAYING)
         self._stopped = False
@@ -203,37 +201,37 @@ class StandardControl:
             self._stopped = True
         elif target == State.PLAYING and self._server.call(self._is_held):
             raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                               'the parameter pause_at holds it: set a later time, or .nan')
+                               'paused by the parameter pause_at: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
-        """Reset what the bits of scope say. Raises RefusedError unless that is the state only."""
+        """Reset what scope says. Raises RefusedError unless that is the state only."""
         self.check_running()
         if scope != SCOPE_STATE:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                               'the simulated time goes on over a reset, and nothing is spawned: '
-                               f'scope {SCOPE_STATE} (SCOPE_STATE) is what can be reset')
+                               'time continues across a reset and nothing is spawned: '
+                               f'only scope {SCOPE_STATE} (SCOPE_STATE) can be reset')
         stopped = self.state == State.STOPPED
         self._reset()
         self._stopped = stopped
 
     def begin_steps(self, count: int) -> Stepping:
-        """Begin to step; advance() does it. Raises RefusedError unless paused."""
+        """Start stepping; advance() does it. Raises RefusedError unless paused."""
         self.check_running()
         if self.stepping is not None:
-            raise RefusedError(Result.OPERATION_FAILED, 'other steps are passing')
+            raise RefusedError(Result.OPERATION_FAILED, 'other steps are in progress')
         state = self.state
         if state != State.PAUSED:
             raise RefusedError(Result.OPERATION_FAILED,
-                               f'it is {state.name.lower()}; steps are for a paused simulation')
+                               f'{state.name.lower()}: only a paused simulation can be stepped')
         if self._server.call(lambda world: world.paused):
             raise RefusedError(Result.OPERATION_FAILED,
-                               'it was paused by its own protocol, so no step moves it; set the '
-                               'state to playing and to paused')
+                               'paused through its own protocol, which steps do not override: set '
+                               'the state to playing, then to paused')
         self.stepping = Stepping(count)
         return self.stepping
 
     def advance(self, budget: float, on_step: Callable[[Stepping], None] | None = None) -> None:
-        """Let frames pass for about ``budget`` seconds, at least one, or until they are done."""
+        """Run frames for about ``budget`` seconds, at least one, or until they are done."""
         stepping, end = self.stepping, time.monotonic() + budget
         if stepping is None:
             return
@@ -250,7 +248,7 @@ class StandardControl:
                 return
 
     def finish(self, stepping: Stepping) -> None:
-        """Take note that these steps are over. Raises RefusedError unless all have passed."""
+        """Finish these steps. Raises RefusedError unless all have been completed."""
         if self.stepping is stepping:
             self.stepping = None
         if stepping.completed < stepping.wanted:
@@ -259,7 +257,7 @@ class StandardControl:
                 f'{stepping.ended}, after {stepping.completed} of {stepping.wanted} steps')
 
     def end_stepping(self, reason: str) -> None:
-        """Let no more frames pass, if any were asked for."""
+        """Run no more of the requested frames, if there are any."""
         if self.stepping is not None:
             self.stepping.ended = reason
             self.stepping = None
@@ -270,6 +268,7 @@ class StandardControl:
         return self._server.simulation.held
 
     def check_running(self) -> None:
-        """Raise RefusedError if the simulation has ended by itself."""
+        """Raise RefusedError if the simulation has ended on its own."""
         if self._server.error is not None:
-            raise RefusedError(Result.OPERATION_FAILED, f'it has ended: {self._server.error}')
+            raise RefusedError(
+                Result.OPERATION_FAILED, f'the simulation has ended: {self._server.error}')

@@ -15,10 +15,10 @@
 """
 The ground under the simulated aircraft: one smooth function of latitude and longitude.
 
-Within 8 km of the home airfield (47.4 N, 8.5 E, 430 m) the ground is flat; by 20 km it has turned
-into hills of up to about 650 m. The land is broken by seas, the nearest 55 km to the east, which
-stand at elevation 0. Slopes stay below about 6 %. There is no scenery behind it: it exists so
-that heights above ground, terrain probes and landings mean something.
+Within 8 km of the home airfield (47.4 N, 8.5 E, 430 m) the ground is flat; by 20 km it has become
+hills of up to about 650 m. There are seas, the nearest 55 km to the east, at elevation 0. Slopes
+stay below about 6 %. It is not real scenery: it exists so that heights above ground, terrain
+probes and landings are meaningful.
 """
 
 import math
@@ -38,7 +38,7 @@ def elevation_m(lat_deg: float, lon_deg: float) -> float:
     """
     Return the ground's height above mean sea level in metres, 0 at sea.
 
-    lat_deg is in -90..90; lon_deg may be any finite number and is periodic by 360.
+    lat_deg is in -90..90; lon_deg may be any finite number, with period 360.
     """
     hills = _hills(lat_deg, lon_deg)
     flatness = _flatness(lat_deg, lon_deg)
@@ -46,7 +46,7 @@ def elevation_m(lat_deg: float, lon_deg: float) -> float:
 
 
 def is_wet(lat_deg: float, lon_deg: float) -> bool:
-    """Tell whether the place is at sea."""
+    """Return whether the place is on the sea."""
     return elevation_m(lat_deg, lon_deg) <= 0.0
 
 
@@ -64,7 +64,7 @@ def normal(lat_deg: float, lon_deg: float) -> tuple[float, float, float]:
 
 def _hills(lat_deg: float, lon_deg: float) -> float:
     """Return the ground's height without the airfield: waves 2, 0.5 and 0.1 degrees long."""
-    # Wave lengths divide 360 degrees, so that the ground has no step at the date line.
+    # Wavelengths divide 360 degrees, so that the ground has no step at the date line.
     lat = math.tau * (lat_deg - HOME_LAT_DEG)
     lon = math.tau * (lon_deg - HOME_LON_DEG)
     land = (250.0

@@ -13,13 +13,12 @@
 # limitations under the License.
 
 """
-The other aircraft, X-Plane's numbers 1 to 19: cheap kinematics, not a flight model.
+The other aircraft, X-Plane's numbers 1 to 19: simple kinematics, not a flight model.
 
 Each flies along its heading at a speed that follows its throttle, in level coordinated flight
-until its yoke is moved: roll commands a bank (60 degrees at full deflection), which turns it as a
-coordinated turn does; pitch commands a climb (15 degrees at full deflection); yaw turns it flat
-at 3 degrees per second. There is no wind, stall, fuel or landing; it stops descending at the
-ground.
+until its yoke is moved: roll commands a bank (60 degrees at full deflection) and so a coordinated
+turn; pitch commands a climb (15 degrees at full deflection); yaw turns it flat at 3 degrees per
+second. There is no wind, stall, fuel or landing; it stops descending at the ground.
 """
 
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ FASTEST = 80.0
 _MAX_BANK = math.radians(60.0)
 _MAX_CLIMB = math.radians(15.0)
 _YAW_RATE = math.radians(3.0)
-# First-order answers: attitude within a second, speed within ten.
+# First-order responses: attitude within a second, speed within ten.
 _ATTITUDE_TIME = 0.5
 _SPEED_TIME = 5.0
 _GRAVITY = 9.80665
@@ -76,7 +75,7 @@ class OtherAircraft:
     lights: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Set the throttle so that the speed is held."""
+        """Set the throttle to hold the speed."""
         if not self.throttle:
             self.throttle = [(self.speed - SLOWEST) / (FASTEST - SLOWEST)] * 16
 
@@ -89,18 +88,18 @@ class OtherAircraft:
 
     @property
     def euler_rates(self) -> tuple[float, float, float]:
-        """Return how fast roll, pitch and heading change, in rad/s."""
+        """Return the rates of roll, pitch and heading in rad/s."""
         return ((_full(self.yoke_roll) * _MAX_BANK - self.phi) / _ATTITUDE_TIME,
                 (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) / _ATTITUDE_TIME,
                 self._turn())
 
     @property
     def speed_rate(self) -> float:
-        """Return how fast the speed changes, in m/s2."""
+        """Return the rate of change of the speed in m/s2."""
         return (self._target_speed() - self.speed) / _SPEED_TIME
 
     def advance(self, seconds: float) -> None:
-        """Fly on for some seconds (one frame)."""
+        """Fly for some seconds (one frame)."""
         if seconds <= 0.0:
             return
         quick = 1.0 - math.exp(-seconds / _ATTITUDE_TIME)
@@ -118,7 +117,7 @@ class OtherAircraft:
             self.altitude_msl - down * seconds)
 
     def hold(self) -> None:
-        """Fly on straight and level at this speed (as far as 20..80 m/s), controls centred."""
+        """Fly straight and level at this speed (clamped to 20..80 m/s), controls centred."""
         self.phi = self.theta = 0.0
         self.yoke_pitch = self.yoke_roll = self.yoke_yaw = 0.0
         self.throttle = [(self.speed - SLOWEST) / (FASTEST - SLOWEST)] * len(self.throttle)
@@ -128,7 +127,7 @@ class OtherAircraft:
               roll_deg: float | None = None, heading_deg: float | None = None,
               speed: float | None = None) -> None:
         """
-        Put the aircraft elsewhere; None keeps a figure.
+        Move the aircraft; None keeps a value.
 
         Latitude beyond 89.9, heights below the ground or above 25 km, and pitch beyond 89.9 are
         clamped. Raises ValueError for NaN and infinities.
@@ -157,12 +156,12 @@ class OtherAircraft:
         return SLOWEST + (FASTEST - SLOWEST) * clamp(self.throttle[0], 0.0, 1.0)
 
     def _turn(self) -> float:
-        # A teleport may leave any bank; beyond the vertical a coordinated turn has no meaning.
+        # A teleport may leave any bank; beyond the vertical there is no coordinated turn.
         bank = clamp(self.phi, -_MAX_BANK, _MAX_BANK)
         return (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
                 + _full(self.yoke_yaw) * _YAW_RATE)
 
 
 def _full(value: float) -> float:
-    """Return a deflection, at most a full one."""
+    """Return a deflection clamped to -1..1."""
     return clamp(value, -1.0, 1.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Wind and turbulence, as a JSBSim model has them."""
+"""Wind and turbulence of a JSBSim model."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class Weather:
     severity: int = 0
 
     def apply(self, model: Model) -> None:
-        """Let a model fly in it."""
+        """Apply it to a model."""
         for name, value in zip(('north', 'east', 'down'), self.wind, strict=True):
             model.set(f'atmosphere/wind-{name}-fps', value / FOOT)
         model.set('atmosphere/turb-type', _TURBULENCE_TYPE)
@@ -46,7 +46,7 @@ class Weather:
 
 
 def calm(model: Model) -> None:
-    """Take the turbulence away until weather is applied again; Model.initialise takes the wind."""
+    """Remove turbulence until weather is applied again; Model.initialise removes the wind."""
     model.set(f'{_TURBULENCE}/windspeed_at_20ft_AGL-fps', 0.0)
     model.set(f'{_TURBULENCE}/severity', 0)
     for name in 'pqr':

@@ -15,9 +15,8 @@
 """
 X-Plane's world around the simulated aircraft: the other aircraft, time, pause, overrides.
 
-What X-Plane itself keeps and JSBSim does not is kept here, once, whatever faces show it: the
-datarefs (datarefs.py) and commands (commands.py) are views of this. Time passes in ``advance``
-only.
+What X-Plane itself keeps and JSBSim does not is kept here, once for all faces: the datarefs
+(datarefs.py) and commands (commands.py) are views of it. Time advances in ``advance`` only.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,15 +43,15 @@ from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20
 THROTTLE_COUNT = 16
-# Writing this, and nothing else, lets go of ENGN_thro_override (docs/wire/xplane_datarefs.md,
-# row 4.14).
+# Writing this, and nothing else, releases ENGN_thro_override (docs/wire/xplane_datarefs.md, row
+# 4.14).
 THROTTLE_OVERRIDE_RELEASE = -2.0
 
 _MAX_SIM_SPEED = 16
 _SPACING = 150.0
 _DEFAULT_TRAFFIC_SPEED = 50.0
 _TRAFFIC_HEIGHT_OVER_PARKED = 500.0
-# The local frame's origin sits on half degrees, so its nearest is always within 40 km.
+# The local frame's origin is on half degrees, so the nearest one is always within 40 km.
 _ORIGIN_STEP_DEG = 0.5
 _ORIGIN_REACH = 50e3
 _DAY = 86_400.0
@@ -88,13 +87,13 @@ class World:
     """
     The user's aircraft (number 0), the others (1 to 19) and X-Plane's own state.
 
-    magnetic_variation_deg is constant over the earth and, as in X-Plane, positive to the west:
-    magnetic heading = true heading + variation. Attributes that callers may set: paused.
+    magnetic_variation_deg is the same everywhere and, as in X-Plane, positive to the west:
+    magnetic heading = true heading + variation. Callers may set the attribute paused.
     """
 
     def __init__(self, aircraft: Aircraft, magnetic_variation_deg: float = -3.0,
                  zulu_time: float = 43_200.0) -> None:
-        """Put 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day."""
+        """Place 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day."""
         self.aircraft = aircraft
         self.magnetic_variation_deg = magnetic_variation_deg
         self.others = _formation(aircraft.state)
@@ -110,7 +109,7 @@ class World:
         self.overrides = dict.fromkeys(OVERRIDES, 0)
         self.lights = dict.fromkeys(LIGHTS, 0)
         self.throttle_override = THROTTLE_OVERRIDE_RELEASE
-        # Commands that are held down, and what each does in the seconds that pass.
+        # Commands that are held down, and what each does in a given time.
         self.held: dict[str, Callable[[float], None]] = {}
         self._handles = [0.0] * THROTTLE_COUNT
         self._throttle_use = [0.0] * THROTTLE_COUNT
@@ -121,16 +120,16 @@ class World:
     # Time
 
     def idle(self, frame_seconds: float) -> None:
-        """Let one frame of real time pass in which the simulated time stands still."""
+        """Advance one frame of real time in which the simulated time stops."""
         self.network_time += frame_seconds
         self.frame_period = 0.0
 
     def advance(self, frame_seconds: float) -> None:
         """
-        Let one frame of real time pass.
+        Advance one frame of real time.
 
-        Nothing but the network time moves while paused or at sim_speed 0. Frozen aircraft stand
-        still while time goes on. Raises ValueError unless frame_seconds is finite and at least 0.
+        Only the network time advances while paused or at sim_speed 0. Frozen aircraft do not move
+        while time continues. Raises ValueError unless frame_seconds is finite and at least 0.
         """
         if not 0.0 <= frame_seconds < math.inf:
             raise ValueError(f'cannot advance by {frame_seconds} s')
@@ -151,20 +150,20 @@ class World:
         self._move_origin()
 
     def frozen(self, n: int) -> bool:
-        """Tell whether aircraft n (0..19) is held by override_planepath."""
+        """Return whether aircraft n (0..19) is frozen by override_planepath."""
         return self.planepath[n] != 0
 
     def freeze(self, n: int | None, on: bool) -> None:
-        """Hold or let go of aircraft n (0..19) or, with None, of all, as XPC's SIMU does."""
+        """Freeze or release aircraft n (0..19) or, with None, all, as XPC's SIMU does."""
         for i in range(AIRCRAFT_COUNT) if n is None else (n,):
             self.planepath[i] = int(on)
 
     def set_sim_speed(self, speed: int) -> None:
-        """Set the multiplier of time, 0 (stop) to 16; other values are clamped."""
+        """Set the time multiplier, 0 (stopped) to 16; other values are clamped."""
         self.sim_speed = min(max(int(speed), 0), _MAX_SIM_SPEED)
 
     def reset_flight(self) -> None:
-        """Start the flight anew: aircraft, others and flight time, not the total time."""
+        """Restart the flight: aircraft, others and flight time, not the total time."""
         self.aircraft.reset()
         self.others = _formation(self.aircraft.state)
         self.flight_time = 0.0
@@ -180,11 +179,11 @@ class World:
                  roll_deg: float | None = None, heading_deg: float | None = None,
                  velocity_ned: Vector | None = None, rates: Vector = (0.0, 0.0, 0.0)) -> None:
         """
-        Put aircraft n (0..19) elsewhere, frozen or not; None keeps a figure.
+        Move aircraft n (0..19), frozen or not; None keeps a value.
 
-        Pitch, roll and heading are the true ones, against the earth below the aircraft.
-        velocity_ned and rates are the user's aircraft's, others have none of their own.
-        See Aircraft.teleport for what it keeps and clamps. Raises ValueError for NaN, infinities.
+        Pitch, roll and heading are true, relative to the earth below the aircraft. velocity_ned
+        and rates are for the user's aircraft; others have none of their own. See
+        Aircraft.teleport for what is kept and clamped. Raises ValueError for NaN and infinities.
         """
         given = (lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
         if n == 0:
@@ -196,9 +195,9 @@ class World:
     def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
                 speed: float) -> None:
         """
-        Put the user's aircraft elsewhere in steady level flight, as Aircraft.trim_at does.
+        Move the user's aircraft into steady level flight, as Aircraft.trim_at does.
 
-        Raises ValueError, and changes nothing, where that cannot be.
+        Raises ValueError, changing nothing, if no trim exists.
         """
         if self._throttles_forced:
             raise ValueError('throttles are overridden, so no trim can set them')
@@ -206,7 +205,7 @@ class World:
         self._move_origin()
 
     def turn_locally(self, n: int, phi_deg: float, theta_deg: float, psi_deg: float) -> None:
-        """Give aircraft n (0..19) roll, pitch and heading (deg) against the local frame."""
+        """Set roll, pitch and heading (deg) of aircraft n (0..19) relative to the local frame."""
         attitude = matrix_ned_body(
             math.radians(phi_deg), math.radians(theta_deg), math.radians(psi_deg))
         if n == 0:
@@ -220,9 +219,9 @@ class World:
     def move_locally(self, position: Vector | None = None, attitude: Matrix | None = None,
                      velocity: Vector | None = None, rates: Vector | None = None) -> None:
         """
-        Change the user's aircraft where the local frame's datarefs are written; None keeps.
+        Move the user's aircraft as the local frame's datarefs do; None keeps a value.
 
-        position (m) and velocity (m/s) along local x, y, z; attitude takes body axes to the
+        position (m) and velocity (m/s) along local x, y, z; attitude rotates body axes to the
         frame's north, east, down; rates are p, q, r in rad/s.
         """
         s = self.aircraft.state
@@ -246,7 +245,7 @@ class World:
 
     @property
     def local(self) -> LocalMotion:
-        """Return the user's aircraft in the local frame, worked out once a state."""
+        """Return the user's aircraft in the local frame, computed once per state."""
         s = self.aircraft.state
         if self._local_key is not s:
             self._local = self._local_motion(
@@ -275,7 +274,7 @@ class World:
             north, east, down = transform(turn, ned)
             return (east, -down, -north)
 
-        # Of the two quaternions of an attitude, the one that changes over at south, not at north.
+        # Of the two quaternions of an attitude, the one that changes sign at south, not north.
         q = quaternion(phi, theta, math.remainder(psi, math.tau))
         return LocalMotion(
             self.frame.to_local(lat_deg, lon_deg, altitude), math.degrees(psi),
@@ -283,7 +282,7 @@ class World:
             axes(wind))
 
     def _move_origin(self) -> None:
-        """Jump the local origin to the nearest half degrees once the aircraft is far from it."""
+        """Move the local origin to the nearest half degrees once the aircraft is far from it."""
         s = self.aircraft.state
         x, _, z = self.frame.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
         if math.hypot(x, z) > _ORIGIN_REACH:
@@ -294,7 +293,7 @@ class World:
 
     @property
     def throttle_handles(self) -> tuple[float, ...]:
-        """Return the 16 throttle handles; those without an engine hold what was written."""
+        """Return the 16 throttle handles; those without an engine keep what was written."""
         if not self._throttles_forced:
             self._handles[:self.aircraft.engine_count] = [
                 e.throttle for e in self.aircraft.state.engines]
@@ -310,18 +309,18 @@ class World:
         return self.throttle_handles
 
     def set_throttle_handles(self, values: Sequence[float | None]) -> None:
-        """Move the handles (0..1, None leaves one); without effect while throttles are forced."""
+        """Move the handles (0..1, None keeps one); without effect while throttles are forced."""
         _update(self._handles, self.throttle_handles, values)
         self._apply_throttles()
 
     def set_throttle_use(self, values: Sequence[float | None]) -> None:
-        """Force throttles while override_throttles is set; else nothing, as in X-Plane."""
+        """Force throttles while override_throttles is set; otherwise no effect, as in X-Plane."""
         if self.overrides['override_throttles']:
             _update(self._throttle_use, self._throttle_use, values)
             self._apply_throttles()
 
     def set_throttle_override(self, value: float) -> None:
-        """Force all engines to 0..1; -2.0 lets go, other negative numbers do nothing."""
+        """Force all engines to 0..1; -2.0 releases them, other negative numbers do nothing."""
         self._handles[:] = self.throttle_handles
         if value >= 0.0:
             self.throttle_override = min(value, 1.0)

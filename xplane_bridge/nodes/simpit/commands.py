@@ -40,7 +40,7 @@ from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, Warp
 from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
 from xplane_bridge.srv import SimpitPing
 
-# Queue depth for commands of which every one counts.
+# Queue depth for commands that must all arrive.
 _DEPTH = 10
 
 _VERBS: dict[int, Verb] = {
@@ -182,7 +182,7 @@ class SimpitCommands:
 
 def _verb(message: SimpitActionCommand) -> Verb:
     if message.verb not in _VERBS:
-        raise ValueError(f'verb {message.verb} is none of ACTIVATE, DEACTIVATE, TOGGLE')
+        raise ValueError(f'verb {message.verb} is not one of ACTIVATE, DEACTIVATE, TOGGLE')
     if not message.groups:
         raise ValueError('no action group given')
     check_count('action groups', len(message.groups), _MOST_GROUPS)

@@ -53,7 +53,7 @@ from xplane_bridge.srv import (
     SetDatarefs,
 )
 
-# Queue depth for commands of which every one counts.
+# Queue depth for commands that must all arrive.
 _DEPTH = 10
 
 # Tolerance for a value after a round trip as float32.
@@ -177,7 +177,7 @@ class XpcCommands:
 
     def _waypoints(self, message: Waypoints) -> None:
         if message.operation not in _OPERATIONS:
-            raise ValueError(f'operation {message.operation} is none of ADD, REMOVE, CLEAR')
+            raise ValueError(f'operation {message.operation} is not one of ADD, REMOVE, CLEAR')
         columns = (message.latitude, message.longitude, message.altitude)
         if len({len(column) for column in columns}) != 1:
             raise ValueError(
@@ -225,7 +225,7 @@ class XpcCommands:
         self, request: RunCommand.Request, response: RunCommand.Response
     ) -> None:
         if request.action not in _ACTIONS:
-            raise ValueError(f'action {request.action} is none of ONCE, BEGIN, END')
+            raise ValueError(f'action {request.action} is not one of ONCE, BEGIN, END')
         await self._do(_ACTIONS[request.action]((request.name,)), response)
 
     async def _get_terrain(

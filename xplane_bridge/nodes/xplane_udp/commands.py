@@ -45,7 +45,7 @@ from xplane_bridge.sessions.base import ReadDone
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
-# Queue depth for commands of which every one counts.
+# Queue depth for commands that must all arrive.
 _DEPTH = 10
 
 # Tolerance for a value after a round trip as float32.

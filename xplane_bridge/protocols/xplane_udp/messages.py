@@ -57,7 +57,7 @@ class RrefRequest(Message):
 
     freq is in Hz and 0 cancels; index is the caller's own number for it, which the replies
     repeat; dataref is a path, with ``[n]`` at the end for one element of an array. An unknown
-    path is met with silence.
+    path is silently ignored.
     """
 
     tag: ClassVar[str] = 'RREF'

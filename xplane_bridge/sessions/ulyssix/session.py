@@ -126,7 +126,7 @@ class UlyssixSession(Session):
         return ()
 
     def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:
-        """Decode with the settled width; detect it anew if that fails."""
+        """Decode with the settled width; detect it again if that fails."""
         if self._fixed_width is not None:
             return ulyssix.decode(data, 'peer', integer_width=self._fixed_width)
         if self.integer_width is not None:

@@ -57,8 +57,8 @@ class Taken:
     What is taken, by aircraft and by value, and what it was before.
 
     Each deflected surface is given back centred; overrides and pauses as they were before. What
-    X-Plane reports counts: a value that was seen as we left it and has changed since is now
-    somebody else's.
+    X-Plane reports counts: a value that was seen as we left it and has changed since now belongs
+    to another client.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Taken:
     # Taking.
 
     def note(self, message: xpc.Request, now: float) -> None:
-        """Record what a command sent now takes, forget what it gives back by itself."""
+        """Record what a command sent now takes, and forget what it gives back."""
         if isinstance(message, xpc.Controls):
             self._note_controls(message)
         elif isinstance(message, xpc.SetDatarefs):
@@ -149,7 +149,7 @@ class Taken:
             return
         before = self._reported.get(name)
         if key not in self._ledger and before and before[:len(written)] == written:
-            # It was so before, set by somebody else.
+            # Already so before, set by another client.
             return
         self._ledger.take(0, value, before)
         self._write(key, written[0])
@@ -262,7 +262,7 @@ class Taken:
         if whole is None and len(entries) <= _PAUSES_UNDONE_SINGLY:
             return [
                 xpc.Simulation(SimulationOp.RUN_AIRCRAFT + entry.vehicle) for entry in entries]
-        # Those that somebody else holds stay held.
+        # Those frozen by other clients stay frozen.
         before = (whole.before if whole else self._reported.get(_HELD)) or ()
         held = [float(bool(value)) for value in before] or [0.0] * xpc.AIRCRAFT_COUNT
         for entry in entries:

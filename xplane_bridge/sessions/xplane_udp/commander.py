@@ -126,7 +126,7 @@ class Commander:
         return self._outbox.set_controls(controls, now)
 
     def compare(self, now: float) -> None:
-        """Forget what somebody else has taken back, according to X-Plane's reports."""
+        """Forget what others have taken back, according to X-Plane's reports."""
         for name, value in (('pause', PAUSED), ('joystick', OVERRIDE),
                             (_ON_FLIGHT_MODEL, planepath(OWN))):
             if name in self._taken and self._reports.get(value, now) == 0.0:

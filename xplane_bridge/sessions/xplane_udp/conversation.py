@@ -274,7 +274,7 @@ class Conversation:
             self._outbox.drop_commands('X-Plane was restarted')
             self._reports.clear()
             self._taken.hold()
-            self._feeds.resume(now, anew=True)
+            self._feeds.resume(now, restarted=True)
         self._feeds.disown()
         self._taken.drop()
         self._release_owed = False

@@ -155,7 +155,7 @@ class Feeds:
                 self._sources.datarefs[version], self._rate, _STATE_INDEX, self._outbox.pacing,
                 self._statistics, version)
         self._begin_watch(now)
-        self.resume(now, anew=True)
+        self.resume(now, restarted=True)
 
     def _begin_watch(self, now: float) -> None:
         if (self._version or 0) >= FIRST_WITH_DATAREFS:
@@ -208,9 +208,9 @@ class Feeds:
         """Record that it is another run of X-Plane than the one that had our rows."""
         self._rows.disown()
 
-    def resume(self, now: float, *, anew: bool = False) -> None:
+    def resume(self, now: float, *, restarted: bool = False) -> None:
         """Request what does not arrive by itself: everything after a restart of X-Plane."""
-        at = now if anew else now + _RESUMING
+        at = now if restarted else now + _RESUMING
         for _, feed in self._subscribed():
             feed.begin(at)
         if self._rows.wanted and self._version is not None:

@@ -32,7 +32,7 @@ from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 _FREQUENCY = 20
 _MANY = 100
 _FREQUENCY_OF_MANY = 2
-# An unknown path is met with silence, like a lost request: missing values are requested this often
+# An unknown path is silently ignored, like a lost request: missing values are requested this often
 # in all, and then the read ends without them. X-Plane gets one period plus this long.
 _ROUNDS = 3
 _PATIENCE = 0.35

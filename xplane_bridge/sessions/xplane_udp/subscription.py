@@ -29,7 +29,7 @@ _PERIODS = 2.5
 # The same for a frame: it is not delayed any longer by a value that has stopped.
 _FRAME_PATIENCE = 0.25
 
-# An unknown path is met with silence, like a lost request: both are requested again after at most
+# An unknown path is silently ignored, like a lost request: both are requested again after at most
 # this pause, as a plugin's dataref may appear at any time.
 _LONGEST_PAUSE = 10.0
 

@@ -68,7 +68,7 @@ class Taken:
         self.take(f'{_ROW}{row}')
 
     def forget(self, value: str) -> None:
-        """Forget one item: somebody else has it now, or it was given back."""
+        """Forget one item: another client has it now, or it was given back."""
         self._ledger.forget(OWN, value)
 
     def give_back(self) -> list[Entry[float]]:

@@ -28,21 +28,21 @@ from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
 from xplane_bridge.simulators.world import World
 
-# Without a frame for this long the whole program stands still and answers nothing.
+# Without a frame for this long the program is considered frozen and answers nothing.
 _STOPPED_AFTER = 0.25
 _LONGEST_PAUSE = 0.02
 _JOIN_TIMEOUT = 5.0
 
 
 class _QuietHandler(SimpleXMLRPCRequestHandler):
-    """Calls of XML-RPC, without a line on the terminal for what is none."""
+    """XML-RPC requests, without a line on the terminal for invalid ones."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
 
 
 class _RpcServer(ThreadingMixIn, SimpleXMLRPCServer):
-    """XML-RPC; a connection on which nothing comes keeps neither others nor the end waiting."""
+    """XML-RPC server; an idle connection blocks neither other ones nor closing."""
 
     daemon_threads = True
     block_on_close = False
@@ -55,10 +55,10 @@ class FdmdataFace(Face):
     """
     Huginn at two UDP endpoints and a TCP port for its XML-RPC.
 
-    ``rpc_address`` is where XML-RPC listens, port 0 for a free one, None for not at all.
+    ``rpc_address`` is where XML-RPC listens, port 0 for a free one, None for no XML-RPC.
 
-    Requests for data are answered at once, not once a frame, by a thread that knows only the
-    values of the last frame. The world is touched in frame() alone.
+    Requests for data are answered at once, not once per frame, by a thread that has only the
+    values of the last frame. Only frame() touches the world.
     """
 
     name = 'Huginn (FDMData)'
@@ -80,12 +80,12 @@ class FdmdataFace(Face):
 
     @property
     def address(self) -> str:
-        """Return where it listens."""
+        """Return its addresses for display."""
         rpc = '' if self.rpc_address is None else f', XML-RPC on port {self.rpc_address[1]}'
         return f'{super().address}, controls on port {self.controls.address[1]}{rpc}'
 
     def open(self, world: World, now: float) -> None:
-        """Start Huginn in a world. Raises LinkError if an address cannot be had."""
+        """Start Huginn in a world. Raises LinkError if an address is not available."""
         self._stopping.clear()
         try:
             super().open(world, now)
@@ -104,7 +104,7 @@ class FdmdataFace(Face):
         self._framed_at = time.monotonic()
 
     def frame(self, now: float) -> None:
-        """Take controls and calls, and the values that are answered until the next frame."""
+        """Process controls and calls; take the values to answer until the next frame."""
         while (received := self.controls.receive(now)) is not None:
             self.huginn.control(received[0])
         while True:
@@ -117,7 +117,7 @@ class FdmdataFace(Face):
         self._framed_at = time.monotonic()
 
     def poll(self, now: float) -> None:
-        """Do nothing: what is due between frames is done in the thread."""
+        """Do nothing: the thread does what is due between frames."""
 
     def next_due(self) -> float | None:
         """Return None: frames are often enough."""
@@ -142,7 +142,7 @@ class FdmdataFace(Face):
         self._threads.append(thread)
         thread.start()
 
-    # These run in threads of their own.
+    # Run in threads of their own.
 
     def _serve_data(self) -> None:
         while not self._stopping.is_set():
@@ -171,7 +171,7 @@ class FdmdataFace(Face):
         return server
 
     def _in_frame(self, method: str) -> Callable[[], bool]:
-        """Return a function that has the method done in the next frame, and waits for it."""
+        """Return a function that runs the method in the next frame and waits for it."""
         def call() -> bool:
             result: SimpleQueue[bool] = SimpleQueue()
             self._calls.put((getattr(self.huginn, method), result))

@@ -33,8 +33,8 @@ class Huginn:
     """
     One run of Huginn, without sockets.
 
-    What it answers is what the aircraft was at the last ``step``. ``held`` begins as the real
-    program does, with everything standing still until it is resumed.
+    It answers with the aircraft's state at the last ``step``. ``held`` starts as the real program
+    does: paused until it is resumed.
     """
 
     def __init__(self, world: World, held: bool = False) -> None:
@@ -45,11 +45,11 @@ class Huginn:
         self.step()
 
     def step(self) -> None:
-        """Take the values that are answered from now on."""
+        """Take the values to answer with from now on."""
         self._state = self.world.aircraft.state
 
     def answer(self, data: bytes) -> bytes:
-        """Return the reply to a datagram at the data port; there always is one."""
+        """Return the reply to a datagram at the data port; there is always one."""
         try:
             request = fdmdata.decode(data, 'bridge')
         except ProtocolError:
@@ -63,7 +63,7 @@ class Huginn:
         return fdmdata.encode(reply)
 
     def control(self, data: bytes) -> None:
-        """Take a datagram at the controls port; one of another length is dropped silently."""
+        """Process a datagram at the controls port; one of another length is silently dropped."""
         try:
             controls = fdmdata.decode(data, 'bridge')
         except ProtocolError:
@@ -72,8 +72,8 @@ class Huginn:
             return
         values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
         if any(math.isnan(value) for value in values):
-            # It is not clamped and stays in the flight model for good. The other faces of this
-            # aircraft are spared.
+            # The real one does not clamp it, and it stays in the flight model for good. The
+            # other faces of this aircraft are not affected.
             self.poisoned = True
             return
         aileron, elevator, rudder = (min(max(value, -1.0), 1.0) for value in values[:3])
@@ -85,17 +85,17 @@ class Huginn:
         )
 
     def pause(self) -> bool:
-        """Hold the simulation."""
+        """Pause the simulation."""
         self.world.paused = True
         return True
 
     def resume(self) -> bool:
-        """Let the simulation go on."""
+        """Resume the simulation."""
         self.world.paused = False
         return True
 
     def reset(self) -> bool:
-        """Go back to the initial conditions; what is held stays held, what is NaN stays NaN."""
+        """Return to the initial conditions; a pause and NaN persist."""
         self.world.reset_flight()
         return not self.poisoned
 

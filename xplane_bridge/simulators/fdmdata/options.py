@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator fdmdata`` can be told, and the face it makes of that."""
+"""The options of ``simulator fdmdata``, and the face they describe."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def add_options(parser: ArgumentParser) -> None:
     for name, port, what in (
             ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
             ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
-            ('--rpc-port', _RPC_PORT, 'TCP port of XML-RPC')):
+            ('--rpc-port', _RPC_PORT, 'TCP port for XML-RPC')):
         parser.add_argument(name, type=options.port, default=port,
                             help=f'{what}; 0 takes a free one (%(default)s)')
     parser.add_argument('--held', action='store_true',
-                        help='begin held, as the real one does, until XML-RPC resume')
+                        help='start paused, as the real one does, until XML-RPC resume')
 
 
 def make_face(arguments: Namespace, faults: Faults) -> FdmdataFace:

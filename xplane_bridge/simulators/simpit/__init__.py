@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated aircraft as Kerbal Space Program with the plugin Kerbal Simpit shows a vessel."""
+"""The simulated aircraft as a vessel of Kerbal Space Program with the plugin Kerbal Simpit."""
 
 from xplane_bridge.simulators.simpit.events import (
     Command,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the simulated plugin tells its owner."""
+"""Events that the simulated plugin reports to its owner."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from xplane_bridge.protocols.simpit import Message
 @dataclass(frozen=True, slots=True)
 class Command:
     """
-    What a device made the plugin do, one effect an event.
+    What a device made the plugin do, one effect per event.
 
-    An ActionGroups message holds what is left of all that came within one frame of the game;
+    An ActionGroups message holds what remains of all that arrived within one frame of the game;
     STAGE in it, activated or toggled, fires the next stage. A CustomActionGroups message names
     one group.
     """
@@ -38,7 +38,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class DeviceHandshake:
-    """A device sent a SYN (0), SYNACK (1) or ACK (2), with these bytes behind it."""
+    """A device sent a SYN (0), SYNACK (1) or ACK (2), followed by these bytes."""
 
     handshake: int
     rest: bytes
@@ -46,14 +46,14 @@ class DeviceHandshake:
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """The channels that the device gets now; one that it gets n times is in there n times."""
+    """The channels that the device now gets; one that it gets n times is listed n times."""
 
     channels: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PortDeaf:
-    """The plugin does not read this port any more; text says what ended it."""
+    """The plugin no longer reads this port; text says what ended it."""
 
     text: str
 
@@ -63,7 +63,7 @@ PluginEvent = Command | DeviceHandshake | Subscriptions | PortDeaf
 
 @dataclass(slots=True)
 class PluginStatistics:
-    """What happened so far; only ever grows."""
+    """Counts since the start; they never decrease."""
 
     received: int = 0
     packets: int = 0

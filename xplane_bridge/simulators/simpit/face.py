@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The plugin's ports: one conversation each, about one vessel."""
+"""The plugin's ports: one conversation each, for one vessel."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from xplane_bridge.simulators.simpit.plugin import PluginSession
 from xplane_bridge.simulators.simpit.vessel import Vessel
 from xplane_bridge.simulators.world import World
 
-# A plugin looks whether a value has changed about as often as it sends the others.
+# A plugin checks for changed values about as often as it sends the others.
 _CHANGE_PERIOD = 0.125
 _OPEN_TIMEOUT = 5.0
 _MOST_COMMANDS = 4096
-# How plugins call a channel that is sent when its value has changed.
+# The plugins' name for the timing of a channel that is sent when its value has changed.
 _ON_CHANGE = ('change', 'subscription')
 
 
@@ -46,7 +46,7 @@ class _Line:
 
     def __init__(self, profile: str, port: str, baud: int, faults: Faults) -> None:
         self.session = PluginSession(profile)
-        # They wait for a frame, the newest of them if none is drawn for long.
+        # They wait for a frame; if none is drawn for long, only the newest are kept.
         self.commands: deque[Message] = deque(maxlen=_MOST_COMMANDS)
         self.failure: Exception | None = None
         self._tried = threading.Event()
@@ -55,7 +55,7 @@ class _Line:
             name='simpit plugin')
 
     def open(self) -> None:
-        """Open the port. Raises LinkError if it cannot be had."""
+        """Open the port. Raises LinkError if it is not available."""
         self.loop.start()
         self._tried.wait(_OPEN_TIMEOUT)
         if not self.loop.is_open:
@@ -63,7 +63,7 @@ class _Line:
         self.loop.call(self.session.set_flight, True)
 
     def provide(self, messages: Sequence[Message]) -> None:
-        """Set what the channels of this plugin's profile have to say."""
+        """Set the values of the channels of this plugin's profile."""
         def provide(now: float) -> None:
             for message in messages:
                 self.session.provide(message, now)
@@ -82,12 +82,12 @@ class _Line:
 
 class SimpitFace(Face):
     """
-    The plugin Kerbal Simpit on one or several serial ports, in the flight scene.
+    The plugin Kerbal Simpit on one or more serial ports, in the flight scene.
 
-    profile is one of PROFILES. ports are those of open_port(); ``pty:`` makes a pseudo-terminal,
-    ``pty:/some/link`` with a symbolic link that a restart does not change. Each port has a thread
-    that answers whether there are frames or not, as in the real plugin; commands act at the next
-    frame. Raises ValueError for a profile or a port that can never be right.
+    profile is one of PROFILES. ports are as for open_port(); ``pty:`` makes a pseudo-terminal,
+    ``pty:/some/link`` one with a symbolic link that survives restarts. Each port has a thread
+    that answers with or without frames, as in the real plugin; commands take effect at the next
+    frame. Raises ValueError for an invalid profile or port.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class SimpitFace(Face):
 
     @property
     def counters(self) -> Counters:
-        """Return how many packets have gone in and out."""
+        """Return the counts of packets received and sent."""
         total = Counters(self._past.received, self._past.sent)
         for line in self._lines:
             total.received += line.session.statistics.packets
@@ -128,7 +128,7 @@ class SimpitFace(Face):
         return total
 
     def _begin(self, world: World, now: float) -> None:
-        """Begin as a game that has just been started. Raises LinkError for a port."""
+        """Start like a game that has just been launched. Raises LinkError for a port."""
         self._vessel = Vessel(world, load=PROFILES[self.profile].framing == 'cobs')
         self._changes_at = now
         self._lines = [
@@ -138,7 +138,7 @@ class SimpitFace(Face):
         self._provide(now)
 
     def frame(self, now: float) -> None:
-        """Obey what has come, and say how the aircraft is now."""
+        """Carry out received commands, and provide the aircraft's new state."""
         for line in self._lines:
             if line.failure is not None:
                 raise line.failure
@@ -154,7 +154,7 @@ class SimpitFace(Face):
             line.loop.close()
 
     def _provide(self, now: float) -> None:
-        """Say what is new: most with every frame, what is sent on a change less often."""
+        """Provide new values: most with every frame, those sent on change less often."""
         changes = now >= self._changes_at
         if changes:
             self._changes_at = now + _CHANGE_PERIOD

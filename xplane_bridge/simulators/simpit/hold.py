@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a plugin forces upon the controls of the game, for one flight scene."""
+"""What a plugin forces on the controls of the game, for one flight scene."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class AxisHold:
     """
     Axes held for a device, and the game's throttle, which the player moves too.
 
-    A value that is not 0 is forced upon whatever vessel is active, whoever else moves the stick. A
-    0 lets go; but before 2.3 a throttle is forced for ever, 0 included, and from 2.3 on a 0 closes
-    the throttle once and then leaves it to the player (docs/simpit.md, "2.2 or 2.3").
+    A nonzero value is forced on whatever vessel is active, whoever else moves the stick. A 0
+    releases the axis; but before 2.3 a throttle is forced indefinitely, 0 included, and from 2.3
+    on a 0 closes the throttle once and then leaves it to the player (docs/simpit.md, "2.2 or
+    2.3").
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -34,7 +35,7 @@ class AxisHold:
         self._lets_go = profile.throttle_lets_go
 
     def take(self, message: Message) -> None:
-        """Obey an axis message; others do not matter here."""
+        """Handle an axis message; others do not matter here."""
         if not isinstance(message, Axes):
             return
         for name, value in axis_values(message).items():
@@ -46,9 +47,9 @@ class AxisHold:
                 self.axes.pop(name, None)
 
     def move_throttle(self, value: int) -> None:
-        """Let the player move the throttle, 0..32767: without effect while it is forced."""
+        """Move the throttle as the player does, 0..32767; without effect while it is forced."""
         self.throttle = self.axes.get(THROTTLE, value)
 
     def clear(self) -> None:
-        """Begin with another flight scene: nothing is forced."""
+        """Start another flight scene: nothing is forced."""
         self.axes.clear()

@@ -25,10 +25,10 @@ from xplane_bridge.simulators.faults import Faults, Path
 
 class FaultyLine:
     """
-    Hand bytes to a session and back, in the pieces in which they come, through faults.
+    Carries bytes to a session and back, in the chunks in which they arrive, through faults.
 
-    A piece is lost, doubled or late as a datagram would be; with jitter pieces change places,
-    which on a line is noise.
+    A chunk is lost, duplicated or delayed as a datagram would be; with jitter chunks are
+    reordered, which on a line is noise.
     """
 
     def __init__(self, session: SerialSession, faults: Faults) -> None:
@@ -38,24 +38,24 @@ class FaultyLine:
         self._events: list[Any] = []
 
     def opened(self, now: float) -> None:
-        """Take note that the port has been opened."""
+        """Handle that the port has been opened."""
         self._clear()
         self._session.opened(now)
 
     def lost(self, now: float) -> None:
-        """Take note that the port is gone, and what was under way with it."""
+        """Handle the loss of the port and of everything in transit."""
         self._clear()
         self._session.lost(now)
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
-        """Take bytes of the port; return the events of those that have arrived."""
+        """Take bytes from the port; return the events of those that have arrived."""
         self._inbound.put((channel, data), now)
         return self._deliver(now)
 
     def poll(self, now: float) -> list[tuple[str, bytes]]:
-        """Return what has come through and is to be sent now."""
+        """Return what has come through and is due to be sent."""
         self._events += self._deliver(now)
         for channel, data in self._session.poll(now):
             if data is not None:
@@ -72,7 +72,7 @@ class FaultyLine:
         return min((at for at in times if at is not None), default=None)
 
     def expired(self) -> list[Any]:
-        """Return the events that time or a call has caused, since the last call."""
+        """Return the events caused by time or by a call since the last call."""
         events, self._events = self._events, []
         return [*events, *self._session.expired()]
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator simpit`` can be told, and the face it makes of that."""
+"""The options of ``simulator simpit``, and the face they describe."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of this face."""
     parser.add_argument('--port', action='append', metavar='PORT',
                         help='pty: for a new pseudo-terminal, pty:/some/link with a symbolic '
-                        'link to it, or a serial port; may be given more than once (default: '
-                        'pty:)')
+                        'link to it, or a serial port; repeat for several (default: pty:)')
     parser.add_argument('--baud', type=options.baud, default=115200,
                         help='baud rate of serial ports (%(default)s)')
     parser.add_argument('--profile', choices=PROFILES, default='cobs',

@@ -49,25 +49,25 @@ from xplane_bridge.simulators.simpit.subscriptions import SubscriptionTable
 _CHANNEL = 'serial'
 # The measured games ran at 50 frames per second.
 _FRAME = 0.02
-# What plugins 1.2.1 to 1.4 write for any packet, the rest of the buffer behind it.
+# What plugins 1.2.1 to 1.4 write for any packet, followed by the rest of the buffer.
 _PADDED_WRITE = 32
-# What a plugin obeys outside the flight scene too, whichever it is.
+# What any plugin also obeys outside the flight scene.
 _EVERYWHERE = (simpit.Register, simpit.Deregister, simpit.ClosePort, simpit.RequestMessage)
 
 
 class PluginSession:
     """
-    Answer one device as a plugin of ``profile`` does.
+    Answers one device as a plugin of ``profile`` does.
 
     v1 is that of plugins 1.2.1 to 1.4, cobs that of 2.3, or of KSP2 as ``game_id`` says. The
-    owner says by provide() what the vessel does, and by set_flight() whether there is one.
-    ``hold`` is what the plugin forces upon its controls.
+    owner tells by provide() what the vessel does, and by set_flight() whether there is one.
+    ``hold`` is what the plugin forces on its controls.
     ``refresh`` is the time for one round of telemetry in seconds, by default the plugins' own.
-    ``agx`` tells that Action Groups Extended is there; ``game_id`` is the second byte of the
-    SYNACK, KSP2_ID for a KSP2.
+    ``agx``: Action Groups Extended is installed; ``game_id`` is the second byte of the SYNACK,
+    KSP2_ID for KSP2.
 
-    Kept are the measured faults that follow from what a device sends; not kept is the race of
-    plugins 1.2.1 to 1.4 between packets of one moment. Raise ValueError for an unknown profile.
+    The measured bugs that a device can trigger are reproduced, but not the race of plugins 1.2.1
+    to 1.4 between simultaneous packets. Raises ValueError for an unknown profile.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class PluginSession:
 
     @property
     def subscriptions(self) -> tuple[int, ...]:
-        """Return the ids that the device gets, one that it gets n times n times."""
+        """Return the ids that the device gets; one that it gets n times is listed n times."""
         return self._subscribed.ids
 
-    # What the owner does.
+    # Calls by the owner.
 
     def set_flight(self, in_flight: bool, now: float) -> None:
-        """Enter or leave the flight scene: all providers begin anew."""
+        """Enter or leave the flight scene: all providers restart."""
         if in_flight == self.in_flight:
             return
         self.in_flight = in_flight
@@ -130,15 +130,15 @@ class PluginSession:
             self._publish(simpit.encode_packet(message, 'peer', self.profile))
 
     def revert(self, now: float) -> None:
-        """Go back to the launch: the flight scene is left and loaded again."""
+        """Revert to launch: the flight scene is left and loaded again."""
         self.set_flight(False, now)
         self.set_flight(True, now)
 
     def provide(self, message: Message, now: float) -> None:
         """
-        Set what a telemetry channel has to say from now on.
+        Set the value of a telemetry channel from now on.
 
-        Raise ValueError if the profile has no such channel or not with these fields.
+        Raises ValueError if the profile has no such channel or not with these fields.
         """
         row = self.profile.named('peer', message.channel)
         if row.sent == 'event':
@@ -149,7 +149,7 @@ class PluginSession:
             self._publish_in_flight(packet)
 
     def withdraw(self, name: str, now: float) -> None:
-        """End what a telemetry channel has to say: a target that is no longer set."""
+        """Remove the value of a telemetry channel: a target that is no longer set."""
         self._providers.withdraw(name)
 
     def reopen(self, now: float) -> None:
@@ -157,7 +157,7 @@ class PluginSession:
         self.port_open = True
 
     def restart(self, now: float) -> None:
-        """Begin as a game that has just been started; what was provided stays."""
+        """Start like a game that has just been launched; what was provided stays."""
         self.port_open = True
         self._reader = PluginReader(self.profile.framing)
         self._subscribed.clear()
@@ -165,13 +165,13 @@ class PluginSession:
         self.hold.clear()
         self._queue.clear()
 
-    # What the link calls.
+    # Calls by the link.
 
     def opened(self, now: float) -> None:
-        """Take note that the port has been opened: nothing depends on it."""
+        """Handle that the port has been opened: nothing depends on it."""
 
     def lost(self, now: float) -> None:
-        """Take note that the port is gone: what waits to be sent is lost."""
+        """Handle the loss of the port: what waits to be sent is lost."""
         self._queue.clear()
 
     def next_deadline(self) -> float | None:
@@ -179,14 +179,14 @@ class PluginSession:
         return self._deadline
 
     def expired(self) -> list[PluginEvent]:
-        """Return the events that time or a call has caused, since the last call."""
+        """Return the events caused by time or by a call since the last call."""
         events, self._expired = self._expired, []
         return events
 
     def receive(
         self, channel: str, data: bytes, sender: object, now: float
     ) -> list[PluginEvent]:
-        """Take bytes of the device; return what they cause."""
+        """Take bytes from the device; return the events they cause."""
         if self._epoch is None:
             self._epoch = now
         self.statistics.received += len(data)
@@ -214,28 +214,28 @@ class PluginSession:
         self._queue.clear()
         return outgoing
 
-    # What the device sends.
+    # Receiving from the device.
 
     def _take(self, packet: Packet, now: float) -> list[PluginEvent]:
-        """Return what one packet causes."""
+        """Return the events that one packet causes."""
         row = self.profile.find('bridge', packet.channel)
         if row is None or row.fault:
             self.statistics.ignored += 1
             return []
         if row.sizes:
-            # The handlers read no further than their struct, whatever follows it.
+            # The handlers read only their struct, whatever follows it.
             packet = replace(packet, payload=packet.payload[:max(row.sizes)])
         try:
             message = simpit.decode(packet, 'bridge', self.profile)
         except ProtocolError as error:
-            # The handler throws or reads too far; the plugin logs it and goes on.
+            # The handler throws or reads too far; the plugin logs it and continues.
             self.statistics.malformed.add(row.name)
             self.statistics.last_error = str(error)
             return []
         if isinstance(message, Handshake):
             return self._shake_hands(message)
         if isinstance(message, simpit.EchoRequest | simpit.EchoResponse | Packet):
-            # In flight only until 2.3.
+            # Only in flight before 2.3.
             if isinstance(message, simpit.EchoRequest) and (self.in_flight or self._since_2_3):
                 self._reply(2, message.payload)
             return []
@@ -247,7 +247,7 @@ class PluginSession:
         return self._obey(message)
 
     def _obey(self, message: simpit.Message) -> list[PluginEvent]:
-        """Return what a message causes that is not about the line."""
+        """Return the events that a message causes, except those about the line."""
         if isinstance(message, simpit.Register):
             for channel_id in self._subscribed.register(message.channels):
                 row = self.profile.find('peer', channel_id)
@@ -274,11 +274,11 @@ class PluginSession:
 
     @property
     def _since_2_3(self) -> bool:
-        """Tell whether it is 2.3, or KSP2's, which is later."""
+        """Return whether this is 2.3, or KSP2's, which is later."""
         return self.profile.name in ('v2.3', 'cobs')
 
     def _shake_hands(self, message: Handshake) -> list[PluginEvent]:
-        """Answer a handshake; there is no state in it, and ID bytes never come back."""
+        """Answer a handshake, which is stateless; ID bytes are never echoed."""
         kind = message.handshake
         if kind > HandshakeType.ACK:
             return []
@@ -292,7 +292,7 @@ class PluginSession:
         return [DeviceHandshake(int(kind), message.rest)]
 
     def _resend(self, channel_id: int) -> None:
-        """Send a channel's value once more, or with 0 all of the registered ones' that change."""
+        """Resend a channel's value, or with 0 those of all registered channels that change."""
         for row in self.profile.channels:
             if row.sent == 'subscription' and channel_id in (0, row.id) and (
                     (packet := self._providers.value(row.id)) is not None):
@@ -304,18 +304,18 @@ class PluginSession:
             message, action_bits=ActionGroup(message.action_bits & 0x7f))
 
     def _custom_groups(self, message: CustomActionGroups) -> Iterable[CustomActionGroups]:
-        """Return what a list of custom groups really does, group by group."""
+        """Return what a list of custom groups actually does, group by group."""
         groups = message.groups[::-1] if self._old else message.groups[:1] * len(message.groups)
         for group in groups:
             if not self._agx and not group:
                 continue
             if not self._agx and group not in simpit.STOCK_CUSTOM_GROUPS:
-                # The handler throws: what is left of the list is skipped.
+                # The handler throws: the rest of the list is skipped.
                 self.statistics.malformed.add(message.channel)
                 return
             yield replace(message, groups=(group,))
 
-    # What the plugin sends.
+    # Sending to the device.
 
     def _run_ticks(self, epoch: float, now: float) -> float | None:
         """Send the registered channels that are due; return when the next is."""
@@ -327,7 +327,7 @@ class PluginSession:
         return later
 
     def _run_frame(self, epoch: float, now: float) -> float | None:
-        """Do what the game does once a frame, if there is anything to do; return when next."""
+        """Do the game's work of each frame, if there is any; return when the next is due."""
         status = next(filter(is_sent_each_frame, self.profile.channels), None)
         packet = None if status is None else self._providers.value(status.id)
         lit = (
@@ -357,7 +357,7 @@ class PluginSession:
             self._publish(packet)
 
     def _publish(self, packet: Packet) -> None:
-        """Send a packet as often as its channel is registered."""
+        """Send a packet once per registration of its channel."""
         for _ in range(self._subscribed.copies(packet.channel)):
             self._send(packet)
 

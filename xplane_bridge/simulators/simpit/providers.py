@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the telemetry providers of the simulated plugin have to say, and when."""
+"""The telemetry providers of the simulated plugin: values and timing."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from xplane_bridge.protocols.simpit import Channel, Message, Packet, Profile
 # section 2.6).
 _REFRESH = {'v0': 0.08}
 _REFRESH_LATER = 0.125
-# Their providers begin each flight scene with all groups off, and say nothing while that is so.
+# Their providers start each flight scene with all groups off, and send nothing while they are.
 _BEGIN_OFF = ('action_status', 'custom_action_group_status')
 
 
 def is_sent_each_frame(row: Channel) -> bool:
-    """Tell whether it is the action status of v1: sent each frame while a group is on."""
+    """Return whether this is the action status of v1, sent each frame while a group is on."""
     return row.name == 'action_status' and row.sent == 'change'
 
 
 class Providers:
     """
-    The values of all channels, and the rounds in which those that tick are sent.
+    The values of all channels, and the rounds in which the periodic ones are sent.
 
     ``refresh`` is the time for one round in seconds, None for the plugins' own.
     """
@@ -53,12 +53,12 @@ class Providers:
         self._due: dict[int, float] = {}
 
     def value(self, channel_id: int) -> Packet | None:
-        """Return what a channel has to say now."""
+        """Return the current value of a channel."""
         return self._values.get(channel_id)
 
     def provide(self, message: Message) -> tuple[Packet, bool]:
         """
-        Set what a channel has to say; return its packet, and whether that is sent at once.
+        Set the value of a channel; return its packet, and whether to send it at once.
 
         Raises ValueError if the profile has no such channel or not with these fields.
         """
@@ -72,24 +72,24 @@ class Providers:
             changed and row.sent in ('change', 'subscription') and not is_sent_each_frame(row))
 
     def _breathe(self, air: simpit.Atmosphere) -> simpit.Atmosphere:
-        """Return what is sent: at a body without air the fields stay as they were."""
+        """Return what is sent: at a body without an atmosphere the fields keep their values."""
         if air.flags & simpit.AtmosphereFlags.HAS_ATMOSPHERE:
             self._air = air
         return replace(self._air, flags=air.flags)
 
     def withdraw(self, name: str) -> None:
-        """End what a channel has to say."""
+        """Remove the value of a channel."""
         self._values.pop(self._profile.named('peer', name).id, None)
 
     def begin_flight(self) -> Iterator[Packet]:
-        """Begin anew; yield what is sent when the flight scene begins."""
+        """Restart; yield what is sent when the flight scene starts."""
         for row in self._profile.channels:
             packet = self._values.get(row.id) if row.sender == 'peer' else None
             if packet is not None and self._begins_with(row, packet):
                 yield packet
 
     def _begins_with(self, row: Channel, packet: Packet) -> bool:
-        """Tell whether a channel's provider sends this value when the flight scene begins."""
+        """Return whether a channel's provider sends this value when the flight scene starts."""
         if row.name in _BEGIN_OFF:
             return row.sent == 'subscription' and any(packet.payload)
         if row.message is simpit.SasInfo:
@@ -97,13 +97,13 @@ class Providers:
         return row.sent == 'subscription'
 
     def forget_rounds(self) -> None:
-        """Begin the rounds anew."""
+        """Restart the rounds."""
         self._due.clear()
 
     def due(
         self, wanted: Container[int], epoch: float, now: float
     ) -> tuple[list[Packet], float | None]:
-        """Return those of the wanted channels whose turn it is, and when the next one's is."""
+        """Return the wanted channels that are due, and when the next one is."""
         packets: list[Packet] = []
         later: list[float] = []
         for index, row in enumerate(self._ticks):

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-How real plugins cut their input into packets, faults included.
+How real plugins split their input into packets, bugs included.
 
 See docs/wire/simpit.md, sections 2.1 and 4.
 """
@@ -30,11 +30,11 @@ _DEADLY_CHANNEL = 255
 
 class PluginReader:
     """
-    Cuts bytes into packets as the reader thread of a plugin does.
+    Splits bytes into packets as the reader thread of a plugin does.
 
-    What a device must never send has its measured effect here: ``dead`` says what ended the
-    thread, and nothing is read any more. A channel number of 255 does so, in aa50 framing a
-    payload size of 0 followed by 256 bytes, in cobs a frame of more than 255.
+    What a device must never send has its measured effect: ``dead`` says what ended the thread,
+    and nothing is read after that. Channel number 255 does this; in aa50 framing a payload size
+    of 0 followed by 256 bytes; in cobs a frame of more than 255.
     """
 
     def __init__(self, framing: Framing) -> None:
@@ -70,7 +70,7 @@ class PluginReader:
         self._frame.clear()
         return next(iter(self._decoder.feed(frame)), None)
 
-    # The five states of the older parser. None looks at a byte twice: AA AA 50 loses the frame.
+    # The five states of the older parser. None reads a byte twice: AA AA 50 loses the frame.
 
     def _first_header_byte(self, byte: int) -> None:
         if byte == 0xaa:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which telemetry a device has registered with the simulated plugin, and how often."""
+"""The telemetry that a device has registered with the simulated plugin, and how often."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xplane_bridge.simulators.simpit.events import PluginStatistics
 
 class SubscriptionTable:
     """
-    Registered channels, and in how many copies the device gets each.
+    Registered channels, and how many copies of each the device gets.
 
     ``old`` plugins add a copy with each registration. 2.0 introduced clearing at SYN and the
     record that stops duplicates; the record outlives the SYN until the ACK.
@@ -41,30 +41,30 @@ class SubscriptionTable:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Return the ids that the device gets, one that it gets n times n times."""
+        """Return the ids that the device gets; one that it gets n times is listed n times."""
         return tuple(sorted(self._copies.elements()))
 
     def copies(self, channel_id: int) -> int:
-        """Return how often a packet on this channel is sent."""
+        """Return how many copies of a packet on this channel are sent."""
         return self._copies.get(channel_id, 0)
 
     def clear(self) -> None:
-        """Begin as a game that has just been started."""
+        """Start like a game that has just been launched."""
         self._copies.clear()
         self._record.clear()
 
     def hear_syn(self) -> None:
-        """Take note of a SYN."""
+        """Handle a SYN."""
         if not self._old:
             self._copies.clear()
 
     def hear_ack(self) -> None:
-        """Take note of an ACK."""
+        """Handle an ACK."""
         if not self._old:
             self._record.clear()
 
     def register(self, ids: bytes) -> Iterator[int]:
-        """Register channels, and yield each once it is."""
+        """Register channels, yielding each when it is done."""
         for channel_id in self._in_order(ids, 'register'):
             if not self._old and channel_id in self._record:
                 continue
@@ -73,19 +73,19 @@ class SubscriptionTable:
             yield channel_id
 
     def deregister(self, ids: bytes) -> None:
-        """Take back one registration of each of these channels."""
+        """Remove one registration of each of these channels."""
         for channel_id in self._in_order(ids, 'deregister'):
             self._record.discard(channel_id)
             self._remove(channel_id)
 
     def close(self) -> None:
-        """Take back what is in the record: the port is closed."""
+        """Remove what is in the record: the port is closed."""
         for channel_id in self._record:
             self._remove(channel_id)
         self._record.clear()
 
     def _in_order(self, ids: bytes, what: str) -> Iterator[int]:
-        # From the last to the first; 255 throws, and those before it are never reached.
+        # Last to first; 255 throws, and those before it are never reached.
         for channel_id in reversed(ids):
             if channel_id == 255:
                 self._statistics.malformed.add(what)

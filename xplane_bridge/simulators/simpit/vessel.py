@@ -15,9 +15,9 @@
 """
 The simulated aircraft seen as a vessel of Kerbal Space Program.
 
-What JSBSim has no figure for is not said: the game's resources and stages, targets, manoeuvres,
-temperatures, crew. JSBSim's orbital elements are those of the ellipse that the aircraft would fly
-on without the air, as the game shows them of an aircraft too.
+What JSBSim does not model is not sent: the game's resources and stages, targets, manoeuvres,
+temperatures, crew. JSBSim's orbital elements are those of the ellipse that the aircraft would
+follow without the atmosphere; the game shows them for an aircraft too.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _KILOPASCAL = 1000.0
 _BODY = 'Earth'
 _AIR = (simpit.AtmosphereFlags.HAS_ATMOSPHERE | simpit.AtmosphereFlags.HAS_OXYGEN
         | simpit.AtmosphereFlags.VESSEL_INSIDE)
-# Groups that the aircraft has nothing for: they are on or off, and that is all.
+# Groups without a counterpart in the aircraft: they are only on or off.
 _WITHOUT_PARTS = ActionGroup.RCS | ActionGroup.SAS | ActionGroup.ABORT
 
 
 class Vessel:
     """
-    What a plugin reads of the aircraft and makes it do.
+    What a plugin reads from the aircraft and makes it do.
 
-    load tells that the airspeed channel carries the load, as from plugin 2.2 on.
+    load: the airspeed channel carries the load, as from plugin 2.2 on.
     """
 
     def __init__(self, world: World, *, load: bool) -> None:
@@ -55,7 +55,7 @@ class Vessel:
     # Telemetry.
 
     def telemetry(self) -> list[Message]:
-        """Return all that can be said of the aircraft now."""
+        """Return all telemetry of the aircraft's current state."""
         state = self._world.aircraft.state
         specific_force = math.hypot(state.f_x, state.f_y, state.f_z) / STANDARD_GRAVITY
         value = self._world.aircraft.property_value
@@ -90,7 +90,7 @@ class Vessel:
             math.sqrt(1.0 + eccentricity) * math.cos(true_anomaly / 2.0))
         mean_anomaly = (
             eccentric_anomaly - eccentricity * math.sin(eccentric_anomaly)) % math.tau
-        # Sea level is where the altitude counts from.
+        # The altitude is above sea level.
         sea_level = value('position/radius-to-vehicle-ft') * FOOT - state.altitude_msl
         turn = period / math.tau
         return [
@@ -132,7 +132,7 @@ class Vessel:
     # Commands.
 
     def obey(self, message: Message) -> None:
-        """Do what a device asks for; what the aircraft has nothing for is ignored."""
+        """Carry out a device's message; what the aircraft has no counterpart for is ignored."""
         if isinstance(message, simpit.ActionGroups):
             self._act(message)
         elif isinstance(message, simpit.CustomActionGroups):
@@ -178,6 +178,6 @@ def _axis(value: float) -> int:
 
 
 def _direction(north: float, east: float, down: float) -> tuple[float, float]:
-    """Return heading 0..360 and pitch of a velocity, in degrees."""
+    """Return the heading 0..360 and pitch of a velocity, in degrees."""
     return (math.degrees(math.atan2(east, north)) % 360.0,
             math.degrees(math.atan2(-down, math.hypot(north, east))))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated aircraft as a telemetry ground station publishes it in Ulyssix packets."""
+"""The simulated aircraft, published in Ulyssix packets by a telemetry ground station."""
 
 from xplane_bridge.simulators.ulyssix.face import UlyssixFace
 from xplane_bridge.simulators.ulyssix.options import add_options, make_face

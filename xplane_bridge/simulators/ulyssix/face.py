@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated publisher of Ulyssix packets as a sender on the network."""
+"""The simulated publisher of Ulyssix packets on the network."""
 
 from collections.abc import Callable
 import time
@@ -24,7 +24,7 @@ from xplane_bridge.simulators.world import World
 
 
 def utc_ns(moment: float) -> int:
-    """Return what the clock said at a moment of time.monotonic(), in ns since 1970."""
+    """Return the clock's time at a moment of time.monotonic(), in ns since 1970."""
     return time.time_ns() - round((time.monotonic() - moment) * 1e9)
 
 
@@ -32,8 +32,8 @@ class UlyssixFace(Face):
     """
     A publisher of an aircraft's quantities to one destination (address, port).
 
-    interface is the address of the one to multicast on. clock turns the time of the start into ns
-    since 1970-01-01 UTC.
+    interface is the address of the one to multicast on. clock converts the start time to ns since
+    1970-01-01 UTC.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class UlyssixFace(Face):
 
     @property
     def address(self) -> str:
-        """Return where it sends to."""
+        """Return its destination for display."""
         host, port = self.destination
-        return f'the way to {host}:{port}'
+        return f'this host, sending to {host}:{port}'
 
     def _begin(self, world: World, now: float) -> None:
-        """Start a measurement: counter and total begin at 0."""
+        """Start a measurement: counter and total start at 0."""
         self._opened = now
         self.publisher = Publisher(world, self.stream, self._clock(now))
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator ulyssix`` can be told, and the face it makes of that."""
+"""The options of ``simulator ulyssix``, and the face they describe."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def add_options(parser: ArgumentParser) -> None:
                         metavar='ADDRESS',
                         help='address of the interface to multicast on (%(default)s)')
     parser.add_argument('--program', choices=PACKET_PERIODS, default='altair',
-                        help='who sends: a packet every 10 ms, or every 40 ms (%(default)s)')
+                        help='sending program: a packet every 10 ms, or every 40 ms (%(default)s)')
     parser.add_argument('--parameter', action='append', type=_parameter, metavar='NAME=RATE',
-                        help='a quantity to send and its samples per second; may be given more '
-                        'than once (default: ' + ' '.join(
+                        help='a quantity to send and its samples per second; repeat for several '
+                        '(default: ' + ' '.join(
                             f'{name}={rate:g}' for name, rate in DEFAULT_PARAMETERS) + ')')
-    parser.add_argument('--no-names', action='store_true', help='send no names')
-    parser.add_argument('--no-times', action='store_true', help='send no time tags')
+    parser.add_argument('--no-names', action='store_true', help='do not send names')
+    parser.add_argument('--no-times', action='store_true', help='do not send time tags')
     parser.add_argument('--integer-width', type=int, choices=(8, 4),
-                        help=f'send integers of so many bytes, in units of {RESOLUTION:g}')
+                        help=f'send integers of this many bytes, in units of {RESOLUTION:g}')
     parser.add_argument('--word-order', choices=[order.value for order in WordOrder],
                         default=WordOrder.FIRST_WORD_HIGH.value,
                         help="which half of the packet's time comes first (%(default)s)")
     parser.add_argument('--start-time', type=_time, metavar='TIME',
-                        help='what the clock says at the start, UTC, such as '
-                        '2025-12-31T23:59:55 (default: the time)')
+                        help='UTC time of the clock at the start, such as '
+                        '2025-12-31T23:59:55 (default: the current time)')
 
 
 def make_face(arguments: Namespace, faults: Faults) -> UlyssixFace:

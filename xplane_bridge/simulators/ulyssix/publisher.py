@@ -15,9 +15,9 @@
 """
 One measurement of a telemetry ground station, Altair or DEWESoft; without sockets.
 
-It samples quantities of the aircraft, each at its own rate, and puts them into Ulyssix packets. No
-real publisher could be examined; this one does what the document says, with the readings of
-docs/wire/ulyssix.md, section 2.
+It samples quantities of the aircraft, each at its own rate, and packs them into Ulyssix packets.
+No real publisher could be examined; this one follows the document as docs/wire/ulyssix.md, section
+2, interprets it.
 """
 
 from collections.abc import Iterator
@@ -34,28 +34,28 @@ from xplane_bridge.protocols.ulyssix import MAX_DATAGRAM, PacketTime, WordOrder
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.world import World
 
-# Seconds between packets: what the document says of either program.
+# Seconds between packets of each program, from the document.
 PACKET_PERIODS = {'altair': 0.01, 'dewesoft': 0.04}
 
-# Slower and faster than packets are sent, in samples per second.
+# Slower and faster than the packet rates, in samples per second.
 DEFAULT_PARAMETERS = (
     ('lat_deg', 20.0), ('lon_deg', 20.0), ('altitude_msl', 50.0), ('phi', 100.0),
     ('theta', 100.0), ('psi', 100.0), ('p', 200.0), ('q', 200.0), ('r', 200.0), ('f_z', 1000.0),
     ('tas', 100.0), ('static_pressure', 10.0), ('temperature', 1.0),
 )
 
-# What a raw value of 1 stands for in integer mode, in the quantity's unit.
+# The value of one count in integer mode, in the quantity's unit.
 RESOLUTION = 1e-4
 
 QUANTITIES = tuple(
     field.name for field in fields(AircraftState) if field.type in (float, 'float'))
 
-# Angles that jump by a whole turn: where they begin, and a turn.
+# Angles that wrap: lower end of the range, and one turn.
 _ANGLES = {
     'phi': (-math.pi, math.tau), 'psi': (0.0, math.tau), 'track': (0.0, math.tau),
     'lon_deg': (-180.0, 360.0),
 }
-# After a longer gap between frames than this, what was not sampled is left out.
+# After a longer gap between frames than this, the missed samples are left out.
 _LONGEST_GAP = 0.5
 _TOLERANCE = 1e-6
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -65,7 +65,7 @@ class _Channel:
     """
     One sampled quantity: sample k is taken k / rate seconds after the start.
 
-    Between two frames of the simulator it goes on a straight line.
+    It is interpolated linearly between two frames of the simulator.
     """
 
     def __init__(self, name: str, rate: float) -> None:
@@ -74,7 +74,7 @@ class _Channel:
         self.skip(0.0)
 
     def skip(self, now: float) -> None:
-        """Forget what was sampled, and go on with the first sample after ``now``."""
+        """Drop the samples taken, and continue with the first one after ``now``."""
         self.first = math.ceil(now * self.rate - _TOLERANCE)
         self.values = np.empty(0)
 
@@ -93,7 +93,7 @@ class _Channel:
         self.values = np.concatenate((self.values, values))
 
     def take(self, until: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the numbers and values of the samples before ``until``, and forget them."""
+        """Return and remove the numbers and values of the samples before ``until``."""
         count = max(0, math.ceil(until * self.rate - _TOLERANCE) - self.first)
         numbers = np.arange(self.first, self.first + count)
         values, self.values = self.values[:count], self.values[count:]
@@ -106,7 +106,7 @@ class Stream:
     """
     What a publisher sends.
 
-    parameters are (name, samples per second) pairs, names being of fields of AircraftState.
+    parameters are (name, samples per second) pairs, the names being fields of AircraftState.
     program is 'altair' or 'dewesoft'. integer_width is 8 or 4 bytes for raw values in units of
     RESOLUTION, which only Altair can send, or None for floating point.
 
@@ -121,7 +121,7 @@ class Stream:
     word_order: WordOrder = WordOrder.FIRST_WORD_HIGH
 
     def __post_init__(self) -> None:
-        """Check what single values cannot say."""
+        """Check the combination of values."""
         if self.program == 'dewesoft' and self.integer_width is not None:
             raise ValueError('DEWESoft has no integer mode')
         for name, _ in self.parameters:
@@ -145,7 +145,7 @@ DEFAULT_STREAM = Stream()
 
 
 class Publisher:
-    """One measurement of a world, begun at ``begin_ns`` since 1970-01-01 UTC."""
+    """One measurement of a world, started at ``begin_ns`` since 1970-01-01 UTC."""
 
     def __init__(self, world: World, stream: Stream, begin_ns: int) -> None:
         self._world = world
@@ -159,7 +159,7 @@ class Publisher:
         self._last = world.aircraft.state
 
     def frame(self, elapsed: float) -> Iterator[bytes]:
-        """Sample what the frame has brought, and yield the packets that it completes."""
+        """Sample the frame, and yield the packets that it completes."""
         state = self._world.aircraft.state
         if elapsed - self._sampled > _LONGEST_GAP:
             for channel in self._channels:
@@ -177,7 +177,7 @@ class Publisher:
         self._last = state
 
     def _packet(self, until: float) -> bytes | None:
-        """Return the samples before ``until`` in one packet; None if there are none."""
+        """Return one packet with the samples before ``until``; None if there are none."""
         taken = [channel.take(until) for channel in self._channels]
         moments = [
             self._begin_ns // 1000 + np.rint(numbers / channel.rate * 1e6).astype(np.int64)
@@ -201,7 +201,7 @@ class Publisher:
         return ulyssix.encode(packet)
 
     def _raw(self, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return values as they are sent: in integer mode as counts of RESOLUTION."""
+        """Return values as sent: in integer mode as counts of RESOLUTION."""
         width = self._stream.integer_width
         if width is None:
             return values
@@ -209,7 +209,7 @@ class Publisher:
         return np.clip(np.rint(values / RESOLUTION), -limit, limit - 1).astype(np.int64)
 
     def _since_jan1(self, moments: NDArray[np.int64]) -> NDArray[Any]:
-        """Return microseconds since 1970 as time tags: each sample counts in its own year."""
+        """Convert microseconds since 1970 to time tags, each relative to its own year."""
         if not len(moments):
             return moments
         year = _date(int(moments[0])).year

@@ -19,17 +19,17 @@ from typing import Any
 
 from xplane_bridge.protocols.xpc import REQUEST_LIMIT
 
-# Counts and lengths on the wire are single bytes: the furthest that one can lead is GETD's 255
+# Counts and lengths on the wire are single bytes: the furthest that one can reach is GETD's 255
 # names of 255 bytes.
 _FURTHEST = REQUEST_LIMIT + 256 * 256
 
 
 class ReceiveBuffer:
     """
-    The bytes of a datagram and, behind its end, what earlier ones have left there.
+    The bytes of a datagram and, past its end, what earlier ones have left there.
 
-    The plugin trusts counts and offsets more than the datagram's size, and so reads what it does
-    not find in stale memory (docs/wire/xpc.md, section 2).
+    The plugin trusts counts and offsets rather than the datagram's size, and so reads past its
+    end into stale memory (docs/wire/xpc.md, section 2).
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class ReceiveBuffer:
         self.size = 0
 
     def fill(self, data: bytes) -> None:
-        """Take a datagram; what is longer than 4096 bytes is cut, as by the operating system."""
+        """Take a datagram; more than 4096 bytes are truncated, as by the operating system."""
         self.size = min(len(data), REQUEST_LIMIT)
         self._bytes[:self.size] = data[:self.size]
 
@@ -54,7 +54,7 @@ class ReceiveBuffer:
         return form.unpack_from(self._bytes, offset)
 
     def string(self, offset: int, length: int) -> str:
-        """Return the text at an offset; as in C, a NUL ends it."""
+        """Return the text at an offset, ended by a NUL as in C."""
         text = bytes(self._bytes[offset:offset + length]).partition(b'\0')[0]
-        # The wire names no character set; Latin-1 shows any byte as one character.
+        # The protocol defines no character set; Latin-1 maps each byte to one character.
         return text.decode('latin-1')

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""DATA, X-Plane's table of data output written by rows: what the plugin makes of it."""
+"""DATA, rows of X-Plane's data output table written to it: how the plugin handles them."""
 
 from struct import Struct
 
@@ -26,12 +26,12 @@ _ROW = Struct('<B3x8f')
 _TABLE_END = 134
 _COLUMNS = 8
 
-# How many of a row's eight cells the plugin knows. Each other one makes it forward the whole
-# datagram to X-Plane. A cell that it knows, but whose dataref is no array, does nothing.
+# How many of a row's eight cells the plugin knows. Each unknown one makes it forward the whole
+# datagram to X-Plane. A known cell whose dataref is not an array does nothing.
 _KNOWN_CELLS = {1: 3, 4: 4, 5: 3, 8: 3, 11: 3, 13: 2, 14: 5, 15: 3, 16: 6, 19: 2, 21: 6, 22: 8,
                 23: 8, 24: 8, 26: 1}
 
-# Velocities and angles of flow: the plugin's code for them sets nothing of use.
+# Velocities and flow angles: the plugin's code for them sets nothing useful.
 _IDLE_ROWS = (3, 18)
 
 
@@ -39,15 +39,15 @@ def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> in
     """
     Handle DATA; return how many times the plugin forwards the datagram.
 
-    More rows than 31 raise SimulatorCrashError (docs/wire/xpc.md, section 2), and so does a
-    datagram that ends before the rows begin: the plugin's difference of lengths has no sign.
+    More than 31 rows raise SimulatorCrashError (docs/wire/xpc.md, section 2), and so does a
+    datagram that ends before the rows begin: the plugin's difference of lengths is unsigned.
     """
     if buffer.size < 5:
         raise SimulatorCrashError(f'X-Plane has crashed: DATA of {buffer.size} bytes')
     count = (buffer.size - 5) // _ROW.size
     if count > MAX_DATA_ROWS:
         raise SimulatorCrashError(
-            f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect bears {MAX_DATA_ROWS}')
+            f'X-Plane has crashed: DATA of {count} rows, X-Plane Connect handles {MAX_DATA_ROWS}')
     forwarded = 0
     for n in range(count):
         row, *values = buffer.unpack(_ROW, 5 + n * _ROW.size)
@@ -56,7 +56,7 @@ def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> in
         if row == 17:
             flight.set_attitude(values[:3])
         elif row == 20:
-            # One column late: the documented ones are the first three.
+            # Off by one column: the documented ones are the first three.
             flight.set_place(values[1:4])
         elif row == 25:
             flight.write_throttles(values[0])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated X-Plane as a peer on the network that speaks X-Plane Connect."""
+"""The simulated X-Plane on the network, speaking X-Plane Connect."""
 
 from collections.abc import Sequence
 
@@ -27,10 +27,10 @@ from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 
 class XpcFace(BeaconFace):
     """
-    X-Plane Connect of one generation at an endpoint.
+    One version of X-Plane Connect at an endpoint.
 
-    ``xplane_version`` is 9 to 12; ``beacon_interfaces`` are the addresses of the interfaces that
-    the beacon is multicast on, none for no beacon.
+    ``xplane_version`` is 9 to 12; ``beacon_interfaces`` are the addresses of the interfaces to
+    multicast the beacon on, none for no beacon.
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
@@ -45,21 +45,21 @@ class XpcFace(BeaconFace):
 
     @property
     def beacon(self) -> XpcPlugin:
-        """Return the plugin, which beacons."""
+        """Return the plugin, which sends beacons."""
         return self.plugin
 
     def _begin(self, world: World, now: float) -> None:
-        """Start X-Plane in a world, with nothing known of what was before."""
+        """Start X-Plane in a world, without any state of earlier runs."""
         self.store = DatarefStore(world, self.xplane_version)
         self.plugin = XpcPlugin(
             world, self.store, self.generation, self.endpoint.address[1], now)
 
     def frame(self, now: float) -> None:
         """
-        Do what happens once a frame.
+        Do the work of one frame.
 
-        Answers leave at once, so a quick client's next request may still meet the same frame, as
-        it does with the real plugin (docs/wire/xpc.md, section 1, "random timeouts").
+        Answers leave at once, so a fast client's next request may fall in the same frame, as with
+        the real plugin (docs/wire/xpc.md, section 1, "random timeouts").
         """
         def receive() -> tuple[bytes, Address] | None:
             return self.endpoint.receive(now)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The plugin's way to X-Plane's aircraft: the datarefs that it reads and writes for each."""
+"""The plugin's access to X-Plane's aircraft: the datarefs that it reads and writes for each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.generations import Generation
 
-# What the plugin hears as "leave it as it is", an open window (docs/wire/xpc.md, section 2).
+# What the plugin reads as "leave it unchanged", an open interval (docs/wire/xpc.md, section 2).
 _LEAVE_ABOVE = -999.1
 _LEAVE_BELOW = -997.9
 
@@ -60,10 +60,10 @@ _ATTITUDE = Struct('<3f')
 @dataclass(frozen=True, slots=True)
 class _Datarefs:
     """
-    The names of what the plugin reads and writes for one aircraft.
+    The names of the datarefs that the plugin reads and writes for one aircraft.
 
-    ``yoke`` is written and ``yoke_reading`` read, each pitch, roll, heading. For the others than
-    the user's the plugin has no yoke to read, and reads 0.
+    ``yoke`` is written and ``yoke_reading`` read, each pitch, roll, heading. For aircraft other
+    than the user's the plugin has no yoke to read, and reads 0.
     """
 
     yoke: tuple[str, str, str]
@@ -102,17 +102,17 @@ def _other(n: int) -> _Datarefs:
         place=_names(base, 'lat', 'lon', 'el'), attitude=_names(base, 'the', 'phi', 'psi'))
 
 
-# Number 20 is one beyond the end of the plugin's table, and was seen to reach the user's aircraft.
+# Number 20 is one past the end of the plugin's table, and was seen to reach the user's aircraft.
 _TABLE = (_USER, *(_other(n) for n in range(1, AIRCRAFT_COUNT)), _USER)
 
 
 def leaves(value: float) -> bool:
-    """Tell whether the plugin takes a value for "leave it as it is"."""
+    """Return whether the plugin takes a value for "leave it unchanged"."""
     return _LEAVE_ABOVE < value < _LEAVE_BELOW
 
 
 class Flight:
-    """Reads and writes aircraft as the plugin does. An aircraft number beyond 20 kills it."""
+    """Reads and writes aircraft as the plugin does. An aircraft number beyond 20 crashes it."""
 
     def __init__(self, world: World, store: DatarefStore, generation: Generation) -> None:
         self._world = world
@@ -154,11 +154,11 @@ class Flight:
             self._read(names.flaps), number, self._read(names.speedbrake))
 
     def write_throttles(self, value: float) -> None:
-        """Set the user's throttles as DATA does: "leave" is a number there, only NaN is not."""
+        """Set the user's throttles as DATA does: all values but NaN are set, even "leave"."""
         self._store.write(_USER.throttle, [value] * _THROTTLES)
 
     def move_gear(self, gear: float, number: int = 0) -> None:
-        """Set the gear, handle and legs at once, as POSI and DATA do."""
+        """Set the gear, handle and legs together, as POSI and DATA do."""
         self._set_gear(gear, number, at_once=True)
 
     def _set_gear(self, gear: float, number: int, at_once: bool = False) -> None:
@@ -192,7 +192,7 @@ class Flight:
         names = _aircraft(number)
         lat, lon, alt = map(self._read, names.place)
         pitch, roll, heading = map(self._read, names.attitude)
-        # Not the aircraft's number (docs/wire/xpc.md, section 3): X-Plane has one gear handle.
+        # Not this aircraft's (docs/wire/xpc.md, section 3): X-Plane has one gear handle.
         handle = int(self._read(_GEAR_HANDLE)) if names is _USER else 0
         return PositionReply(
             handle, lat, lon, alt, pitch, roll, heading, self._read(names.gear),
@@ -200,7 +200,7 @@ class Flight:
 
     def set_place(self, place: Sequence[float], number: int = 0) -> None:
         """Move an aircraft to latitude, longitude (deg) and altitude (m); NaN drops all three."""
-        # Plugin 1.2 carries positions as float32, even if it reads back all three of them.
+        # Plugin 1.2 stores positions as float32, although it reads back all three of them.
         rounds = self._generation.position_lengths is None
         if not math.isfinite(sum(place)) or (all(map(leaves, place)) and not rounds):
             return
@@ -215,7 +215,7 @@ class Flight:
         """
         Turn an aircraft to pitch, roll and heading (deg); NaN drops all three.
 
-        They are relative to X-Plane's local frame, as the datarefs are that the plugin uses.
+        They are relative to X-Plane's local frame, like the datarefs that the plugin uses.
         """
         if not math.isfinite(sum(attitude)) or all(map(leaves, attitude)):
             return
@@ -229,15 +229,15 @@ class Flight:
             number % AIRCRAFT_COUNT, pitch_deg=math.degrees(theta), roll_deg=math.degrees(phi),
             heading_deg=math.degrees(psi))
 
-    # Ground, and holding still
+    # Terrain, and freezing
 
     def ground_below(self, number: int) -> Terrain | None:
-        """Return what a probe finds below an aircraft, or None if it misses."""
+        """Return what a terrain probe finds below an aircraft, or None if it misses."""
         lat, lon, _ = map(self._read, _aircraft(number).place)
         return self.ground(lat, lon, number)
 
     def ground(self, lat: float, lon: float, number: int) -> Terrain | None:
-        """Return what a probe finds at a place, or None if it misses: off the earth."""
+        """Return what a terrain probe finds at a place, or None if it misses: off the earth."""
         if not -90.0 <= lat <= 90.0 or not math.isfinite(lon):
             return None
         lon = math.remainder(lon, 360.0)
@@ -250,7 +250,7 @@ class Flight:
             status=TerrainStatus.HIT)
 
     def hold(self, op: int) -> None:
-        """Handle SIMU: it holds aircraft still, and is not X-Plane's own pause."""
+        """Handle SIMU, which freezes aircraft and is not X-Plane's own pause."""
         world = self._world
         if op in (0, 1):
             world.freeze(None, op == 1)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the generations of the plugin have and have not (docs/wire/xpc.md, section 6)."""
+"""The features of each version of the plugin (docs/wire/xpc.md, section 6)."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Generation:
     """
-    One generation of the plugin.
+    One version of the plugin.
 
-    ``position_lengths`` are the lengths in bytes of a POSI that it takes, None for any of 34 and
-    more, read as 34; ``position_reply`` is the length that it answers. ``view_lengths`` are those
-    of a VIEW. ``commands`` means COMM, GETT and POST; ``held_commands`` BCOM and ECOM.
-    ``stray_gear``: the gear of a 34-byte POSI is read behind its end.
+    ``position_lengths`` are the accepted lengths of a POSI in bytes, None for any of 34 or more,
+    read as 34; ``position_reply`` is the length of its answer. ``view_lengths`` are those of a
+    VIEW. ``commands`` means COMM, GETT and POST; ``held_commands`` BCOM and ECOM.
+    ``stray_gear``: the gear of a 34-byte POSI is read past its end.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Generation:
 GENERATIONS = {generation.name: generation for generation in (
     Generation('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
                view_lengths=(9,), beacon=False, commands=False),
-    # rc1 to rc5 speak alike.
+    # rc1 to rc5 have the same protocol.
     Generation('rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
-    # The last release; the master branch speaks as it does.
+    # The last release; the master branch has the same protocol.
     Generation('rc6'),
     Generation('develop', held_commands=True),
 )}

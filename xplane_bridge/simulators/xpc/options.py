@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator xpc`` can be told, and the face it makes of that."""
+"""The options of ``simulator xpc``, and the face they describe."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--port', type=options.port, default=PORT,
                         help='UDP port; 0 takes a free one (%(default)s)')
     parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
-                        help='generation of the plugin (%(default)s)')
+                        help='version of the plugin (%(default)s)')
     parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
-                        help='whose datarefs there are (%(default)s)')
+                        help='version of X-Plane whose datarefs are available (%(default)s)')
     options.add_beacon(parser)
 
 

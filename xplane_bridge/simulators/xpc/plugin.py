@@ -15,8 +15,8 @@
 """
 X-Plane with the X-Plane Connect plugin, as the real one was measured to behave.
 
-It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugin's source.
-Unlike there, NaN that gets past the plugin does not get into the flight model: see DatarefStore.
+It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugin's source. Unlike
+in the real one, NaN that passes the plugin does not reach the flight model: see DatarefStore.
 """
 
 from collections.abc import Callable
@@ -44,12 +44,12 @@ DATAGRAMS_PER_FRAME = 20
 BEACON_PERIOD = 1.0
 
 _SHORTEST = 4
-# Addresses and ports that the plugin answers to.
+# How many addresses with ports the plugin answers to.
 _MOST_CLIENTS = 1000
 _INT_ARRAY_LIMIT = 200
 _PAUSE_KEY = 0
 _TEXT_X, _TEXT_Y = 10, 600
-# What XPLMGetVersions says; 11 and 12 are the releases of the store's xplane_internal_version.
+# What XPLMGetVersions returns; 11 and 12 are the releases of the store's xplane_internal_version.
 _XPLANE_VERSIONS = {9: 970, 10: 1051, 11: 11550, 12: 12100}
 
 _FIRST_VALUE = Struct('<f')
@@ -67,7 +67,7 @@ class Screen:
     """
     What the plugin shows on X-Plane's screen.
 
-    ``view`` is the last one asked for, with its camera if it has one; each of ``waypoints`` is
+    ``view`` is the last one requested, with its camera if it has one; each of ``waypoints`` is
     latitude, longitude (deg) and altitude (m), as float32.
     """
 
@@ -79,10 +79,10 @@ class Screen:
 @dataclass(slots=True)
 class PluginCounters:
     """
-    What the plugin has done: datagrams handled, of those with a tag that it does not know.
+    The plugin's counts: datagrams handled, and those with an unknown tag among them.
 
-    ``forwarded`` counts datagrams sent on to X-Plane's own port, which nothing here hears;
-    ``resets`` how often the socket was opened anew.
+    ``forwarded`` counts datagrams forwarded to X-Plane's own port, which nothing here reads;
+    ``resets`` how often the socket was reopened.
     """
 
     handled: int = 0
@@ -101,8 +101,8 @@ class XpcPlugin:
     """
     One run of X-Plane with the plugin.
 
-    ``generation`` is a key of GENERATIONS, ``port`` what the beacon says, ``started`` the time at
-    which X-Plane began to run.
+    ``generation`` is a key of GENERATIONS, ``port`` the one in the beacon, ``started`` the time at
+    which X-Plane started.
     """
 
     def __init__(self, world: World, store: DatarefStore, generation: str = 'rc6',
@@ -126,11 +126,11 @@ class XpcPlugin:
 
     def frame(self, receive: Receive, send: Send) -> bool:
         """
-        Do what the plugin does once a frame; return whether it opens its socket anew.
+        Do the plugin's work of one frame; return whether it reopens its socket.
 
-        ``receive`` gives the next datagram and its sender, or None when none waits. At most 20
-        are handled; after 20, all that still waits is lost. One of less than four bytes ends the
-        frame. Raises SimulatorCrashError where the real one dies.
+        ``receive`` returns the next datagram and its sender, or None when none waits. At most 20
+        are handled; after 20, all that still wait are lost. One of less than four bytes ends the
+        frame. Raises SimulatorCrashError where the real one crashes.
         """
         for _ in range(DATAGRAMS_PER_FRAME):
             received = receive()
@@ -144,17 +144,17 @@ class XpcPlugin:
         return True
 
     def beacon(self, now: float) -> bytes | None:
-        """Return the beacon if it is due: each second, also while X-Plane renders no frames."""
+        """Return the beacon if it is due: every second, even while X-Plane renders no frames."""
         if self.next_beacon is None or now < self.next_beacon:
             return None
         self.next_beacon += BEACON_PERIOD
         if self.next_beacon <= now:
-            # Missed ones are not made up for.
+            # Missed ones are skipped.
             self.next_beacon = now + BEACON_PERIOD
         version = _XPLANE_VERSIONS[self.store.xplane_version]
         return xpc.encode(xpc.Beacon(self._port, version))
 
-    # Inside. A handler returns the reply to the sender, if there is one.
+    # A handler returns the reply to the sender, if there is one.
 
     def _make_handlers(self, generation: Generation) -> dict[
             bytes, Callable[[_Connection], xpc.Reply | None]]:
@@ -207,14 +207,14 @@ class XpcPlugin:
         return encoded, sender
 
     def _connect(self, connection: _Connection, sender: Address) -> tuple[bytes, Address]:
-        """Answer to the port that CONN names, from which the peer is known from now on."""
+        """Answer to the port in CONN, by which the peer is known from now on."""
         address = (sender[0], self._buffer.unpack(_PORT, 5)[0])
         del self._connections[sender]
         self._remember(address, connection)
         return xpc.encode(xpc.Connected(connection.id)), address
 
     def _remember(self, address: Address, connection: _Connection) -> None:
-        """Know a client by its address; of too many the one that came first is forgotten."""
+        """Remember a client's address; if there are too many, the first one is forgotten."""
         if len(self._connections) >= _MOST_CLIENTS and address not in self._connections:
             del self._connections[next(iter(self._connections))]
         self._connections[address] = connection
@@ -238,7 +238,7 @@ class XpcPlugin:
             offset += 1 + form.size
 
     def _set_dataref(self, name: str, offset: int, form: Struct) -> None:
-        """Write one dataref. A scalar takes what stands first, even if that is not a value."""
+        """Write one dataref. A scalar takes what comes first, even if that is not a value."""
         known = self.store.read(name)
         first, = self._buffer.unpack(_FIRST_VALUE, offset)
         if known is None or first != first:
@@ -250,7 +250,7 @@ class XpcPlugin:
         buffer = self._buffer
         count = buffer[5]
         if count == 0:
-            # Meant to repeat the last request, but it repeats none of its rows.
+            # Meant to repeat the last request, but it repeats no rows.
             return xpc.Datarefs(()) if connection.has_asked else None
         connection.has_asked = True
         rows = []
@@ -343,8 +343,8 @@ class XpcPlugin:
             if len(found) > xpc.MAX_WAYPOINTS:
                 raise SimulatorCrashError(
                     'X-Plane has crashed: more than 128 waypoints to remove in one datagram, '
-                    f'X-Plane Connect bears {xpc.MAX_WAYPOINTS}')
-            # One that is named twice is counted twice, but taken out once.
+                    f'X-Plane Connect handles {xpc.MAX_WAYPOINTS}')
+            # One that is listed twice is counted twice, but removed once.
             left = len(shown) - len(found)
             if left < 0:
                 raise SimulatorCrashError(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated X-Plane with its own UDP, versions 6 to 12."""
+"""The simulated X-Plane with its own UDP interface, versions 6 to 12."""
 
 from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
 from xplane_bridge.simulators.xplane_udp.options import add_options, make_face

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated X-Plane as a peer on the network that speaks X-Plane's own UDP."""
+"""The simulated X-Plane on the network, speaking X-Plane's own UDP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 
-# A sum of frame times may fall short of the tick that it stands for.
+# A sum of frame times may fall short of the tick by rounding.
 _ROUNDING = 1e-6
 
 
@@ -33,10 +33,10 @@ class XplaneUdpFace(BeaconFace):
     """
     X-Plane of one version (6 to 12) that listens at ``endpoint`` and sends from ``sender``.
 
-    X-Plane 7 and later send from another port than they listen at; ``sender`` None is the same.
-    ``data_target`` is where rows go as its settings say: None is nowhere. ``data_rate`` is how
-    often a second. ``beacon_interfaces`` are as XpcFace's; X-Plane 10 and later beacon.
-    ``ticked`` are the rows that its user has selected, in each run; ``drift`` is as XPlane's.
+    X-Plane 7 and later send from another port than they listen on; ``sender`` None is the same.
+    ``data_target`` is the destination of rows in its settings, None for none; ``data_rate`` is
+    in packets per second. ``beacon_interfaces`` are as in XpcFace; X-Plane 10 and later send a
+    beacon. ``ticked`` are the rows that its user has selected; ``drift`` is as in XPlane.
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
@@ -58,11 +58,11 @@ class XplaneUdpFace(BeaconFace):
 
     @property
     def beacon(self) -> XPlane:
-        """Return X-Plane, which beacons from version 10 on."""
+        """Return X-Plane, which sends beacons from version 10 on."""
         return self.xplane
 
     def _begin(self, world: World, now: float) -> None:
-        """Start X-Plane in a world, with nothing known of what was asked before."""
+        """Start X-Plane in a world, without any requests of earlier runs."""
         self._world = world
         self.xplane = XPlane(
             world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
@@ -70,8 +70,8 @@ class XplaneUdpFace(BeaconFace):
             ticked=self.ticked, drift=self.drift)
 
     def frame(self, now: float) -> None:
-        """Do what happens once a frame: read what has come, send what is due."""
+        """Do the work of one frame: read what has arrived, send what is due."""
         self.xplane.read(lambda: self.endpoint.receive(now))
-        # X-Plane's own time, which is real time unless this one runs faster.
+        # X-Plane's own time, which is real time unless this one has another speed.
         for data, to in self.xplane.frame(self._world.network_time + _ROUNDING):
             self.sender.send(data, to, now)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``simulator xplane_udp`` can be told, and the face it makes of that."""
+"""The options of ``simulator xplane_udp``, and the face they describe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
 
-# Where rows go as the settings say, where only they say it.
+# Default destination of rows of the versions in which only the settings choose it.
 _SETTINGS = (options.LOOPBACK, 49003)
 
 
@@ -40,21 +40,21 @@ def add_options(parser: ArgumentParser) -> None:
                         help='UDP port; 0 takes a free one. 7 and later send from the next one '
                         '(%(default)s)')
     parser.add_argument('--version', type=int, choices=VERSIONS, default=12,
-                        help='which X-Plane it is (%(default)s)')
+                        help='version of X-Plane (%(default)s)')
     parser.add_argument('--byte-order', choices=('little', 'big'), default='little',
-                        help='that of the computer: big is an old Mac (%(default)s)')
+                        help='byte order of the computer: big for an old Mac (%(default)s)')
     parser.add_argument('--data-target', type=options.address, metavar='ADDRESS:PORT',
-                        help='where rows go as the settings say (default: '
+                        help='destination of rows in the settings (default: '
                         f'{_SETTINGS[0]}:{_SETTINGS[1]} for 6 to 8, nowhere from 9 on, which '
-                        'can be told by UDP)')
+                        'can be told it by UDP)')
     parser.add_argument('--data-rate', type=options.rate, default=50.0, metavar='HZ',
-                        help='how often rows are sent, per second (%(default)s)')
+                        help='row packets per second (%(default)s)')
     parser.add_argument('--tick', type=int, action='append', default=[], metavar='ROW',
-                        help='a row that the user has ticked in the data output screen; may be '
-                        'given more than once')
+                        help='a row that the user has ticked in the data output screen; repeat '
+                        'for several')
     parser.add_argument('--drift', type=options.probability, default=0.0, metavar='P',
-                        help='the timer of each subscription is off by up to this part, each '
-                        'with its own phase; 0: all of one rate tick together (%(default)s)')
+                        help='maximum relative error of subscription timers, each with its own '
+                        'phase; 0: all of one rate tick together (%(default)s)')
     options.add_beacon(parser)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows of data of the simulated aircraft: filled to be sent, and applied when they come."""
+"""Data rows of the simulated aircraft: filled for sending, applied when received."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from xplane_bridge.protocols.xplane_udp import (
 from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
 from xplane_bridge.simulators.world import World
 
-# Rows that sources name for the engine speed (docs/wire/xplane_udp.md, section 4).
+# Rows that sources give for the engine speed (docs/wire/xplane_udp.md, section 4).
 _ENGINE_SPEED_ROW = {6: 33, 8: 37, 9: 37, 10: 37, 11: 37, 12: 37}
 
-# Quantity -> control of Aircraft.set_controls. Of the joystick and the flight controls after it,
-# whatever is written moves the yoke: there is no hardware that would move it back.
+# Quantity -> control of Aircraft.set_controls. Writing the joystick or the flight controls after
+# it moves the yoke: there is no hardware that would move it back.
 _CONTROLS = {
     'stick_elevator': 'elevator', 'stick_aileron': 'aileron', 'stick_rudder': 'rudder',
     'elevator': 'elevator', 'aileron': 'aileron', 'rudder': 'rudder',
@@ -47,7 +47,7 @@ _CONTROLS = {
 
 
 def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segment, ...]:
-    """Return rows with what the simulation has for them; the rest says -999."""
+    """Return rows with the values that the simulation has; the rest is -999."""
     segments = to_segments(version, _quantities(world), rows)
     row = _ENGINE_SPEED_ROW.get(version)
     return tuple(
@@ -56,7 +56,7 @@ def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segmen
 
 
 def apply_rows(world: World, version: int, segments: Iterable[Segment]) -> None:
-    """Move the controls that rows have a value for; other rows are not modelled."""
+    """Move the controls that rows have values for; other rows are not modelled."""
     for segment in segments:
         given = {name: value for name, value in asdict(quantities(version, [segment])).items()
                  if _is_finite(value)}
@@ -98,7 +98,7 @@ def _air_data(world: World) -> Mapping[str, Value]:
         'mach': s.mach,
         'vertical_speed': -s.v_down,
         'g_normal': -s.f_z / STANDARD_GRAVITY,
-        # In a row + is forward, opposite to the dataref (docs/wire/xplane_datarefs.md, row 5.10).
+        # In a row + is forward, unlike the dataref (docs/wire/xplane_datarefs.md, row 5.10).
         'g_axial': s.f_x / STANDARD_GRAVITY,
         'g_side': s.f_y / STANDARD_GRAVITY,
         'sea_level_pressure': s.sea_level_pressure,

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-X-Plane's own UDP, as docs/wire/xplane_udp.md has it, around the simulated world.
+X-Plane's own UDP for the simulated world, as in docs/wire/xplane_udp.md.
 
-It has no socket and no clock. What the world has no model of is silent: row contents, failures by
-number, situations, objects, sounds, radar, starts on runways.
+It has no socket and no clock. What the world does not model is ignored: other row contents,
+failures by number, situations, objects, sounds, radar, starts on runways.
 """
 
 from __future__ import annotations
@@ -45,17 +45,16 @@ _INTERNAL_VERSIONS = {10: 105110, 11: 115502, 12: 121001}
 _FIFTH_BYTES = {9: ord('@'), 10: ord('@'), 11: ord('*'), 12: ord('*')}
 _BY_POSITION = 6
 _RAKNET_PORT = 49010
-# Who gets poses or values, and how many values they all may ask for: far more than any program
-# does. The real limits are not known.
+# Limits of receivers of poses or values, and of values that they may request in all: far more
+# than any program does. The real limits are unknown.
 _MOST_CLIENTS = 100
 _MOST_SUBSCRIPTIONS = 20_000
 
-# Of datagrams sent back to back X-Plane 6.51 lost about half, at 10 ms apart none
-# (docs/wire/xplane_udp.md, section 3): so it reads two in a frame of a sixtieth second, and loses
-# what else has come.
+# X-Plane 6.51 lost about half of datagrams sent back to back, and none sent 10 ms apart
+# (docs/wire/xplane_udp.md, section 3): so it reads two in a frame of 1/60 s, and drops the rest.
 _READ_BY_6 = 2
 
-# Its multiples are spread evenly over the fractions of 1.
+# Its multiples modulo 1 are evenly distributed.
 _GOLDEN = 0.618_033_988_75
 
 _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
@@ -63,7 +62,7 @@ _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
 
 @dataclass(slots=True)
 class Counters:
-    """What has come: datagrams handled, refused as malformed, lost, or without a meaning here."""
+    """Counts of datagrams: handled, rejected as malformed, lost, or without effect here."""
 
     handled: int = 0
     malformed: int = 0
@@ -83,10 +82,10 @@ class XPlane:
     """
     One run of X-Plane ``version`` (6 to 12).
 
-    ``port`` is what the beacon says; ``data_target``, ``data_rate`` and ``byte_order`` are its
-    settings and its machine, ``ticked`` the rows that its user has selected; ``started`` is the
-    time at which it began to run. ``drift`` is the part by which the timers of subscriptions are
-    off, each by its own and with a phase of its own; 0 lets all of one rate tick together.
+    ``port`` is the one in the beacon; ``data_target``, ``data_rate`` and ``byte_order`` are those
+    of its settings and its machine, ``ticked`` the rows that its user has selected; ``started``
+    is the time at which it started. ``drift`` is the largest relative error of a subscription's
+    timer, each having its own error and phase; with 0 all of one rate tick together.
     """
 
     def __init__(self, world: World, version: int, port: int = wire.PORT, *,
@@ -120,7 +119,7 @@ class XPlane:
     # Reading
 
     def read(self, receive: Receive) -> None:
-        """Handle what has come; ``receive`` gives the next datagram, or None when none waits."""
+        """Handle what has arrived; ``receive`` returns the next datagram, or None."""
         handled = 0
         while (received := receive()) is not None:
             if self.version == 6 and handled >= _READ_BY_6:
@@ -130,7 +129,7 @@ class XPlane:
             self.handle(*received)
 
     def handle(self, data: bytes, sender: Address) -> None:
-        """Do what one datagram asks for; what X-Plane does not understand is dropped."""
+        """Carry out one datagram; what X-Plane does not understand is dropped."""
         try:
             message = self._decode(data)
         except ProtocolError:
@@ -140,7 +139,7 @@ class XPlane:
         if isinstance(message, wire.Data):
             apply_rows(self.world, self.version, message.segments)
         elif isinstance(message, wire.Dsel):
-            # Read in the wrong byte order, numbers are those of no row.
+            # Read in the wrong byte order, the numbers match no row.
             count = wire.ROW_COUNTS.get(self.version, wire.ROW_COUNTS[11])
             self.selected |= {row for row in message.indices if 0 <= row < count}
         elif isinstance(message, wire.Usel):
@@ -150,7 +149,7 @@ class XPlane:
             self.counters.ignored += 1
 
     def _decode(self, data: bytes) -> Message:
-        """Decode in our own byte order; a public sender to version 6 leaves the trailer out."""
+        """Decode in our own byte order; a public sender to version 6 omits the trailer."""
         if self._input_layout is None or data[:4] not in (b'DATA', b'DSEL', b'USEL'):
             return wire.decode(data, 'bridge', self.version, previous=self._layout)
         size = 36 if data[:4] == b'DATA' else 4
@@ -173,7 +172,7 @@ class XPlane:
     def _handle_modern(
         self, store: DatarefStore, message: Message, sender: Address
     ) -> bool:
-        """Handle what X-Plane 10 and later know; tell whether it has a meaning here."""
+        """Handle what X-Plane 10 and later know; return whether it has an effect here."""
         if isinstance(message, wire.RrefRequest):
             self._subscribe(store, message, sender)
         elif isinstance(message, wire.RposRequest):
@@ -197,7 +196,7 @@ class XPlane:
         return True
 
     def _subscribe(self, store: DatarefStore, message: wire.RrefRequest, sender: Address) -> None:
-        """Begin or end one subscription; a path that is not known is met with silence."""
+        """Start or end one subscription; an unknown path is silently ignored."""
         mine = self._subscriptions.setdefault(sender, {})
         mine.pop(message.index, None)
         name, element = _element(message.dataref)
@@ -209,7 +208,7 @@ class XPlane:
             del self._subscriptions[sender]
 
     def _has_room(self) -> bool:
-        """Tell whether there is room for a subscription; one beyond that is met with silence."""
+        """Return whether there is room for a subscription; others are silently ignored."""
         return len(self._subscriptions) <= _MOST_CLIENTS and (
             sum(map(len, self._subscriptions.values())) < _MOST_SUBSCRIPTIONS)
 
@@ -236,9 +235,9 @@ class XPlane:
     # Sending
 
     def frame(self, now: float) -> Iterator[tuple[bytes, Address]]:
-        """Return what is due in this frame, and where it goes."""
+        """Return what is due in this frame, with its destinations."""
         if len(self._ticks) > len(self._due):
-            # Rates that nobody asks for any more; there may be as many as there are integers.
+            # Drop unused rates; there may be as many as there are integers.
             self._ticks = {key: tick for key, tick in self._ticks.items() if key in self._due}
         self._due.clear()
         for client, pose in self._positions.items():
@@ -258,7 +257,7 @@ class XPlane:
                     self.data_target)
 
     def beacon(self, now: float) -> bytes | None:
-        """Return the beacon if it is due: each second, also while no frames are drawn."""
+        """Return the beacon if it is due: every second, even while no frames are drawn."""
         if self.next_beacon is None or now < self.next_beacon:
             return None
         self.next_beacon = max(self.next_beacon, now - BEACON_PERIOD) + BEACON_PERIOD
@@ -267,12 +266,12 @@ class XPlane:
             1, minor, 1, _INTERNAL_VERSIONS[self.version], 1, self._port, 'simulator', raknet))
 
     def _next_stream(self) -> int:
-        """Return the number of a new subscription; without drift all are one."""
+        """Return the number of a new subscription; without drift all share one."""
         self._streams += self._drift > 0.0
         return self._streams
 
     def _is_due(self, rate: float, stream: int, now: float) -> bool:
-        """Tell whether a tick of this rate has passed: the same frame for all of one stream."""
+        """Return whether this rate has ticked: in the same frame for all of one stream."""
         key = rate, stream
         if key not in self._due:
             off = self._drift * (2.0 * (stream * _GOLDEN % 1.0) - 1.0)
@@ -298,6 +297,6 @@ class XPlane:
 
 
 def _element(name: str) -> tuple[str, int]:
-    """Split ``name[3]`` into name and number; a name alone is its first element."""
+    """Split ``name[3]`` into name and index; a name alone is its first element."""
     match = _ELEMENT.fullmatch(name)
     return (match[1], int(match[2])) if match else (name, 0)
