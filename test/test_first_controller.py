@@ -79,6 +79,7 @@ inline void spin(std::shared_ptr<Node> node) {
 """
 
 
+@pytest.mark.slow
 def test_the_first_controller_in_cpp_commands_right_wing_down_and_nose_up(tmp_path):
     (source,) = [
         block for block in blocks(ROOT / 'docs/first_controller.md') if block.language == 'cpp']

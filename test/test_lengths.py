@@ -78,6 +78,7 @@ def test_a_file_has_at_most_about_400_lines(name):
     assert (lines > MOST_LINES) == (name in FILES), lines
 
 
+@pytest.mark.slow
 def test_a_function_has_at_most_60_lines():
     long = {
         f'{name}:{function}' for name, path in sources().items()

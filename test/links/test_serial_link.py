@@ -40,6 +40,9 @@ from xplane_bridge.sessions.base import PeerState  # noqa: E402
 from xplane_bridge.sessions.simpit import Connected, SimpitSession, Telemetry  # noqa: E402
 from xplane_bridge.simulators.simpit import PluginSession, Subscriptions  # noqa: E402
 
+# Real pseudo-terminals and servers, and waiting for them.
+pytestmark = pytest.mark.slow
+
 DEADLINE = 60.0
 BAUD = 115200
 

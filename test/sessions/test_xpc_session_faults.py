@@ -35,6 +35,8 @@ from xplane_bridge.sessions.xpc import (
     XpcSession,
 )
 
+pytestmark = pytest.mark.slow
+
 FAULTS = {
     'loss': {'loss': 0.1},
     'duplication': {'duplication': 0.3},
@@ -90,7 +92,6 @@ class DatarefClient:
         check_telemetry(events)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('fault', FAULTS)
 @pytest.mark.parametrize('rate', [50.0, 0.0])
 def test_no_reply_is_taken_for_another_ones(fault, rate):
@@ -332,7 +333,6 @@ def test_malformed_datagrams_are_counted_by_kind_and_change_nothing():
     assert len(telemetry(world.run(1.0))) >= 49
 
 
-@pytest.mark.slow
 def test_100000_random_and_mutated_datagrams_end_nothing():
     session = make(2)
     world = started(session, settle=0.1)
@@ -389,7 +389,6 @@ def state_sizes(session):
     return count(session)
 
 
-@pytest.mark.slow
 def test_lost_reads_leave_nothing_behind():
     session = make()
     world = started(session)
@@ -404,7 +403,6 @@ def test_lost_reads_leave_nothing_behind():
     assert session.statistics.lost == 80
 
 
-@pytest.mark.slow
 def test_long_loss_jitter_freezes_and_restarts():
     """A quarter of an hour; whatever has grown by its end would grow without bound."""
     session = make(rate=20.0)
