@@ -218,7 +218,7 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert 'read-only' in result.reason
     result = ros.change(node, mode='sideways')
     assert not result.successful
-    assert 'none of slow, fast' in result.reason
+    assert 'not one of slow, fast' in result.reason
     result = ros.change(node, mode='fast', gain=20.0)
     assert not result.successful
     assert 'do not go together' in result.reason
