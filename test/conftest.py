@@ -148,8 +148,8 @@ def simulator():
 
     from harness import process
     with ExitStack() as stack:
-        def start(face, *arguments):
-            child = stack.enter_context(process('simulator', face, *(
+        def start(protocol, *arguments):
+            child = stack.enter_context(process('simulator', protocol, *(
                 () if '--port' in arguments else ('--port', '0')), *arguments))
             line = child.stdout.readline()
             assert ' frames/s' in line or ' on ' in line, f'simulator printed: {line}'

@@ -29,7 +29,7 @@ class Plugin:
     Requests are answered at once: frame timing and the network are left to others.
     """
 
-    generation = 'rc6'
+    plugin_version = 'rc6'
 
     def __init__(self) -> None:
         # The same polls recur over and over.
@@ -59,11 +59,11 @@ class Plugin:
         if isinstance(request, xpc.GetPosition):
             reply = xpc.PositionReply(
                 0, *self.place(request.aircraft), 1.0, 2.0, 3.0, 1.0,
-                64 if self.generation in _NEW else 32)
+                64 if self.plugin_version in _NEW else 32)
         elif isinstance(request, xpc.GetDatarefs):
             reply = xpc.Datarefs(tuple(map(self.read, request.names)))
         elif isinstance(
-                request, xpc.GetTerrain | xpc.PlaceAndProbe) and self.generation in _NEW:
+                request, xpc.GetTerrain | xpc.PlaceAndProbe) and self.plugin_version in _NEW:
             reply = xpc.Terrain(
                 request.aircraft, 40.0, 8.0, 321.5, (0.0, 1.0, 0.0), (0.0, 0.0, 0.0), 1, 0)
         else:

@@ -57,7 +57,7 @@ class CellPlugin(Plugin, Peer):
         Plugin.__init__(self)
         Peer.__init__(self, version, started, {
             **cells, JOYSTICK: 0.0, THROTTLE: -2.0, 'text': ''})
-        self.generation = version
+        self.plugin_version = version
         self._now = started
         self._requests = []
         self._beacon_at = started + 1.0

@@ -84,9 +84,9 @@ class ScriptedPlugin(Plugin):
         self._rows: dict[str, Callable[[int], tuple[float, ...]]] = {}
 
     @property
-    def generation(self) -> str:  # type: ignore[override]
+    def plugin_version(self) -> str:  # type: ignore[override]
         """Return the run number, which changes with a restart."""
-        return self._world.generation
+        return self._world.plugin_version
 
     def place(self, aircraft: int) -> tuple[float, float, float]:
         """Return a position that encodes frame and aircraft."""
@@ -143,7 +143,7 @@ class World:
         session: XpcSession,
         *,
         fps: float = 60.0,
-        generation: str = 'rc6',
+        plugin_version: str = 'rc6',
         loss: float = 0.0,
         duplication: float = 0.0,
         delay: tuple[float, float] = (0.0001, 0.0001),
@@ -154,7 +154,7 @@ class World:
         self.session = session
         self.now = 1000.0
         self.fps = fps
-        self.generation = generation
+        self.plugin_version = plugin_version
         self.loss = loss
         self.duplication = duplication
         self.delay = delay
@@ -227,13 +227,13 @@ class World:
         """Render no frames: the plugin queues datagrams and answers them afterwards."""
         self._frozen_until = self.now + seconds
 
-    def restart(self, seconds: float, generation: str = '') -> None:
+    def restart(self, seconds: float, plugin_version: str = '') -> None:
         """Go away for some time, lose what was queued, and return with another plugin."""
         self._queue.clear()
         self._down_until = self.now + seconds
         self.started = self._down_until
         self.datarefs = dict(self._defaults)
-        self.generation = generation or self.generation
+        self.plugin_version = plugin_version or self.plugin_version
 
     def beacon(self) -> None:
         """Start sending beacons, once per second, whenever X-Plane is up."""

@@ -58,11 +58,11 @@ class XpcLoop:
 
         from xplane_bridge.simulators.aircraft import Aircraft
         from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xpc import XpcFace
+        from xplane_bridge.simulators.xpc import XpcFrontend
         self.world = World(Aircraft())
         self.endpoint = MemoryEndpoint()
-        self.face = XpcFace(self.endpoint)
-        self.face.open(self.world, 0.0)
+        self.frontend = XpcFrontend(self.endpoint)
+        self.frontend.open(self.world, 0.0)
         self.session = XpcSession(
             {0: Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)}, rate=50.0)
         self.session.start(0.0)
@@ -77,7 +77,7 @@ class XpcLoop:
                 self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
         self.now += FRAME
         self.world.advance(FRAME)
-        self.face.frame(self.now)
+        self.frontend.frame(self.now)
         names = {port: channel for channel, port in self.channels.items()}
         states = []
         for data, (_, port) in self.endpoint.collect():
@@ -157,11 +157,11 @@ class XplaneLoop:
 
         from xplane_bridge.simulators.aircraft import Aircraft
         from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+        from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
         self.world = World(Aircraft())
         self.endpoint = MemoryEndpoint()
-        self.face = XplaneUdpFace(self.endpoint, version, data_target=BRIDGE)
-        self.face.open(self.world, 0.0)
+        self.frontend = XplaneUdpFrontend(self.endpoint, version, data_target=BRIDGE)
+        self.frontend.open(self.world, 0.0)
         self.session = XplaneUdpSession(
             Sources(
                 {version: tuple(xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
@@ -180,7 +180,7 @@ class XplaneLoop:
                 self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
         self.now += FRAME
         self.world.advance(FRAME)
-        self.face.frame(self.now)
+        self.frontend.frame(self.now)
         names = {port: channel for channel, port in self.channels.items()}
         states = []
         for data, (_, port) in self.endpoint.collect():

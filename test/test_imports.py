@@ -52,7 +52,7 @@ COLUMNS = {
     'protocols': {'messages', 'codec'},
     'sessions': {'session', 'events'},
     'nodes': {'parameters', 'node', 'messages'},
-    'simulators': {'face'},
+    'simulators': {'frontend'},
 }
 
 

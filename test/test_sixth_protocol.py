@@ -172,17 +172,18 @@ def test_an_aircraft_is_flown_through_it(ros):
     from xplane_bridge.nodes.skylark import SkylarkNode
     from xplane_bridge.simulators.endpoints import UdpEndpoint
     from xplane_bridge.simulators.server import running
-    from xplane_bridge.simulators.skylark import SkylarkFace
+    from xplane_bridge.simulators.skylark import SkylarkFrontend
 
-    face = SkylarkFace(UdpEndpoint())
-    with running(face) as server:
+    frontend = SkylarkFrontend(UdpEndpoint())
+    with running(frontend) as server:
         def jsbsim(name):
             return server.call(lambda world: world.aircraft.property_value(name))
 
         ros.subscribe(NavSatFix, 'fix')
         ros.subscribe(Odometry, 'odom')
         node = ros.start(
-            SkylarkNode, port=face.endpoints[0].address[1], undulation=0.0, command_timeout=0.0)
+            SkylarkNode, port=frontend.endpoints[0].address[1], undulation=0.0,
+            command_timeout=0.0)
         fix = ros.next('fix')
         assert fix.latitude == pytest.approx(jsbsim('position/lat-geod-deg'), abs=1e-3)
         assert ros.next('odom').header.frame_id == 'odom'

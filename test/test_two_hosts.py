@@ -88,13 +88,13 @@ def _netem(name):
     return True
 
 
-@pytest.mark.parametrize(('face', 'sim'), [(('xpc',), 'xpc'), (('xplane',), 'xplane12')])
-def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path, face, sim):
+@pytest.mark.parametrize(('arguments', 'sim'), [(('xpc',), 'xpc'), (('xplane',), 'xplane12')])
+def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path, arguments, sim):
     (far, near), netem = hosts
     faults = () if netem else ('--delay', str(DELAY), '--loss', str(LOSS))
     scenario = tmp_path / 'two.yaml'
     scenario.write_text(SCENARIO)
-    with process(IP, 'netns', 'exec', far, executable_path('simulator'), *face,
+    with process(IP, 'netns', 'exec', far, executable_path('simulator'), *arguments,
                  '--host', SIMULATOR, '--no-beacon', *faults) as simulator:
         assert SIMULATOR in simulator.stdout.readline()
         with process(IP, 'netns', 'exec', near, executable_path('experiment'), '--sim', sim,

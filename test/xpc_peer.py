@@ -28,7 +28,7 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFace
+from xplane_bridge.simulators.xpc import XpcFrontend
 
 TOPICS = {
     'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
@@ -39,24 +39,24 @@ TOPICS = {
 class XpcPeer:
     """A test's view of it, each access between two frames."""
 
-    def __init__(self, server, face):
+    def __init__(self, server, frontend):
         self.server = server
-        self.face = face
+        self.frontend = frontend
 
     @property
     def port(self):
         """Return the UDP port that it listens to."""
-        return self.face.endpoint.address[1]
+        return self.frontend.endpoint.address[1]
 
     @property
     def screen(self):
         """Return what the plugin displays."""
-        return self.server.call(lambda _: self.face.plugin.screen)
+        return self.server.call(lambda _: self.frontend.plugin.screen)
 
     @property
     def received(self):
         """Return how many datagrams the plugin has handled."""
-        return self.server.call(lambda _: self.face.plugin.counters.handled)
+        return self.server.call(lambda _: self.frontend.plugin.counters.handled)
 
     def world(self, name):
         """Return an attribute of the world."""
@@ -72,7 +72,7 @@ class XpcPeer:
 
     def dataref(self, name):
         """Return the values of a dataref."""
-        return self.server.call(lambda _: self.face.store.read(name).values)
+        return self.server.call(lambda _: self.frontend.store.read(name).values)
 
     def pause(self, on=True):
         """Stop time as X-Plane's own pause does: frames go on, each with the same state."""
@@ -85,9 +85,9 @@ class XpcPeer:
 @contextmanager
 def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **options):
     """Run X-Plane with the plugin for as long as the context lasts."""
-    face = XpcFace(UdpEndpoint(port=port), **options)
-    with running(face, make_world=make_world, frame_rate=frame_rate) as server:
-        yield XpcPeer(server, face)
+    frontend = XpcFrontend(UdpEndpoint(port=port), **options)
+    with running(frontend, make_world=make_world, frame_rate=frame_rate) as server:
+        yield XpcPeer(server, frontend)
 
 
 def bridged(ros, peer, **given):

@@ -49,10 +49,10 @@ from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.protocols import simpit
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,16 +151,16 @@ def commands(monkeypatch):
 
 
 def x_plane_12(stack):
-    face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
-    server = stack.enter_context(running(face))
+    frontend = XplaneUdpFrontend(UdpEndpoint(), 12, sender=UdpEndpoint())
+    server = stack.enter_context(running(frontend))
     return server, XplaneUdpNode, {
-        'version': '12', 'port': face.endpoint.address[1], 'data_port': free_port()}
+        'version': '12', 'port': frontend.endpoint.address[1], 'data_port': free_port()}
 
 
 def x_plane_with_the_plugin(stack):
-    face = XpcFace(UdpEndpoint())
-    server = stack.enter_context(running(face))
-    return server, XpcNode, {'port': face.endpoint.address[1]}
+    frontend = XpcFrontend(UdpEndpoint())
+    server = stack.enter_context(running(frontend))
+    return server, XpcNode, {'port': frontend.endpoint.address[1]}
 
 
 def start_xpc_node(ros, stack, tmp_path):
@@ -174,10 +174,10 @@ def start_xplane_udp_node(ros, stack, tmp_path):
 
 
 def start_fdmdata_node(ros, stack, tmp_path):
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
-    stack.enter_context(running(face))
-    return ros.start(FdmdataNode, data_port=face.data.address[1],
-                     controls_port=face.controls.address[1], rpc_port=face.rpc_address[1])
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
+    stack.enter_context(running(frontend))
+    return ros.start(FdmdataNode, data_port=frontend.data.address[1],
+                     controls_port=frontend.controls.address[1], rpc_port=frontend.rpc_address[1])
 
 
 def start_simpit_node(ros, stack, tmp_path):

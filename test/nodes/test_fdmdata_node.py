@@ -45,7 +45,7 @@ from xplane_bridge.nodes.vehicle import LATCHED
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
@@ -136,11 +136,11 @@ def scripted():
 @contextmanager
 def flying(aircraft=None, held=False, **options):
     """Run the simulated Huginn; yield its server, and the node's parameters for it."""
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
-    with running(face, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
+    with running(frontend, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
         yield server, {
-            'data_port': face.data.address[1], 'controls_port': face.controls.address[1],
-            'rpc_port': face.rpc_address[1]}
+            'data_port': frontend.data.address[1], 'controls_port': frontend.controls.address[1],
+            'rpc_port': frontend.rpc_address[1]}
 
 
 def started(ros, parameters, *topics, **others):
@@ -702,9 +702,9 @@ def test_held_is_said_with_what_to_do(ros):
 
 
 def test_huginn_that_is_not_there_yet_is_awaited(ros):
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
-    with running(face) as server:
-        parameters = {'data_port': face.data.address[1]}
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
+    with running(frontend) as server:
+        parameters = {'data_port': frontend.data.address[1]}
         server.switch_off()
         started(ros, parameters, 'fix')
         level, message, _ = ros.diagnosed(
@@ -814,9 +814,9 @@ def test_all_topics_are_in_the_namespace(ros, scripted):
 
 def test_x_plane_connect_and_fdmdata_agree_about_one_aircraft(ros):
     from xplane_bridge.nodes.xpc import XpcNode
-    from xplane_bridge.simulators.xpc import XpcFace
-    xpc = XpcFace(UdpEndpoint())
-    huginn = FdmdataFace(UdpEndpoint(), UdpEndpoint())
+    from xplane_bridge.simulators.xpc import XpcFrontend
+    xpc = XpcFrontend(UdpEndpoint())
+    huginn = FdmdataFrontend(UdpEndpoint(), UdpEndpoint())
     aircraft = Aircraft(initial=Initial(lat_deg=38.0, lon_deg=23.9))
     aircraft.set_controls(elevator=0.2, aileron=0.1, throttle=0.8)
     aircraft.advance(1.5)

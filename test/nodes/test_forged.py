@@ -33,10 +33,10 @@ from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 
 WARN = b'\x01'
 TOPICS = {
@@ -60,24 +60,25 @@ CASES = {
 def simulated(protocol, version, on_frame):
     """Run a simulator; yield the node for it and the node's parameters."""
     if protocol == 'xpc':
-        face = XpcFace(UdpEndpoint())
+        frontend = XpcFrontend(UdpEndpoint())
     elif protocol == 'fdmdata':
-        face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
+        frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), False)
     else:
         data_port = free_port()
-        face = XplaneUdpFace(
+        frontend = XplaneUdpFrontend(
             UdpEndpoint(), version, sender=UdpEndpoint() if version >= 7 else None,
             data_target=('127.0.0.1', data_port) if version < 9 else None)
-    with running(face, on_frame=on_frame):
+    with running(frontend, on_frame=on_frame):
         if protocol == 'xpc':
-            yield XpcNode, {'port': face.endpoint.address[1]}
+            yield XpcNode, {'port': frontend.endpoint.address[1]}
         elif protocol == 'fdmdata':
             yield FdmdataNode, {
-                'data_port': face.data.address[1], 'controls_port': face.controls.address[1],
-                'rpc_port': face.rpc_address[1]}
+                'data_port': frontend.data.address[1],
+                'controls_port': frontend.controls.address[1],
+                'rpc_port': frontend.rpc_address[1]}
         else:
             yield XplaneUdpNode, {
-                'port': face.endpoint.address[1], 'data_port': data_port}
+                'port': frontend.endpoint.address[1], 'data_port': data_port}
 
 
 def is_forged(message):
@@ -124,13 +125,13 @@ def test_x_plane_that_is_restarted_with_another_port_is_taken_again(ros):
     """Its send port is a setting; the listening port stays where it was."""
     ros.subscribe(NavSatFix, 'fix')
     listens, first, second = UdpEndpoint(), UdpEndpoint(), UdpEndpoint()
-    with running(XplaneUdpFace(listens, 12, sender=first)):
+    with running(XplaneUdpFrontend(listens, 12, sender=first)):
         node = ros.start(
             XplaneUdpNode, port=listens.address[1], data_port=free_port(), undulation=0.0)
         ros.next('fix', 2)
         ros.diagnosed('link', lambda _, __, values: values['X-Plane sends from port'] == str(
             first.address[1]), node=node)
-    with running(XplaneUdpFace(UdpEndpoint(port=listens.address[1]), 12, sender=second)):
+    with running(XplaneUdpFrontend(UdpEndpoint(port=listens.address[1]), 12, sender=second)):
         ros.next('fix', 2)
         ros.diagnosed('link', lambda _, __, values: values['X-Plane sends from port'] == str(
             second.address[1]), node=node)
@@ -142,10 +143,10 @@ def test_the_port_that_a_parameter_names_is_the_only_one(ros):
     sends = UdpEndpoint()
     data_port = free_port()
     with Forger(forged('xplane_udp', 8), times=TIMES) as forger, \
-            running(XplaneUdpFace(UdpEndpoint(), 8, sender=sends, data_target=(
+            running(XplaneUdpFrontend(UdpEndpoint(), 8, sender=sends, data_target=(
                 '127.0.0.1', data_port)), on_frame=forger.shoot) as server:
         server.freeze()
-        listens = server.simulation.faces[0].endpoint.address[1]
+        listens = server.simulation.frontends[0].endpoint.address[1]
         node = ros.start(XplaneUdpNode, version='8', port=listens, data_port=data_port,
                          peer_port=sends.address[1], undulation=0.0)
         forger.node = node

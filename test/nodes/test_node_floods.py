@@ -45,12 +45,12 @@ from xplane_bridge.nodes.ulyssix import UlyssixNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.simpit import SimpitFace
-from xplane_bridge.simulators.ulyssix import UlyssixFace
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.simulators.simpit import SimpitFrontend
+from xplane_bridge.simulators.ulyssix import UlyssixFrontend
+from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 
 # Mutants per second, and how many arrive before and after memory is first measured.
 RATE = 2000
@@ -62,16 +62,16 @@ LONGEST_TEXT = 1100
 @contextmanager
 def xpc(seed, folder):
     """Fly X-Plane with the plugin."""
-    face = XpcFace(UdpEndpoint())
-    with running(face), UdpRelay('xpc', face.endpoint.address, seed=seed) as relay:
+    frontend = XpcFrontend(UdpEndpoint())
+    with running(frontend), UdpRelay('xpc', frontend.endpoint.address, seed=seed) as relay:
         yield relay, XpcNode, {'port': relay.port}, ('odom', Odometry)
 
 
 @contextmanager
 def xplane_udp(seed, folder):
     """Fly X-Plane 12."""
-    face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
-    with running(face), UdpRelay('xplane_udp', face.endpoint.address, seed=seed) as relay:
+    frontend = XplaneUdpFrontend(UdpEndpoint(), 12, sender=UdpEndpoint())
+    with running(frontend), UdpRelay('xplane_udp', frontend.endpoint.address, seed=seed) as relay:
         yield relay, XplaneUdpNode, {'port': relay.port, 'data_port': free_port()}, (
             'odom', Odometry)
 
@@ -79,10 +79,11 @@ def xplane_udp(seed, folder):
 @contextmanager
 def fdmdata(seed, folder):
     """Fly Huginn."""
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
-    with running(face), UdpRelay('fdmdata', face.data.address, seed=seed) as relay:
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
+    with running(frontend), UdpRelay('fdmdata', frontend.data.address, seed=seed) as relay:
         yield relay, FdmdataNode, {
-            'data_port': relay.port, 'controls_port': face.controls.address[1]}, ('odom', Odometry)
+            'data_port': relay.port, 'controls_port': frontend.controls.address[1]}, (
+                'odom', Odometry)
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def ulyssix(seed, folder):
     """Publish packets of an aircraft."""
     port = free_port()
     with UdpRelay('ulyssix', ('127.0.0.1', port), towards_node=True, seed=seed) as relay, \
-            running(UlyssixFace(UdpEndpoint(), ('127.0.0.1', relay.port))):
+            running(UlyssixFrontend(UdpEndpoint(), ('127.0.0.1', relay.port))):
         yield relay, UlyssixNode, {
             'port': port, 'sender': '127.0.0.1', 'sample_topics': ['*']}, (
             'packets', UlyssixPacket)
@@ -100,7 +101,7 @@ def ulyssix(seed, folder):
 def simpit(seed, folder):
     """Fly Kerbal Space Program."""
     far, near = folder / 'far', folder / 'near'
-    with running(SimpitFace(ports=[f'pty:{far}'])), \
+    with running(SimpitFrontend(ports=[f'pty:{far}'])), \
             PtyRelay('simpit', far, near, seed=seed) as relay:
         yield relay, SimpitNode, {'port': str(near)}, ('altitude', SimpitAltitude)
 

@@ -33,10 +33,10 @@ from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 from xplane_bridge.srv import GetDatarefs, SimpitPing
 
 AT_ONCE = 100
@@ -51,9 +51,9 @@ def xpc(_):
 
 @contextmanager
 def xplane_udp(_):
-    face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
-    with running(face):
-        yield (XplaneUdpNode, {'port': face.endpoint.address[1], 'version': '12'}, GetDatarefs,
+    frontend = XplaneUdpFrontend(UdpEndpoint(), 12, sender=UdpEndpoint())
+    with running(frontend):
+        yield (XplaneUdpNode, {'port': frontend.endpoint.address[1], 'version': '12'}, GetDatarefs,
                'get_datarefs', {'names': [NAME]})
 
 
@@ -69,11 +69,11 @@ def simpit(folder):
 
 @contextmanager
 def fdmdata(_):
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
-    with running(face, make_world=lambda: World(Aircraft())):
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
+    with running(frontend, make_world=lambda: World(Aircraft())):
         yield (FdmdataNode, {
-            'data_port': face.data.address[1], 'controls_port': face.controls.address[1],
-            'rpc_port': face.rpc_address[1]}, Trigger, 'reset', {})
+            'data_port': frontend.data.address[1], 'controls_port': frontend.controls.address[1],
+            'rpc_port': frontend.rpc_address[1]}, Trigger, 'reset', {})
 
 
 @pytest.mark.parametrize('bridge', [xpc, xplane_udp, simpit, fdmdata], ids=lambda b: b.__name__)

@@ -47,9 +47,9 @@ from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.protocols import simpit
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.fdmdata import FdmdataFace
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
+from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
 
 
 def seconds(stamp):
@@ -66,17 +66,18 @@ def _xpc(_):
 
 @contextmanager
 def _xplane_udp(_):
-    face = XplaneUdpFace(UdpEndpoint(), 12, sender=UdpEndpoint())
-    with running(face):
-        given = {'port': face.endpoint.address[1], 'data_port': free_port(), 'version': '12'}
+    frontend = XplaneUdpFrontend(UdpEndpoint(), 12, sender=UdpEndpoint())
+    with running(frontend):
+        given = {'port': frontend.endpoint.address[1], 'data_port': free_port(), 'version': '12'}
         yield XplaneUdpNode, given, Imu, 'imu/data', lambda: None
 
 
 @contextmanager
 def _fdmdata(_):
-    face = FdmdataFace(UdpEndpoint(), UdpEndpoint())
-    with running(face):
-        given = {'data_port': face.data.address[1], 'controls_port': face.controls.address[1]}
+    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint())
+    with running(frontend):
+        given = {'data_port': frontend.data.address[1],
+                 'controls_port': frontend.controls.address[1]}
         yield FdmdataNode, given, Odometry, 'odom', lambda: None
 
 

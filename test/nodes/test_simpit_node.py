@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""simpit_node against every generation of plugin, through real pseudo-terminals."""
+"""simpit_node against every profile of plugin, through real pseudo-terminals."""
 
 import math
 import signal
@@ -96,13 +96,13 @@ def plugin(path):
         each.close()
 
 
-def connect(ros, plugin, generation, channels=('altitude',), **parameters):
+def connect(ros, plugin, emulated, channels=('altitude',), **parameters):
     """Return a plugin in flight and a node that receives it."""
-    plugged = plugin(generation)
+    plugged = plugin(emulated)
     plugged.say(ALTITUDE)
     ros.subscribe(SimpitAltitude, 'altitude')
     node = ros.start(
-        SimpitNode, port=plugged.path, profile=parameters.pop('profile', generation),
+        SimpitNode, port=plugged.path, profile=parameters.pop('profile', emulated),
         channels=list(channels), **parameters)
     ros.next('altitude')
     return plugged, node
@@ -134,7 +134,7 @@ def values(message):
 @pytest.mark.parametrize(('profile', 'asked'), [
     *zip(PROFILES, PROFILES, strict=True),
     *((profile, 'auto') for profile in ('v0', 'v1', 'v2', 'cobs'))])
-def test_altitude_arrives_from_each_generation(ros, plugin, profile, asked):
+def test_altitude_arrives_from_each_profile(ros, plugin, profile, asked):
     ros.subscribe(DiagnosticArray, '/diagnostics')
     before = time.time_ns()
     connect(ros, plugin, profile, base_frame='capsule', frame_prefix='vessel/',
@@ -421,7 +421,7 @@ def test_packets_without_a_meaning_come_raw(ros, path, plugin):
 
 @pytest.mark.parametrize('verb', ['activate', 'deactivate', 'toggle'])
 @pytest.mark.parametrize('profile', PROFILES)
-def test_action_groups_of_each_generation(ros, plugin, profile, verb):
+def test_action_groups_of_each_profile(ros, plugin, profile, verb):
     plugged, node = connect(ros, plugin, profile)
     standard = ros.publisher(SimpitActionCommand, 'command/action_groups', 10)
     custom = ros.publisher(SimpitActionCommand, 'command/custom_action_groups', 10)
@@ -864,8 +864,8 @@ def test_bad_parameters_are_refused_with_a_sentence(ros, parameters, reason):
 def test_surfaces_are_centred_when_the_commander_of_the_aircraft_is_killed(ros, path):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from xplane_bridge.simulators.server import running
-    from xplane_bridge.simulators.simpit import SimpitFace
-    with running(SimpitFace('cobs', (f'pty:{path}',))) as server:
+    from xplane_bridge.simulators.simpit import SimpitFrontend
+    with running(SimpitFrontend('cobs', (f'pty:{path}',))) as server:
         def value(name):
             return server.call(lambda world: world.aircraft.property_value(name))
 

@@ -39,7 +39,7 @@ from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
+from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
 
 MICROSECOND = 1_000
 
@@ -173,10 +173,10 @@ def _xplane_udp(_, version=12):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(('127.0.0.1', 0))
         data_port = probe.getsockname()[1]
-    face = XplaneUdpFace(UdpEndpoint(), version, sender=UdpEndpoint())
-    with running(face) as server:
+    frontend = XplaneUdpFrontend(UdpEndpoint(), version, sender=UdpEndpoint())
+    with running(frontend) as server:
         yield server, XplaneUdpNode, {
-            'port': face.endpoint.address[1], 'data_port': data_port, 'version': str(version)}
+            'port': frontend.endpoint.address[1], 'data_port': data_port, 'version': str(version)}
 
 
 @contextmanager

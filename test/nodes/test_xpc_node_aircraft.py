@@ -150,27 +150,27 @@ def test_aircraft_share_the_budget_alike(ros, x_plane):
 
 # Versions of the plugin and of X-Plane.
 
-GENERATIONS = ('1.2.1', 'rc5', 'rc6', 'develop')
+PLUGIN_VERSIONS = ('1.2.1', 'rc5', 'rc6', 'develop')
 
 
-@pytest.fixture(params=GENERATIONS)
-def generation(request):
+@pytest.fixture(params=PLUGIN_VERSIONS)
+def plugin_version(request):
     return request.param
 
 
-def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generation):
-    peer = x_plane(turning, generation=generation, beacon_interfaces=['127.0.0.1'])
+def test_each_plugin_version_is_recognised_placed_and_paused(ros, x_plane, plugin_version):
+    peer = x_plane(turning, plugin_version=plugin_version, beacon_interfaces=['127.0.0.1'])
     # Values that cannot be detected are configured.
-    given = {'plugin': 'develop'} if generation == 'develop' else {}
+    given = {'plugin': 'develop'} if plugin_version == 'develop' else {}
     node = ros.start(XpcNode, port=peer.port, undulation=0.0, **given)
-    ros.wait_for(lambda: node.session.generation, 'the generation')
-    assert node.session.generation.value == generation
+    ros.wait_for(lambda: node.session.plugin_version, 'the plugin version')
+    assert node.session.plugin_version.value == plugin_version
     _, _, values = ros.diagnosed('peer', node=node)
-    assert values['plugin version'] == generation
+    assert values['plugin version'] == plugin_version
 
     # Telemetry.
     said = paused(ros, peer)
-    exact = 1e-5 if generation in ('1.2.1', 'rc5') else 1e-12
+    exact = 1e-5 if plugin_version in ('1.2.1', 'rc5') else 1e-12
     fix = said['fix']
     assert fix.latitude == pytest.approx(peer.jsbsim('position/lat-geod-deg'), abs=exact)
     assert fix.longitude == pytest.approx(peer.jsbsim('position/long-gc-deg'), abs=exact)
@@ -181,7 +181,7 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
     # Poses.
     ros.publisher(AircraftPose, '/command/pose').publish(
         pose(latitude=47.456789, longitude=8.123456, altitude=2345.6, gear=0.0))
-    exact = 1e-5 if generation == '1.2.1' else 1e-9
+    exact = 1e-5 if plugin_version == '1.2.1' else 1e-9
     ros.wait_for(
         lambda: abs(peer.jsbsim('position/lat-geod-deg') - 47.456789) < exact, 'the place')
     assert peer.jsbsim('position/long-gc-deg') == pytest.approx(8.123456, abs=exact)
@@ -193,7 +193,7 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
         return ros.call(SetBool, service, SetBool.Request(data=True))
 
     response = pause('/aircraft_0/pause')
-    if generation == '1.2.1':
+    if plugin_version == '1.2.1':
         assert not response.success
         assert 'cannot pause a single aircraft' in response.message
         assert pause('/pause').success
@@ -202,9 +202,9 @@ def test_each_generation_is_recognised_placed_and_paused(ros, x_plane, generatio
     ros.wait_for(lambda: peer.world('planepath')[0] == 1, 'the pause')
 
 
-def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
-    peer = x_plane(generation=generation)
-    node = ros.start(XpcNode, port=peer.port, plugin=generation)
+def test_what_a_plugin_version_cannot_do_is_refused(ros, x_plane, plugin_version):
+    peer = x_plane(plugin_version=plugin_version)
+    node = ros.start(XpcNode, port=peer.port, plugin=plugin_version)
     ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
 
     def run(action):
@@ -215,14 +215,14 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
     terrain = ros.call(GetTerrain, '/get_terrain', GetTerrain.Request())
     placed = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
         pose=pose(true_heading=1.0)))
-    has_commands = generation in ('rc6', 'develop')
+    has_commands = plugin_version in ('rc6', 'develop')
     for response, tag in ((once, 'COMM'), (terrain, 'GETT'), (placed, 'POST')):
         assert response.success == has_commands
         if not has_commands:
-            assert f'{tag} needs plugin 1.3-rc6 or later; this one is {generation}' == (
+            assert f'{tag} needs plugin 1.3-rc6 or later; this one is {plugin_version}' == (
                 response.message)
     for response, tag in ((begin, 'BCOM'), (end, 'ECOM')):
-        assert response.success == (generation == 'develop')
+        assert response.success == (plugin_version == 'develop')
         if not response.success:
             assert response.message.startswith(f'{tag} (hold a command) exists only')
 
@@ -237,7 +237,7 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
     else:
         ros.wait_for(lambda: node.refused['command/view'] == refused + 1, 'the refusal')
         assert peer.screen.view is None
-    if generation == 'rc5':
+    if plugin_version == 'rc5':
         views.publish(masked(
             CameraView, view=CameraView.RUNWAY, location=[47.5, 8.5, 600.0]))
         ros.wait_for(lambda: peer.screen.view and peer.screen.view.camera, 'the camera')
@@ -245,7 +245,7 @@ def test_what_a_generation_cannot_do_is_refused(ros, x_plane, generation):
 
 
 def test_a_held_command_is_held_with_the_develop_branch(ros, x_plane):
-    peer = x_plane(generation='develop')
+    peer = x_plane(plugin_version='develop')
     node = ros.start(XpcNode, port=peer.port, plugin='develop')
     ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
 

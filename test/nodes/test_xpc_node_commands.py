@@ -562,7 +562,7 @@ def test_arrays_of_another_plugin_that_grow_do_not_end_x_plane(ros, peer):
 
     def load(_):
         for name in names:
-            peer.face.store._entries[name] = Entry(
+            peer.frontend.store._entries[name] = Entry(
                 DatarefType.FLOAT_ARRAY, lambda: list(values))
 
     peer.server.call(load)

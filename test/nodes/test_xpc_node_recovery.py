@@ -43,7 +43,7 @@ from xpc_peer import bridged
 from harness import process
 from xplane_bridge.msg import AircraftPose, FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.sessions.xpc import Generation
+from xplane_bridge.sessions.xpc import PluginVersion
 
 COMMANDER = str(Path(__file__).parents[1] / 'commander.py')
 RELEASED = -2.0
@@ -443,9 +443,9 @@ def test_an_older_plugin_that_takes_over_at_once_is_spoken_to_as_that(ros, x_pla
     ros.wait_for(lambda: node.session.taken == ('throttle',), 'the throttle')
     ros.wait_for(lambda: node.publisher.last_state(0), 'telemetry')
     peer.server.switch_off()
-    other = x_plane(port=peer.port, generation='1.2.1')
+    other = x_plane(port=peer.port, plugin_version='1.2.1')
     ros.wait_for(
-        lambda: node.session.taken == () and node.session.generation is not Generation.RC6,
+        lambda: node.session.taken == () and node.session.plugin_version is not PluginVersion.RC6,
         'the other to be noticed')
     # The newer plugins' form would put this one's aircraft at 0, 3.05.
     ros.publisher(AircraftPose, '/command/pose').publish(
@@ -498,7 +498,7 @@ def test_nonsense_from_the_peer_and_from_strangers_ends_nothing(ros, x_plane):
             datagram, address = nonsense(generator), generator.choice(addresses)
             if count % 3:
                 peer.server.call(
-                    lambda _, d=datagram, a=address: peer.face.endpoint.send(d, a, 0.0))
+                    lambda _, d=datagram, a=address: peer.frontend.endpoint.send(d, a, 0.0))
             else:
                 stranger.sendto(datagram, address)
             if count % 100 == 99:

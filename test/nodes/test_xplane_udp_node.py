@@ -49,8 +49,8 @@ from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp import XplaneUdpFace
+from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
 FOOT = 0.3048
@@ -62,8 +62,8 @@ NAN = math.nan
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'speedbrake')
 
 
-def make_face(version, data_port, **options):
-    return XplaneUdpFace(
+def make_frontend(version, data_port, **options):
+    return XplaneUdpFrontend(
         UdpEndpoint(), version, sender=UdpEndpoint() if version >= 7 else None,
         data_target=('127.0.0.1', data_port) if version < 9 else None, **options)
 
@@ -72,9 +72,9 @@ def make_face(version, data_port, **options):
 def flying(version, *others, on_frame=None, **options):
     """Run the simulated X-Plane; its ``parameters`` are what a node needs to find it."""
     data_port = free_port()
-    face = make_face(version, data_port, **options)
-    with running(face, *others, on_frame=on_frame) as server:
-        server.parameters = {'port': face.endpoint.address[1], 'data_port': data_port}
+    frontend = make_frontend(version, data_port, **options)
+    with running(frontend, *others, on_frame=on_frame) as server:
+        server.parameters = {'port': frontend.endpoint.address[1], 'data_port': data_port}
         yield server
 
 
@@ -183,7 +183,7 @@ def test_topics_say_what_jsbsim_says(ros, version):
     ('rows', {'fix': 2e-6, 'altitude': 1e-3, 'imu': 1e-6, 'velocity': 0.5, 'air': 2e-3}),
 ])
 def test_agrees_with_the_plugin_on_one_aircraft(ros, telemetry, limits):
-    plugin = XpcFace(UdpEndpoint())
+    plugin = XpcFrontend(UdpEndpoint())
     with flying(12, plugin) as server:
         hold(server)
         for name in ('one', 'two'):
@@ -262,7 +262,7 @@ def test_version_is_found(ros, version):
         if version < 10:
             # The user has ticked a row, and set its destination.
             def tick(world):
-                xplane = server.simulation.faces[0].xplane
+                xplane = server.simulation.frontends[0].xplane
                 xplane.selected.add(0)
                 xplane.data_target = ('127.0.0.1', server.parameters['data_port'])
 
@@ -328,7 +328,7 @@ def test_controls_fly_12_and_are_given_back(ros):
         ros.wait_for(lambda: server.call(
             lambda world: world.overrides['override_joystick']) == 0, 'the release')
         assert value(server, 'fcs/throttle-cmd-norm') == 0.75
-        xplane = server.simulation.faces[0].xplane
+        xplane = server.simulation.frontends[0].xplane
         ros.wait_for(lambda: not xplane._subscriptions and not xplane._positions,
                      'all subscriptions to end')
 
@@ -339,7 +339,7 @@ def test_shutting_down_ends_subscriptions(ros):
         node = ros.start(XplaneUdpNode, version='12', **server.parameters)
         ros.next('fix')
         node.shut_down()
-        xplane = server.simulation.faces[0].xplane
+        xplane = server.simulation.frontends[0].xplane
         ros.wait_for(lambda: not xplane._subscriptions and not xplane._positions,
                      'all subscriptions to end')
 
@@ -373,7 +373,7 @@ def test_controls_move_rows_before_10(ros, version, rows, moved, still):
         node.trigger_deactivate()
         # Joysticks are centred, trims return to the user's setting.
         wait_for_value(ros, server, moved, start, 1e-4)
-        xplane = server.simulation.faces[0].xplane
+        xplane = server.simulation.frontends[0].xplane
         ros.wait_for(lambda: not xplane.selected, 'the rows to be let go')
 
 
@@ -606,7 +606,7 @@ def test_chosen_rows_are_published(ros, version):
         assert not response.success
         assert 'none: true' in response.message
         assert ros.call(SelectRows, 'select_rows', SelectRows.Request(none=True)).success
-        xplane = server.simulation.faces[0].xplane
+        xplane = server.simulation.frontends[0].xplane
         ros.wait_for(lambda: 1 not in xplane.selected or version == 6, 'the row to be let go')
 
 
@@ -655,7 +655,7 @@ def test_discovered_x_plane_is_followed(ros, monkeypatch):
     # On a separate port: any other simulator on this machine would be discovered too.
     port = free_port()
     monkeypatch.setattr(xplane_udp, 'BEACON_PORT', port)
-    monkeypatch.setattr(XplaneUdpFace, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
+    monkeypatch.setattr(XplaneUdpFrontend, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
     ros.subscribe(NavSatFix, 'fix')
     node = ros.start(XplaneUdpNode, discover=True, data_port=free_port())
     assert node.session.peer_state.name == 'SEARCHING'
@@ -675,9 +675,9 @@ def test_discovered_x_plane_is_followed(ros, monkeypatch):
     ('little', 'auto', 'little: platform 0, a PC'), ('big', 'big', 'big: platform 1, a Mac')])
 def test_version_6_with_one_port_both_ways(ros, order, given, said):
     port = free_port()
-    face = XplaneUdpFace(UdpEndpoint('127.0.0.1', port), 6, byte_order=order,
-                         data_target=('127.0.0.2', port))
-    with running(face):
+    frontend = XplaneUdpFrontend(UdpEndpoint('127.0.0.1', port), 6, byte_order=order,
+                                 data_target=('127.0.0.2', port))
+    with running(frontend):
         ros.subscribe(NavSatFix, 'fix')
         node = ros.start(XplaneUdpNode, version='6', port=port, data_port=port,
                          bind_address='127.0.0.2', byte_order=given)
@@ -747,7 +747,7 @@ def test_rows_sent_elsewhere_are_named(ros):
         ros.wait_for(lambda: (found := ros.diagnostics('telemetry')) and
                      found[2]['missing rows'] != 'none', 'the missing rows')
         assert '20' in ros.diagnostics('telemetry')[2]['missing rows']
-        assert server.simulation.faces[0].xplane.data_target is None
+        assert server.simulation.frontends[0].xplane.data_target is None
 
 
 def test_inactive_node_refuses(ros):
@@ -813,7 +813,7 @@ def test_services_are_refused_while_x_plane_is_away(ros):
 def test_forged_beacons_through_a_socket_change_nothing(ros, monkeypatch):
     port = free_port()
     monkeypatch.setattr(xplane_udp, 'BEACON_PORT', port)
-    monkeypatch.setattr(XplaneUdpFace, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
+    monkeypatch.setattr(XplaneUdpFrontend, 'beacon_group', (xplane_udp.BEACON_GROUP, port))
     forged = [b'BECN\0\x01\x02' + struct.pack('<iiIH', 1, *item) + b'forged\0' for item in (
         (115501, 1, 49999), (-5, 1, 49999), (121001, 1, 0))]
     with flying(12, beacon_interfaces=['127.0.0.1']) as server, socket.socket(

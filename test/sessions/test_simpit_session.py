@@ -444,7 +444,7 @@ def test_telemetry_is_a_sign_of_life_while_the_handshake_gets_lost():
 
 def test_a_missing_echo_is_not_death_while_telemetry_flows():
     cable = connect('v1')
-    # A generation in which echoes are lost among the telemetry that overwrites them.
+    # A profile in which echoes are lost among the telemetry that overwrites them.
     cable.spoil['plugin'] = lambda data: data if data[3] != 2 else b''
     cable.events['device'].clear()
     cable.run(20.0)

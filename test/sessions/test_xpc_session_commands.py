@@ -31,7 +31,7 @@ from scripted_xpc import (
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, PeerAbsentError, PeerState, ReadDone
-from xplane_bridge.sessions.xpc import Generation, PeerReplaced, XpcSession
+from xplane_bridge.sessions.xpc import PeerReplaced, PluginVersion, XpcSession
 
 # By hand from docs/wire/xpc.md, "2. Requests".
 JOYSTICK_ITEM = b'\x28sim/operation/override/override_joystick\x01'
@@ -59,9 +59,9 @@ def given_of(controls):
             if name != 'aircraft' and value is not None}
 
 
-def make(generation=None, **options):
+def make(plugin_version=None, **options):
     return XpcSession(
-        {0: names_of(0, RUNNING_TIME)}, rate=50.0, generation=generation, **options)
+        {0: names_of(0, RUNNING_TIME)}, rate=50.0, plugin_version=plugin_version, **options)
 
 
 def started(session, **options):
@@ -89,10 +89,10 @@ CHASE_CAMERA = xpc.SetView(80, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 PLAIN_CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
 
 
-def refusals(generation, messages):
-    session = make(generation)
+def refusals(plugin_version, messages):
+    session = make(plugin_version)
     # A plugin that reveals too little to be identified.
-    world = started(session, generation='1.2.1')
+    world = started(session, plugin_version='1.2.1')
     sentences = []
     for message in messages:
         try:
@@ -109,38 +109,38 @@ def first_command(session, message):
     return data
 
 
-@pytest.mark.parametrize(('generation', 'messages', 'sentence'), [
-    (Generation.RC6, HOLD, "set the parameter plugin to 'develop'"),
+@pytest.mark.parametrize(('plugin_version', 'messages', 'sentence'), [
+    (PluginVersion.RC6, HOLD, "set the parameter plugin to 'develop'"),
     (None, HOLD, 'this plugin is not known yet'),
-    (Generation.RC5, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is rc5'),
-    (Generation.V1_2_1, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is 1.2.1'),
-    (Generation.RC5, (CHASE_CAMERA,), 'accepts a camera location with view 79 only'),
-    (Generation.V1_2_1, PAUSE_ONE, 'cannot pause a single aircraft'),
-    (Generation.V1_2_1, (CAMERA, PLAIN_CAMERA), 'without a camera'),
-    (Generation.RC5, (CAMERA,), 'without a direction'),
+    (PluginVersion.RC5, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is rc5'),
+    (PluginVersion.V1_2_1, SINCE_RC6, 'needs plugin 1.3-rc6 or later; this one is 1.2.1'),
+    (PluginVersion.RC5, (CHASE_CAMERA,), 'accepts a camera location with view 79 only'),
+    (PluginVersion.V1_2_1, PAUSE_ONE, 'cannot pause a single aircraft'),
+    (PluginVersion.V1_2_1, (CAMERA, PLAIN_CAMERA), 'without a camera'),
+    (PluginVersion.RC5, (CAMERA,), 'without a direction'),
 ])
-def test_what_a_generation_cannot_do_is_refused_with_a_sentence(generation, messages, sentence):
-    sentences = refusals(generation, messages)
+def test_what_a_plugin_version_cannot_do_is_refused(plugin_version, messages, sentence):
+    sentences = refusals(plugin_version, messages)
     assert len(sentences) == len(messages)
     assert all(sentence in refused for refused in sentences)
 
 
-@pytest.mark.parametrize(('generation', 'messages'), [
-    (Generation.DEVELOP, (*HOLD, *SINCE_RC6, *PAUSE_ONE, CAMERA)),
-    (Generation.RC6, (*SINCE_RC6, *PAUSE_ONE, CAMERA, PLAIN_CAMERA)),
-    (Generation.RC5, (*PAUSE_ONE, PLAIN_CAMERA)),
-    (Generation.V1_2_1, (xpc.Simulation(0), xpc.Simulation(1), xpc.Simulation(2))),
+@pytest.mark.parametrize(('plugin_version', 'messages'), [
+    (PluginVersion.DEVELOP, (*HOLD, *SINCE_RC6, *PAUSE_ONE, CAMERA)),
+    (PluginVersion.RC6, (*SINCE_RC6, *PAUSE_ONE, CAMERA, PLAIN_CAMERA)),
+    (PluginVersion.RC5, (*PAUSE_ONE, PLAIN_CAMERA)),
+    (PluginVersion.V1_2_1, (xpc.Simulation(0), xpc.Simulation(1), xpc.Simulation(2))),
     (None, (*SINCE_RC6, *PAUSE_ONE, CAMERA)),
 ])
-def test_what_a_generation_can_do_is_sent(generation, messages):
-    assert refusals(generation, messages) == []
+def test_what_a_plugin_version_can_do_is_sent(plugin_version, messages):
+    assert refusals(plugin_version, messages) == []
 
 
-@pytest.mark.parametrize(('generation', 'length'), [
-    (Generation.V1_2_1, 34), (Generation.RC5, 46), (Generation.RC6, 46),
-    (Generation.DEVELOP, 46)])
-def test_position_has_the_form_that_the_generation_reads(generation, length):
-    data = first_command(make(generation), xpc.Position(0, 47.5, 8.5, 500.0))
+@pytest.mark.parametrize(('plugin_version', 'length'), [
+    (PluginVersion.V1_2_1, 34), (PluginVersion.RC5, 46), (PluginVersion.RC6, 46),
+    (PluginVersion.DEVELOP, 46)])
+def test_position_has_the_form_that_the_plugin_version_reads(plugin_version, length):
+    data = first_command(make(plugin_version), xpc.Position(0, 47.5, 8.5, 500.0))
     assert len(data) == length
     assert data.hex().startswith(
         '504f534900' '00' '00003e42' '00000841' '0000fa43' if length == 34
@@ -149,32 +149,33 @@ def test_position_has_the_form_that_the_generation_reads(generation, length):
 
 def test_position_for_a_plugin_not_known_yet_has_the_form_that_all_understand():
     session = make()
-    world = started(session, generation='1.2.1')
-    assert session.generation is None
+    world = started(session, plugin_version='1.2.1')
+    assert session.plugin_version is None
     (data,) = commands_after(world, session.send, xpc.Position(0, 47.5, 8.5, 500.0))
     assert len(data) == 34
 
 
 @pytest.mark.parametrize(('found', 'beacon', 'length'), [
     ('rc6', True, 46), ('rc5', True, 46), ('1.2.1', False, 34)])
-def test_position_follows_the_generation_found_out(found, beacon, length):
+def test_position_follows_the_plugin_version_found_out(found, beacon, length):
     session = make()
-    world = World(session, generation=found, beacon=beacon)
+    world = World(session, plugin_version=found, beacon=beacon)
     world.call(session.start)
     world.run(4.0)
     (data,) = commands_after(world, session.send, xpc.Position(0, 47.5, 8.5, 500.0))
     assert len(data) == length
 
 
-@pytest.mark.parametrize(('generation', 'message', 'length'), [
-    (Generation.RC5, PLAIN_CAMERA, 37), (Generation.RC6, PLAIN_CAMERA, 49),
-    (Generation.RC6, CAMERA, 49), (None, CAMERA, 49), (Generation.V1_2_1, xpc.SetView(73), 9)])
-def test_view_has_the_form_that_the_generation_reads(generation, message, length):
-    assert len(first_command(make(generation), message)) == length
+@pytest.mark.parametrize(('plugin_version', 'message', 'length'), [
+    (PluginVersion.RC5, PLAIN_CAMERA, 37), (PluginVersion.RC6, PLAIN_CAMERA, 49),
+    (PluginVersion.RC6, CAMERA, 49), (None, CAMERA, 49),
+    (PluginVersion.V1_2_1, xpc.SetView(73), 9)])
+def test_view_has_the_form_that_the_plugin_version_reads(plugin_version, message, length):
+    assert len(first_command(make(plugin_version), message)) == length
 
 
 def test_refused_command_takes_nothing_and_sends_nothing():
-    session = make(Generation.V1_2_1)
+    session = make(PluginVersion.V1_2_1)
     world = started(session)
     with pytest.raises(ValueError, match='cannot pause a single aircraft'):
         session.send(xpc.Simulation(103), world.now)
@@ -215,7 +216,7 @@ def test_refused_command_takes_nothing_and_sends_nothing():
 ])
 @pytest.mark.parametrize('datarefs', [{}, OVERRIDES])
 def test_stop_gives_back_what_was_taken(messages, taken, given, datarefs):
-    session = make(Generation.RC6)
+    session = make(PluginVersion.RC6)
     world = started(session, datarefs=datarefs)
     for message in messages:
         if isinstance(message, xpc.Controls):
@@ -422,10 +423,10 @@ def test_another_xplane_is_not_given_back_what_it_does_not_know(away):
 
 @pytest.mark.parametrize('away', [0.1, 0.9, 3.0])
 @pytest.mark.parametrize('tells_time', [True, False])
-def test_a_plugin_of_another_generation_is_spoken_to_as_that_at_once(away, tells_time):
+def test_a_plugin_of_another_plugin_version_is_spoken_to_as_that_at_once(away, tells_time):
     session = make()
     world = started(session, datarefs=OVERRIDES if tells_time else {})
-    assert session.generation is Generation.RC6
+    assert session.plugin_version is PluginVersion.RC6
     world.restart(away, '1.2.1')
     for _ in range(round((away + 1.5) / 0.02)):
         with suppress(PeerAbsentError):
@@ -438,7 +439,7 @@ def test_a_plugin_of_another_generation_is_spoken_to_as_that_at_once(away, tells
     assert set(lengths) == {34}
     # It is known to be that old when no beacon has arrived.
     world.run(4.0)
-    assert session.generation is Generation.V1_2_1
+    assert session.plugin_version is PluginVersion.V1_2_1
     with pytest.raises(ValueError, match='needs plugin 1.3-rc6'):
         session.send(xpc.Command(('sim/x',)), world.now)
 

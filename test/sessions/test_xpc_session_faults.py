@@ -30,7 +30,7 @@ from scripted_xpc import (
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState, ReadDone
 from xplane_bridge.sessions.xpc import (
-    Generation,
+    PluginVersion,
     WatchedDatarefs,
     XpcSession,
 )
@@ -264,58 +264,58 @@ def test_peer_state_is_unknown_again_after_stop():
 # Plugin versions.
 
 
-@pytest.mark.parametrize(('generation', 'beacon', 'hears', 'expected'), [
-    ('rc6', True, True, Generation.RC6),
-    ('develop', True, True, Generation.RC6),
-    ('rc6', False, False, Generation.RC6),
-    ('rc5', True, True, Generation.RC5),
-    ('rc5', False, False, Generation.V1_2_1),
-    ('1.2.1', False, True, Generation.V1_2_1),
-    ('1.2.1', False, False, Generation.V1_2_1),
+@pytest.mark.parametrize(('plugin_version', 'beacon', 'hears', 'expected'), [
+    ('rc6', True, True, PluginVersion.RC6),
+    ('develop', True, True, PluginVersion.RC6),
+    ('rc6', False, False, PluginVersion.RC6),
+    ('rc5', True, True, PluginVersion.RC5),
+    ('rc5', False, False, PluginVersion.V1_2_1),
+    ('1.2.1', False, True, PluginVersion.V1_2_1),
+    ('1.2.1', False, False, PluginVersion.V1_2_1),
 ])
-def test_generation_is_found_out(generation, beacon, hears, expected):
+def test_plugin_version_is_found_out(plugin_version, beacon, hears, expected):
     session = make(hears_beacons=hears)
-    world = World(session, generation=generation, beacon=beacon)
-    assert session.generation is None
+    world = World(session, plugin_version=plugin_version, beacon=beacon)
+    assert session.plugin_version is None
     world.call(session.start)
     world.run(4.0)
-    assert session.generation is expected
+    assert session.plugin_version is expected
     check_telemetry(world.events)
     assert len(telemetry(world.events)) > 190
 
 
-def test_generation_without_beacon_waits_for_one():
+def test_plugin_version_without_beacon_waits_for_one():
     session = make()
-    world = started(session, settle=3.0, generation='1.2.1')
-    assert session.generation is None
+    world = started(session, settle=3.0, plugin_version='1.2.1')
+    assert session.plugin_version is None
     world.run(1.0)
-    assert session.generation is Generation.V1_2_1
+    assert session.plugin_version is PluginVersion.V1_2_1
 
 
-def test_chosen_generation_is_believed():
-    session = make(generation=Generation.DEVELOP)
-    started(session, generation='1.2.1')
-    assert session.generation is Generation.DEVELOP
+def test_chosen_plugin_version_is_believed():
+    session = make(plugin_version=PluginVersion.DEVELOP)
+    started(session, plugin_version='1.2.1')
+    assert session.plugin_version is PluginVersion.DEVELOP
 
 
 @pytest.mark.parametrize(('before', 'after', 'expected'), [
-    ('rc6', '1.2.1', Generation.V1_2_1), ('rc5', '1.2.1', Generation.V1_2_1),
-    ('1.2.1', 'rc6', Generation.RC6), ('1.2.1', 'rc5', Generation.V1_2_1)])
+    ('rc6', '1.2.1', PluginVersion.V1_2_1), ('rc5', '1.2.1', PluginVersion.V1_2_1),
+    ('1.2.1', 'rc6', PluginVersion.RC6), ('1.2.1', 'rc5', PluginVersion.V1_2_1)])
 def test_another_xplane_after_a_pause_is_judged_anew(before, after, expected):
     session = make()
-    world = World(session, generation=before)
+    world = World(session, plugin_version=before)
     if before == 'rc5':
         session.receive('beacon', BEACON, None, world.now)
     world.call(session.start)
     world.run(4.0)
     world.restart(10.0)
     world.run(10.0)
-    world.generation = after
+    world.plugin_version = after
     world.run(2.0)
     # Until it is known, the form of POSI that no plugin misreads.
-    assert session.generation is (Generation.RC6 if after == 'rc6' else None)
+    assert session.plugin_version is (PluginVersion.RC6 if after == 'rc6' else None)
     world.run(3.0)
-    assert session.generation is expected
+    assert session.plugin_version is expected
 
 
 # Malformed datagrams.

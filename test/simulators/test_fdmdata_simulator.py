@@ -33,7 +33,7 @@ from vector_files import vectors
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.fdmdata import FdmdataFace, Huginn
+from xplane_bridge.simulators.fdmdata import FdmdataFrontend, Huginn
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
@@ -202,17 +202,17 @@ def test_even_parked_something_changes_and_held_nothing_does():
 # On the network.
 
 
-def make_face(rpc=True, held=False, faults=None):
-    return FdmdataFace(
+def make_frontend(rpc=True, held=False, faults=None):
+    return FdmdataFrontend(
         UdpEndpoint(faults=faults), UdpEndpoint(faults=faults),
         ('127.0.0.1', 0) if rpc else None, held)
 
 
-def client(face, timeout=DEADLINE):
+def client(frontend, timeout=DEADLINE):
     """Return a socket connected to the data port."""
     result = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     result.settimeout(timeout)
-    result.connect(face.data.address)
+    result.connect(frontend.data.address)
     return closing(result)
 
 
@@ -225,8 +225,8 @@ class ShortTimeout(xmlrpc.client.Transport):
         return connection
 
 
-def rpc(face):
-    return xmlrpc.client.ServerProxy('http://{}:{}/'.format(*face.rpc_address))
+def rpc(frontend):
+    return xmlrpc.client.ServerProxy('http://{}:{}/'.format(*frontend.rpc_address))
 
 
 def changes(connection, seconds=DEADLINE):
@@ -242,8 +242,8 @@ def changes(connection, seconds=DEADLINE):
 
 
 def test_pipelined_requests_are_answered_in_order_errors_in_their_place():
-    face = make_face()
-    with running(face), client(face) as connection:
+    frontend = make_frontend()
+    with running(frontend), client(frontend) as connection:
         for request in (b'\7', b'\x08', b'', b'\0', b'\1\1', b'\6'):
             connection.send(request)
         replies = [connection.recv(100) for _ in range(6)]
@@ -252,8 +252,8 @@ def test_pipelined_requests_are_answered_in_order_errors_in_their_place():
 
 
 def test_requests_are_answered_at_once_and_values_change_with_the_frames():
-    face = make_face(rpc=False)
-    with running(face, frame_rate=20.0), client(face) as connection:
+    frontend = make_frontend(rpc=False)
+    with running(frontend, frame_rate=20.0), client(frontend) as connection:
         replies = []
         for _ in range(400):
             connection.send(b'\2')
@@ -264,10 +264,10 @@ def test_requests_are_answered_at_once_and_values_change_with_the_frames():
 
 
 def test_controls_reach_the_aircraft_and_are_held():
-    face = make_face(rpc=False)
-    with running(face) as server, client(face), socket.socket(
+    frontend = make_frontend(rpc=False)
+    with running(frontend) as server, client(frontend), socket.socket(
             socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.sendto(struct.pack('>4f', 0.25, -0.5, 0.75, 0.4), face.controls.address)
+        sender.sendto(struct.pack('>4f', 0.25, -0.5, 0.75, 0.4), frontend.controls.address)
         end = time.monotonic() + DEADLINE
         while server.call(commanded) != (0.25, -0.5, 0.75, pytest.approx(0.4)):
             assert time.monotonic() < end
@@ -275,37 +275,37 @@ def test_controls_reach_the_aircraft_and_are_held():
 
 
 def test_held_until_resumed_and_paused_again():
-    face = make_face(held=True)
-    with running(face) as server, client(face) as connection:
+    frontend = make_frontend(held=True)
+    with running(frontend) as server, client(frontend) as connection:
         assert not changes(connection, 0.3)
-        assert rpc(face).resume() is True
+        assert rpc(frontend).resume() is True
         assert changes(connection)
-        assert rpc(face).pause() is True
+        assert rpc(frontend).pause() is True
         assert not changes(connection, 0.3)
         assert server.call(lambda world: world.paused)
 
 
 def test_reset_goes_back_to_the_initial_conditions():
-    face = make_face()
-    with running(face) as server:
+    frontend = make_frontend()
+    with running(frontend) as server:
         server.call(lambda world: world.teleport(0, lat_deg=10.0, altitude_msl=3000.0))
-        assert rpc(face).reset() is True
+        assert rpc(frontend).reset() is True
         assert server.state().lat_deg == pytest.approx(Initial().lat_deg, abs=0.01)
         with pytest.raises(xmlrpc.client.Fault):
-            rpc(face).unpause()
+            rpc(frontend).unpause()
 
 
 def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(capfd):
-    face = make_face()
-    with running(face) as server, socket.create_connection(face.rpc_address) as idle:
-        with socket.create_connection(face.rpc_address, timeout=DEADLINE) as browser:
+    frontend = make_frontend()
+    with running(frontend) as server, socket.create_connection(frontend.rpc_address) as idle:
+        with socket.create_connection(frontend.rpc_address, timeout=DEADLINE) as browser:
             browser.sendall(b'GET / HTTP/1.0\r\n\r\n')
             assert b' 501 ' in browser.recv(100)
-        with socket.create_connection(face.rpc_address) as rude:
+        with socket.create_connection(frontend.rpc_address) as rude:
             rude.sendall(b'POST / HTTP/1.0\r\nContent-Length: 9\r\n\r\n')
             rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
         with xmlrpc.client.ServerProxy(
-                'http://{}:{}/'.format(*face.rpc_address), transport=ShortTimeout()) as proxy:
+                'http://{}:{}/'.format(*frontend.rpc_address), transport=ShortTimeout()) as proxy:
             assert proxy.pause() is True
         assert server.call(lambda world: world.paused)
         assert idle.fileno() > 0
@@ -313,8 +313,8 @@ def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(
 
 
 def test_a_stopped_program_answers_what_waited_once_it_goes_on():
-    face = make_face(rpc=False)
-    with running(face) as server, client(face, timeout=0.5) as connection:
+    frontend = make_frontend(rpc=False)
+    with running(frontend) as server, client(frontend, timeout=0.5) as connection:
         server.freeze()
         with pytest.raises(TimeoutError):
             while True:
@@ -327,10 +327,10 @@ def test_a_stopped_program_answers_what_waited_once_it_goes_on():
 
 
 def test_it_comes_back_at_the_same_ports():
-    face = make_face()
-    with running(face) as server:
+    frontend = make_frontend()
+    with running(frontend) as server:
         for _ in range(2):
-            with client(face) as connection:
+            with client(frontend) as connection:
                 connection.send(b'\0')
                 assert len(connection.recv(100)) == 22
                 server.switch_off()
@@ -339,14 +339,14 @@ def test_it_comes_back_at_the_same_ports():
                     connection.send(b'\0')
                     connection.recv(100)
             with pytest.raises(ConnectionRefusedError):
-                rpc(face).pause()
+                rpc(frontend).pause()
             server.switch_on()
-        assert rpc(face).resume() is True
+        assert rpc(frontend).resume() is True
 
 
 def test_faults_lose_replies():
-    face = make_face(rpc=False, faults=Faults(loss=0.5, seed=1))
-    with running(face), client(face) as connection:
+    frontend = make_frontend(rpc=False, faults=Faults(loss=0.5, seed=1))
+    with running(frontend), client(frontend) as connection:
         for _ in range(100):
             connection.send(b'\4')
         # A quarter gets through both ways.
@@ -388,7 +388,7 @@ def test_a_port_in_use_is_said():
     with socket.socket() as other:
         other.bind(('127.0.0.1', 0))
         other.listen()
-        face = make_face()
-        face.rpc_address = other.getsockname()
-        with pytest.raises(OSError, match='another program'), running(face):
+        frontend = make_frontend()
+        frontend.rpc_address = other.getsockname()
+        with pytest.raises(OSError, match='another program'), running(frontend):
             pass

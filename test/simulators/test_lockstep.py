@@ -29,8 +29,8 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFace
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
+from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
 
 CLIENT = ('127.0.0.1', 50000)
 PERIOD = 1.0 / 60.0
@@ -54,10 +54,10 @@ def dref(name, value):
 class Run:
     """A simulation in lockstep, in simulated time."""
 
-    def __init__(self, make_face=XpcFace):
+    def __init__(self, make_frontend=XpcFrontend):
         self.endpoint = MemoryEndpoint()
         self.simulation = Simulation(
-            [make_face(self.endpoint)], lambda: World(Aircraft()),
+            [make_frontend(self.endpoint)], lambda: World(Aircraft()),
             lockstep=Lockstep(self.endpoint))
         self.now = 0.0
         self.simulation.open(self.now)
@@ -135,7 +135,7 @@ def test_surfaces_alone_are_no_whole_command():
 
 
 def test_a_command_in_four_datagrams_is_waited_for():
-    run = Run(lambda endpoint: XplaneUdpFace(endpoint, 12))
+    run = Run(lambda endpoint: XplaneUdpFrontend(endpoint, 12))
     rref = b'RREF\0' + struct.pack('<ii', 99, 1) + b'sim/time/paused'.ljust(400, b'\0')
     run.send(rref)
     assert run.hold() == [b'RREF']
@@ -150,7 +150,7 @@ def test_a_command_in_four_datagrams_is_waited_for():
 
 
 def test_x_plane_9_may_be_flown_by_its_trims():
-    run = Run(lambda endpoint: XplaneUdpFace(endpoint, 9, data_target=CLIENT, data_rate=60.0))
+    run = Run(lambda endpoint: XplaneUdpFrontend(endpoint, 9, data_target=CLIENT, data_rate=60.0))
     run.send(b'DSEL\0' + struct.pack('<i', 20))
     assert run.hold() == [b'DATA']
     data = b'DATA\0' + struct.pack('<i8f', 13, 0.0, 0.0, 0.0, *[-999.0] * 5)
@@ -242,7 +242,7 @@ def fly(seed, frames, pauses):
         return world
 
     endpoint = UdpEndpoint()
-    server = Server(Simulation([XpcFace(endpoint)], make_world, lockstep=Lockstep(endpoint)))
+    server = Server(Simulation([XpcFrontend(endpoint)], make_world, lockstep=Lockstep(endpoint)))
     server.start()
     replies = []
     try:

@@ -41,7 +41,7 @@ from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running, Simulation
-from xplane_bridge.simulators.simpit import FaultyLine, PluginSession, SimpitFace, Vessel
+from xplane_bridge.simulators.simpit import FaultyLine, PluginSession, SimpitFrontend, Vessel
 from xplane_bridge.simulators.world import World
 
 DEADLINE = 60.0
@@ -253,8 +253,9 @@ def test_lights_and_groups_without_parts_are_kept():
 
 
 @pytest.mark.parametrize('profile', PROFILES)
-def test_each_generation_shows_the_aircraft_and_obeys(path, profile):
-    with running(SimpitFace(profile, (f'pty:{path}',))) as server, Device(path, profile) as device:
+def test_each_profile_shows_the_aircraft_and_obeys(path, profile):
+    frontend = SimpitFrontend(profile, (f'pty:{path}',))
+    with running(frontend) as server, Device(path, profile) as device:
         device.wait_for(lambda: device.counts.get('altitude', 0) > 1, 'altitude')
         assert device.telemetry['altitude'].sea_level_m == pytest.approx(
             server.state().altitude_msl, abs=2.0)
@@ -278,7 +279,7 @@ MODELLED = {
 
 @pytest.mark.parametrize('profile', PROFILES)
 def test_what_is_not_modelled_is_silent(path, profile):
-    with running(SimpitFace(profile, (f'pty:{path}',))), Device(path, profile) as device:
+    with running(SimpitFrontend(profile, (f'pty:{path}',))), Device(path, profile) as device:
         expected = MODELLED & {row.name for row in registrable(PROFILES[profile])}
         if profile == 'v1':
             # Sent on change, and it does not change; registration does not trigger it.
@@ -290,8 +291,8 @@ def test_what_is_not_modelled_is_silent(path, profile):
 
 def test_several_devices_share_one_vessel(tmp_path):
     ports = [str(tmp_path / name) for name in ('left', 'right')]
-    face = SimpitFace('v2', [f'pty:{port}' for port in ports])
-    with running(face), Device(ports[0], 'v2') as left, Device(ports[1], 'v2') as right:
+    frontend = SimpitFrontend('v2', [f'pty:{port}' for port in ports])
+    with running(frontend), Device(ports[0], 'v2') as left, Device(ports[1], 'v2') as right:
         for device in (left, right):
             device.wait_for(lambda device=device: 'action_status' in device.telemetry, 'status')
         left.send(ActionGroups('activate', ActionGroup.LIGHT))
@@ -299,13 +300,13 @@ def test_several_devices_share_one_vessel(tmp_path):
             device.wait_for(
                 lambda device=device: ActionGroup.LIGHT in
                 device.telemetry['action_status'].action_bits, 'the light')
-        assert face.paths == tuple(ports)
-        assert face.counters.received > 4
+        assert frontend.paths == tuple(ports)
+        assert frontend.counters.received > 4
 
 
 def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
     """SYN, register channel 4, and an echo: docs/wire/simpit.md, section 2."""
-    with running(SimpitFace('v0', (f'pty:{path}',))):
+    with running(SimpitFrontend('v0', (f'pty:{path}',))):
         port = os.open(path, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(port)
         try:
@@ -332,7 +333,7 @@ def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
 
 
 def test_switched_off_and_on_again_at_the_same_link(path):
-    with running(SimpitFace('v2', (f'pty:{path}',))) as server, Device(path, 'v2') as device:
+    with running(SimpitFrontend('v2', (f'pty:{path}',))) as server, Device(path, 'v2') as device:
         device.wait_for(lambda: 'altitude' in device.telemetry, 'altitude')
         server.switch_off()
         assert not os.path.lexists(path)
@@ -343,7 +344,7 @@ def test_switched_off_and_on_again_at_the_same_link(path):
 
 
 def test_commands_wait_while_the_game_is_frozen(path):
-    with running(SimpitFace('v2', (f'pty:{path}',))) as server, Device(path, 'v2') as device:
+    with running(SimpitFrontend('v2', (f'pty:{path}',))) as server, Device(path, 'v2') as device:
         device.wait_for(lambda: 'altitude' in device.telemetry, 'altitude')
         server.freeze()
         device.send(ActionGroups('activate', ActionGroup.BRAKES))
@@ -356,7 +357,7 @@ def test_commands_wait_while_the_game_is_frozen(path):
 
 
 def test_port_that_cannot_be_had_is_said(tmp_path):
-    simulation = Simulation([SimpitFace(ports=(f'pty:{tmp_path}/no/such/folder',))],
+    simulation = Simulation([SimpitFrontend(ports=(f'pty:{tmp_path}/no/such/folder',))],
                             lambda: World(Aircraft()))
     with pytest.raises(LinkError, match='no/such/folder'):
         simulation.open(time.monotonic())
@@ -366,7 +367,7 @@ def test_port_that_cannot_be_had_is_said(tmp_path):
     (('v9',), 'v9'), (('v2', ('',)), 'no serial port'), (('v2', ('nonsense://x',)), 'nonsense')])
 def test_what_can_never_be_right_is_refused(arguments, reason):
     with pytest.raises(ValueError, match=reason):
-        SimpitFace(*arguments)
+        SimpitFrontend(*arguments)
 
 
 # A line with faults, without a clock.
@@ -422,8 +423,8 @@ def test_lost_port_loses_what_is_under_way():
 
 def test_plugin_is_found_and_heard_over_a_bad_line(path):
     faults = Faults(loss=0.1, duplicate=0.1, delay=0.02, jitter=0.02, seed=4)
-    face = SimpitFace('cobs', (f'pty:{path}',), faults=faults)
-    with running(face), Device(path, 'cobs', ['altitude']) as device:
+    frontend = SimpitFrontend('cobs', (f'pty:{path}',), faults=faults)
+    with running(frontend), Device(path, 'cobs', ['altitude']) as device:
         device.wait_for(lambda: device.counts.get('altitude', 0) > 20, 'altitude')
 
 
@@ -457,7 +458,7 @@ def test_command_says_why_it_cannot_start():
 
 
 def test_packet_of_a_channel_that_no_plugin_has_is_ignored(path):
-    with running(SimpitFace('v2', (f'pty:{path}',))), Device(path, 'v2') as device:
+    with running(SimpitFrontend('v2', (f'pty:{path}',))), Device(path, 'v2') as device:
         device.wait_for(lambda: 'altitude' in device.telemetry, 'altitude')
         device.send(Packet(200, b'\1'))
         seen = device.counts['altitude']

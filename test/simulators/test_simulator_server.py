@@ -33,7 +33,7 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults, SimulatorCrashError
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFace
+from xplane_bridge.simulators.xpc import XpcFrontend
 
 DEADLINE = 60.0
 CLIENT = ('127.0.0.1', 50000)
@@ -65,9 +65,9 @@ class Run:
 
     def __init__(self, faults=None, **options):
         self.endpoint = MemoryEndpoint(faults)
-        self.face = XpcFace(self.endpoint, beacon_interfaces=('127.0.0.1',), **options)
+        self.frontend = XpcFrontend(self.endpoint, beacon_interfaces=('127.0.0.1',), **options)
         self.simulation = Simulation(
-            [self.face], lambda: World(Aircraft()), 50.0, faults)
+            [self.frontend], lambda: World(Aircraft()), 50.0, faults)
         self.now = 0.0
         self.simulation.open(self.now)
 
@@ -110,14 +110,14 @@ def test_a_restart_loses_what_waits_and_forgets_all():
     run.frame(FREEZE_ALL, b'WYPT\0\1\1' + bytes(12), request, request)
     world = run.simulation.world
     assert world.frozen(0)
-    assert run.face.plugin.screen.waypoints
+    assert run.frontend.plugin.screen.waypoints
     run.simulation.switched_off = True
     assert run.frame(GETP) == run.frame(GETP) == []
     run.simulation.switched_off = False
     assert run.frame() == []
     assert run.simulation.world is not world
     assert not run.simulation.world.frozen(0)
-    assert run.face.plugin.screen.waypoints == []
+    assert run.frontend.plugin.screen.waypoints == []
     run.endpoint.deliver(request, CLIENT, run.now)
     run.now += 0.02
     run.simulation.frame(run.now)
@@ -182,15 +182,15 @@ def client():
         yield client
 
 
-def udp_face(generation='rc6', **options):
-    """Return a face on a free port."""
-    return XpcFace(UdpEndpoint(), generation, **options)
+def udp_frontend(plugin_version='rc6', **options):
+    """Return a frontend on a free port."""
+    return XpcFrontend(UdpEndpoint(), plugin_version, **options)
 
 
 def test_a_lock_step_client_is_answered_frame_by_frame(client):
-    face = udp_face()
-    with running(face) as server:
-        client.connect(face.endpoint.address)
+    frontend = udp_frontend()
+    with running(frontend) as server:
+        client.connect(frontend.endpoint.address)
         client.send(ELEVATOR_A_QUARTER)
         first = server.simulation.frames
         for _ in range(15):
@@ -202,11 +202,11 @@ def test_a_lock_step_client_is_answered_frame_by_frame(client):
 
 def test_answers_come_at_frame_boundaries(client):
     frames = []
-    face = udp_face()
+    frontend = udp_frontend()
     chance = random.Random(1)
     latencies = []
-    with running(face, on_frame=lambda now, state: frames.append(now)) as server:
-        client.connect(face.endpoint.address)
+    with running(frontend, on_frame=lambda now, state: frames.append(now)) as server:
+        client.connect(frontend.endpoint.address)
         for _ in range(40):
             # At random times, not just after a frame.
             server.wait(chance.uniform(0.0, 0.03))
@@ -224,9 +224,9 @@ def test_answers_come_at_frame_boundaries(client):
 
 def test_both_requests_of_one_frame_are_answered_with_the_same_state(client):
     states = []
-    face = udp_face()
-    with running(face, on_frame=lambda now, state: states.append(state)) as server:
-        client.connect(face.endpoint.address)
+    frontend = udp_frontend()
+    with running(frontend, on_frame=lambda now, state: states.append(state)) as server:
+        client.connect(frontend.endpoint.address)
         for _ in range(5):
             server.freeze()
             client.send(GETP)
@@ -240,12 +240,12 @@ def test_both_requests_of_one_frame_are_answered_with_the_same_state(client):
 
 
 def test_a_backlog_behind_a_freeze(client):
-    face = udp_face()
-    with running(face) as server:
+    frontend = udp_frontend()
+    with running(frontend) as server:
         for backlog, answers in ((4, 4), (25, 20)):
             server.freeze()
             for _ in range(backlog):
-                client.sendto(GETP, face.endpoint.address)
+                client.sendto(GETP, frontend.endpoint.address)
             assert not select.select([client], [], [], 0.1)[0]
             server.resume()
             for _ in range(answers):
@@ -254,9 +254,9 @@ def test_a_backlog_behind_a_freeze(client):
 
 
 def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
-    face = udp_face()
-    with running(face) as server:
-        address = face.endpoint.address
+    frontend = udp_frontend()
+    with running(frontend) as server:
+        address = frontend.endpoint.address
         client.connect(address)
         client.send(FREEZE_ALL)
         client.send(conn(client.getsockname()[1]))
@@ -273,16 +273,16 @@ def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
         with pytest.raises(ConnectionRefusedError):
             client.recv(4096)
         server.switch_on()
-        assert face.endpoint.address == address
+        assert frontend.endpoint.address == address
         assert not server.call(lambda world: world.frozen(0))
         client.send(conn(client.getsockname()[1]))
         assert client.recv(4096) == b'CONF\0\0'
 
 
 def test_a_request_that_crashes_ends_the_server(client):
-    face = udp_face()
-    with pytest.raises(SimulatorCrashError, match='5111 bytes'), running(face) as server:
-        client.connect(face.endpoint.address)
+    frontend = udp_frontend()
+    with pytest.raises(SimulatorCrashError, match='5111 bytes'), running(frontend) as server:
+        client.connect(frontend.endpoint.address)
         client.send(getd(*['sim/aircraft/view/acf_descrip'] * 5))
         assert len(client.recv(65536)) == 5111
         assert server.wait(DEADLINE)
@@ -292,13 +292,13 @@ def test_a_request_that_crashes_ends_the_server(client):
 
 
 def test_the_beacon_is_heard_on_this_machine():
-    face = udp_face(beacon_interfaces=('127.0.0.1',))
+    frontend = udp_frontend(beacon_interfaces=('127.0.0.1',))
     listener = UdpSocket(('', 49710), group='239.255.1.1')
     begin = time.monotonic()
     try:
-        with running(face) as server:
+        with running(frontend) as server:
             server.freeze()     # it continues while nothing is answered
-            port = face.endpoint.address[1]
+            port = frontend.endpoint.address[1]
             expected = b'BECN\0' + struct.pack('<HI', port, 12100) + b'1.3-rc.1' + bytes(8)
             heard = None
             while heard is None and time.monotonic() - begin < DEADLINE:
@@ -324,7 +324,7 @@ def test_frames_keep_time_and_cost_little():
             enough.set()
 
     before = time.process_time()
-    with running(udp_face(), on_frame=on_frame):
+    with running(udp_frontend(), on_frame=on_frame):
         assert enough.wait(DEADLINE)
     cpu = time.process_time() - before
     seconds = times[60][0] - times[0][0]
@@ -345,7 +345,7 @@ def test_missed_frames_are_skipped_and_the_next_one_is_longer():
         if len(times) == 10:
             done.set()
 
-    with running(udp_face(), on_frame=on_frame) as server:
+    with running(udp_frontend(), on_frame=on_frame) as server:
         while len(times) < 3:
             assert not server.wait(0.01)
         server.wait(0.2)
@@ -357,25 +357,25 @@ def test_missed_frames_are_skipped_and_the_next_one_is_longer():
 
 
 def test_a_port_in_use_is_said_and_leaves_nothing_behind():
-    with running(udp_face()) as server:
-        taken = server.simulation.faces[0].endpoint.address
+    with running(udp_frontend()) as server:
+        taken = server.simulation.frontends[0].endpoint.address
         free = UdpEndpoint()
         with pytest.raises(LinkError, match=f'{taken[1]}.*another program'), running(
-                XpcFace(free), XpcFace(UdpEndpoint(*taken))):
+                XpcFrontend(free), XpcFrontend(UdpEndpoint(*taken))):
             pass
-        # The face that could be opened is closed again.
+        # The frontend that could be opened is closed again.
         UdpSocket(free.address).close()
 
 
 def test_an_interface_that_is_not_there_is_counted_and_ends_nothing():
-    face = udp_face(beacon_interfaces=('198.51.100.1',))
-    with running(face) as server:
-        server.call(lambda _: face.poll(time.monotonic() + 1.0))
-        assert (face.counters.sent, face.counters.send_errors) == (0, 1)
+    frontend = udp_frontend(beacon_interfaces=('198.51.100.1',))
+    with running(frontend) as server:
+        server.call(lambda _: frontend.poll(time.monotonic() + 1.0))
+        assert (frontend.counters.sent, frontend.counters.send_errors) == (0, 1)
 
 
 def test_stopping_twice_is_fine():
-    with running(udp_face()) as server:
+    with running(udp_frontend()) as server:
         server.stop()
         assert server.wait(DEADLINE)
         server.stop()
@@ -383,9 +383,9 @@ def test_stopping_twice_is_fine():
 
 def test_delay_and_duplicates_over_a_real_socket(client):
     faults = Faults(delay=0.03, jitter=0.02, duplicate=1.0)
-    face = XpcFace(UdpEndpoint(faults=faults))
-    with running(face):
-        client.connect(face.endpoint.address)
+    frontend = XpcFrontend(UdpEndpoint(faults=faults))
+    with running(frontend):
+        client.connect(frontend.endpoint.address)
         sent = time.monotonic()
         for _ in range(4):
             client.send(GETP)
@@ -396,14 +396,14 @@ def test_delay_and_duplicates_over_a_real_socket(client):
         for _ in range(4 * 4 - 1):
             client.recv(4096)
         assert not select.select([client], [], [], 0.15)[0]
-    assert (face.counters.received, face.counters.sent) == (4, 16)
+    assert (frontend.counters.received, frontend.counters.sent) == (4, 16)
 
 
 def test_loss_over_a_real_socket(client):
-    face = XpcFace(UdpEndpoint(faults=Faults(loss=0.5)))
+    frontend = XpcFrontend(UdpEndpoint(faults=Faults(loss=0.5)))
     answers = 0
-    with running(face):
-        client.connect(face.endpoint.address)
+    with running(frontend):
+        client.connect(frontend.endpoint.address)
         for _ in range(15):
             client.send(GETP)
         while select.select([client], [], [], 0.2)[0]:

@@ -94,11 +94,11 @@ class Bench:
         still = SimpleNamespace(**{name: 0.0 for name, _ in parameters})
         self.world = world or SimpleNamespace(aircraft=SimpleNamespace(state=still))
         self.endpoint = MemoryEndpoint(faults)
-        self.face = ulyssix.UlyssixFace(
+        self.frontend = ulyssix.UlyssixFrontend(
             self.endpoint, DESTINATION, ulyssix.Stream(tuple(parameters), **options),
             clock=lambda _: ns_of(begin))
         self.now = 1000.0
-        self.face.open(self.world, self.now)
+        self.frontend.open(self.world, self.now)
 
     def frame(self, seconds=FRAME, **state):
         """Advance one frame that ends in this state; return the packets sent."""
@@ -106,7 +106,7 @@ class Bench:
         if state:
             # As in the real one, a state is never changed but replaced.
             self.world.aircraft.state = SimpleNamespace(**state)
-        self.face.frame(self.now)
+        self.frontend.frame(self.now)
         collected = self.endpoint.collect()
         assert all(to == DESTINATION for _, to in collected)
         return [Packet(data, self.width) for data, _ in collected]
@@ -225,8 +225,8 @@ def test_a_freeze_leaves_a_gap_in_time_and_none_in_the_counter():
 def test_a_restart_begins_to_count_anew():
     bench = Bench([('tas', 100.0)])
     bench.run(6)
-    bench.face.close()
-    bench.face.open(bench.world, bench.now)
+    bench.frontend.close()
+    bench.frontend.open(bench.world, bench.now)
     packet = bench.run(2)[0]
     assert (packet.counter, packet.total) == (0, 1)
 
@@ -256,7 +256,7 @@ def test_the_quantities_are_the_aircrafts():
     aircraft = Aircraft(initial=Initial(lat_deg=47.5, lon_deg=8.5, altitude_msl=1500.0))
     world = World(aircraft)
     bench = Bench(ulyssix.DEFAULT_PARAMETERS, world=world)
-    simulation = Simulation([bench.face], lambda: world, frame_rate=60.0)
+    simulation = Simulation([bench.frontend], lambda: world, frame_rate=60.0)
     simulation.open(0.0)
     aircraft.set_controls(elevator=0.2, aileron=0.3)
     for number in range(1, 61):
@@ -289,18 +289,18 @@ def parse(*arguments):
     return main._parser().parse_args(['ulyssix', '--port', '5000', *arguments])
 
 
-def test_the_options_make_the_face():
-    face = ulyssix.make_face(parse(
+def test_the_options_make_the_frontend():
+    frontend = ulyssix.make_frontend(parse(
         '--program', 'dewesoft', '--no-names', '--no-times', '--word-order', 'true_u64',
         '--parameter', 'tas=10', '--parameter', 'p=200', '--host', '239.1.2.3',
         '--start-time', '2025-12-31T23:59:55'), Faults())
-    assert face.name == 'Ulyssix publisher (dewesoft)'
-    assert face.address == 'this host, sending to 239.1.2.3:5000'
+    assert frontend.name == 'Ulyssix publisher (dewesoft)'
+    assert frontend.address == 'this host, sending to 239.1.2.3:5000'
     world = SimpleNamespace(aircraft=SimpleNamespace(state=SimpleNamespace(tas=1.0, p=2.0)))
     endpoint = MemoryEndpoint()
-    face.endpoints = (endpoint,)
-    face.open(world, 0.0)
-    face.frame(0.1)
+    frontend.endpoints = (endpoint,)
+    frontend.open(world, 0.0)
+    frontend.frame(0.1)
     packet = Packet(endpoint.collect()[0][0])
     assert packet.control == 0
     assert [len(samples) for samples in packet.parameters] == [1, 8]

@@ -39,7 +39,7 @@ from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
 from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import GENERATIONS, XpcFace, XpcPlugin
+from xplane_bridge.simulators.xpc import PLUGIN_VERSIONS, XpcFrontend, XpcPlugin
 
 VECTORS = [
     vector for vector in vectors('xpc')
@@ -63,11 +63,11 @@ GETP = b'GETP\0\0'
 class Bench:
     """One run of the plugin, fed datagram by datagram."""
 
-    def __init__(self, generation='rc6', version=12, store=None):
+    def __init__(self, plugin_version='rc6', version=12, store=None):
         self.aircraft = Aircraft(initial=ORIGIN)
         self.world = World(self.aircraft)
         self.store = store or DatarefStore(self.world, version)
-        self.plugin = XpcPlugin(self.world, self.store, generation)
+        self.plugin = XpcPlugin(self.world, self.store, plugin_version)
         self.screen = self.plugin.screen
 
     def frame(self, *datagrams):
@@ -155,19 +155,19 @@ def wypt(op, *points):
 
 
 class Framed(NamedTuple):
-    """A face in memory, without a network."""
+    """A frontend in memory, without a network."""
 
-    face: XpcFace
+    frontend: XpcFrontend
     endpoint: MemoryEndpoint
 
 
 @pytest.fixture
 def framed():
-    """Return an open face."""
+    """Return an open frontend."""
     endpoint = MemoryEndpoint()
-    face = XpcFace(endpoint)
-    face.open(World(Aircraft()), 0.0)
-    return Framed(face, endpoint)
+    frontend = XpcFrontend(endpoint)
+    frontend.open(World(Aircraft()), 0.0)
+    return Framed(frontend, endpoint)
 
 
 @pytest.mark.parametrize(('backlog', 'answered'), [
@@ -175,11 +175,11 @@ def framed():
 def test_twenty_datagrams_a_frame_and_the_rest_is_lost(framed, backlog, answered):
     for _ in range(backlog):
         framed.endpoint.deliver(GETP, CLIENT, 0.0)
-    framed.face.frame(0.01)
+    framed.frontend.frame(0.01)
     assert len(framed.endpoint.collect()) == answered
-    assert framed.face.plugin.counters.resets == int(backlog >= 20)
+    assert framed.frontend.plugin.counters.resets == int(backlog >= 20)
     framed.endpoint.deliver(GETC, CLIENT, 0.02)
-    framed.face.frame(0.03)
+    framed.frontend.frame(0.03)
     assert [reply[:4] for reply, _ in framed.endpoint.collect()] == [b'CTRL']
 
 
@@ -189,14 +189,14 @@ def test_a_datagram_below_four_bytes_ends_the_frame_and_the_rest_waits(framed, j
         framed.endpoint.deliver(datagram, CLIENT, 0.0)
     seen = []
     for n in range(4):
-        framed.face.frame(0.01 * n)
+        framed.frontend.frame(0.01 * n)
         seen.append([reply[:4] for reply, _ in framed.endpoint.collect()])
     assert seen == [[b'POSI'], [b'CTRL'], [b'POSI'], []]
 
 
 def test_nothing_is_answered_between_frames(framed):
     framed.endpoint.deliver(GETP, CLIENT, 0.0)
-    framed.face.poll(0.0)
+    framed.frontend.poll(0.0)
     assert framed.endpoint.collect() == []
 
 
@@ -268,9 +268,9 @@ def test_controls_reach_jsbsim(bench):
 
 @pytest.mark.parametrize(('length', 'taken'), [
     (25, False), (26, True), (27, True), (28, False), (30, False), (31, True), (32, False)])
-@pytest.mark.parametrize('generation', GENERATIONS)
-def test_lengths_of_ctrl(generation, length, taken):
-    bench = Bench(generation)
+@pytest.mark.parametrize('plugin_version', PLUGIN_VERSIONS)
+def test_lengths_of_ctrl(plugin_version, length, taken):
+    bench = Bench(plugin_version)
     assert bench.ask((ctrl(elevator=0.5) + b'\0')[:length]) is None
     assert bench.property('fcs/elevator-cmd-norm') == (-0.5 if taken else 0.0)
 
@@ -376,11 +376,11 @@ def test_position_places_the_aircraft(bench):
     assert expected_attitude(bench) == near(10.0, 30.0, 90.0)
 
 
-@pytest.mark.parametrize(('generation', 'form', 'length'), [
+@pytest.mark.parametrize(('plugin_version', 'form', 'length'), [
     ('1.2.1', '<B7f', 34), ('rc5', '<B7f', 34), ('rc6', '<B3d4f', 46),
     ('develop', '<B3d4f', 46)])
-def test_getp_says_where_jsbsim_is(generation, form, length):
-    bench = Bench(generation)
+def test_getp_says_where_jsbsim_is(plugin_version, form, length):
+    bench = Bench(plugin_version)
     bench.world.advance(0.5)
     reply = bench.ask(GETP)
     assert reply[:5] == b'POSI\0'
@@ -479,11 +479,11 @@ def test_an_aircraft_beyond_20_crashes_the_simulator(make, number):
         Bench().ask(make(number))
 
 
-@pytest.mark.parametrize(('generation', 'taken'), [
+@pytest.mark.parametrize(('plugin_version', 'taken'), [
     ('1.2.1', {34, 35, 40, 45, 46, 47}), ('rc5', {34, 46}), ('rc6', {34, 46}),
     ('develop', {34, 46})])
-def test_lengths_of_posi(generation, taken):
-    bench = Bench(generation)
+def test_lengths_of_posi(plugin_version, taken):
+    bench = Bench(plugin_version)
     seen = set()
     for length in (26, 33, 34, 35, 40, 45, 46, 47):
         bench.world.teleport(0, 47.5, 8.5, 1500.0)
@@ -512,10 +512,10 @@ def test_1_2_1_rounds_what_it_reads_back(given):
     assert expected_place(bench)[:2] != near(lat, lon, abs=1e-9)
 
 
-@pytest.mark.parametrize(('generation', 'deployed'), [
+@pytest.mark.parametrize(('plugin_version', 'deployed'), [
     ('1.2.1', 0.75), ('rc5', 0.25), ('rc6', 0.75), ('develop', 0.75)])
-def test_rc5_reads_the_gear_of_the_short_form_from_stale_memory(generation, deployed):
-    bench = Bench(generation)
+def test_rc5_reads_the_gear_of_the_short_form_from_stale_memory(plugin_version, deployed):
+    bench = Bench(plugin_version)
     bench.ask(b'XXXX\0' + bytes(37) + struct.pack('<f', 0.25))
     bench.ask(posi(47.0, 8.0, 1500.0, 0.0, 0.0, 0.0, 0.75, aircraft=3, form='<B3f4f'))
     assert bench.one(PLANE_3 + 'gear_deploy') == deployed
@@ -749,10 +749,10 @@ def view(code, camera=b''):
     return b'VIEW\0' + struct.pack('<i', code) + camera
 
 
-@pytest.mark.parametrize(('generation', 'lengths'), [
+@pytest.mark.parametrize(('plugin_version', 'lengths'), [
     ('1.2.1', {9}), ('rc5', {9, 37}), ('rc6', {9, 49}), ('develop', {9, 49})])
-def test_lengths_of_view(generation, lengths):
-    bench = Bench(generation)
+def test_lengths_of_view(plugin_version, lengths):
+    bench = Bench(plugin_version)
     seen = set()
     for length in (8, 9, 10, 36, 37, 48, 49, 50):
         bench.screen.view = None
@@ -871,11 +871,11 @@ def test_an_end_without_a_begin_still_ends():
     assert bench.property('fcs/left-brake-cmd-norm') == 0.0
 
 
-@pytest.mark.parametrize(('generation', 'known'), [
+@pytest.mark.parametrize(('plugin_version', 'known'), [
     ('1.2.1', set()), ('rc5', set()), ('rc6', {b'COMM', b'GETT', b'POST'}),
     ('develop', {b'COMM', b'GETT', b'POST', b'BCOM', b'ECOM'})])
-def test_tags_that_a_generation_does_not_know_are_silent(generation, known):
-    bench = Bench(generation)
+def test_tags_that_a_plugin_version_does_not_know_are_silent(plugin_version, known):
+    bench = Bench(plugin_version)
     seen = set()
     for tag in (b'COMM', b'BCOM', b'ECOM', b'GETT', b'POST'):
         bench.plugin.counters.unknown = 0
@@ -1058,10 +1058,10 @@ def test_data_without_its_fifth_byte_crashes_the_simulator(bench):
 # The beacon
 
 
-@pytest.mark.parametrize(('generation', 'beacons'), [
+@pytest.mark.parametrize(('plugin_version', 'beacons'), [
     ('1.2.1', False), ('rc5', True), ('rc6', True), ('develop', True)])
-def test_generations_with_a_beacon(generation, beacons):
-    assert (Bench(generation).plugin.beacon(1.0) is not None) == beacons
+def test_plugin_versions_with_a_beacon(plugin_version, beacons):
+    assert (Bench(plugin_version).plugin.beacon(1.0) is not None) == beacons
 
 
 def test_beacon_once_a_second_from_the_first_second_on(bench):
@@ -1087,7 +1087,7 @@ def test_a_late_beacon_makes_none_up(bench):
 @pytest.fixture(scope='module')
 def benches():
     """Return a plugin of each version."""
-    return {generation: Bench(generation) for generation in GENERATIONS}
+    return {plugin_version: Bench(plugin_version) for plugin_version in PLUGIN_VERSIONS}
 
 
 ANSWERS = {'GETC': b'CTRL', 'GETP': b'POSI', 'GETD': b'RESP', 'CONN': b'CONF', 'GETT': b'TERR',
@@ -1095,13 +1095,13 @@ ANSWERS = {'GETC': b'CTRL', 'GETP': b'POSI', 'GETD': b'RESP', 'CONN': b'CONF', '
 
 
 @pytest.mark.parametrize('vector', VECTORS, ids=lambda vector: vector['name'])
-@pytest.mark.parametrize('generation', GENERATIONS)
-def test_recorded_requests_get_their_kind_of_answer_or_silence(benches, generation, vector):
-    bench = benches[generation]
+@pytest.mark.parametrize('plugin_version', PLUGIN_VERSIONS)
+def test_recorded_requests_get_their_kind_of_answer_or_silence(benches, plugin_version, vector):
+    bench = benches[plugin_version]
     replies = bench.frame(bytes.fromhex(vector['hex']))
     tag = vector['fields']['type']
     expected = ANSWERS.get(tag)
-    if tag in ('GETT', 'POST') and generation in ('1.2.1', 'rc5'):
+    if tag in ('GETT', 'POST') and plugin_version in ('1.2.1', 'rc5'):
         expected = None
     assert [reply[:4] for reply, _ in replies] == ([expected] if expected else [])
     bench.world.advance(0.1)
@@ -1223,10 +1223,10 @@ def test_the_40_bytes_of_the_1_2_1_client_place_the_aircraft_of_plugin_1_2_1():
     assert expected_place(bench) == near(37.52399826, -122.06899261, 2500.0, abs=1e-6)
 
 
-@pytest.mark.parametrize('generation', GENERATIONS)
-def test_mutated_requests_do_no_other_harm_than_the_known_crashes(generation):
-    chance = random.Random(generation)
-    bench = Bench(generation)
+@pytest.mark.parametrize('plugin_version', PLUGIN_VERSIONS)
+def test_mutated_requests_do_no_other_harm_than_the_known_crashes(plugin_version):
+    chance = random.Random(plugin_version)
+    bench = Bench(plugin_version)
     for _ in range(300):
         request = bytearray.fromhex(chance.choice(VECTORS)['hex'])
         for _ in range(chance.randrange(4)):
@@ -1235,6 +1235,6 @@ def test_mutated_requests_do_no_other_harm_than_the_known_crashes(generation):
         try:
             bench.frame(bytes(request[:chance.choice((len(request), len(request), 6))]))
         except SimulatorCrashError:
-            bench = Bench(generation)
+            bench = Bench(plugin_version)
         bench.world.advance(0.01)
     assert all(map(math.isfinite, expected_place(bench)))

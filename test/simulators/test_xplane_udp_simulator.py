@@ -27,7 +27,7 @@ from vector_files import vectors
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.main import main
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFace
+from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFrontend
 
 VECTORS = {
     vector['name']: bytes.fromhex(vector['hex'])
@@ -393,24 +393,24 @@ def test_nan_does_not_get_into_the_aircraft(world):
 
 def test_four_datagrams_back_to_back_to_6_lose_two(world):
     endpoint = MemoryEndpoint()
-    face = XplaneUdpFace(endpoint, 6, data_target=TARGET)
-    face.open(world, 100.0)
+    frontend = XplaneUdpFrontend(endpoint, 6, data_target=TARGET)
+    frontend.open(world, 100.0)
     for row in (16, 17, 18, 19):
         endpoint.deliver(b'DSEL\0' + b'0' + struct.pack('<i', row) + b'0', CLIENT, 100.0)
-    face.frame(100.0)
-    assert face.xplane.selected == {16, 17}
-    assert face.xplane.counters.lost == 2
+    frontend.frame(100.0)
+    assert frontend.xplane.selected == {16, 17}
+    assert frontend.xplane.counters.lost == 2
 
 
 # Endpoint, beacon and command line
 
 def test_answers_come_from_another_port_and_beacons_on_their_interfaces(world):
     endpoint, sender = MemoryEndpoint(), MemoryEndpoint()
-    face = XplaneUdpFace(endpoint, 12, sender=sender, beacon_interfaces=('127.0.0.1',))
-    face.open(world, 100.0)
+    frontend = XplaneUdpFrontend(endpoint, 12, sender=sender, beacon_interfaces=('127.0.0.1',))
+    frontend.open(world, 100.0)
     endpoint.deliver(rref(60, 1, 'sim/time/paused'), CLIENT, 100.0)
-    face.frame(100.1)
-    face.poll(101.1)
+    frontend.frame(100.1)
+    frontend.poll(101.1)
     (data, to), (beacon, group) = sender.collect()
     assert (data[:5], to) == (b'RREF,', CLIENT)
     assert group == ('239.255.1.1', 49707)
@@ -421,14 +421,14 @@ def test_answers_come_from_another_port_and_beacons_on_their_interfaces(world):
 
 def test_restarted_x_plane_has_forgotten(world):
     endpoint = MemoryEndpoint()
-    face = XplaneUdpFace(endpoint, 12)
-    face.open(world, 100.0)
+    frontend = XplaneUdpFrontend(endpoint, 12)
+    frontend.open(world, 100.0)
     endpoint.deliver(rref(60, 1, 'sim/time/paused'), CLIENT, 100.0)
-    face.frame(100.1)
+    frontend.frame(100.1)
     assert endpoint.collect()
-    face.close()
-    face.open(world, 101.0)
-    face.frame(101.1)
+    frontend.close()
+    frontend.open(world, 101.0)
+    frontend.frame(101.1)
     assert endpoint.collect() == []
 
 
@@ -462,12 +462,12 @@ def test_streams_that_drift_are_in_one_frame_only_now_and_then(world):
 
 
 def test_rows_that_the_user_ticked_are_selected_in_each_run(world):
-    face = XplaneUdpFace(MemoryEndpoint(), 6, data_target=TARGET, ticked=(17,))
+    frontend = XplaneUdpFrontend(MemoryEndpoint(), 6, data_target=TARGET, ticked=(17,))
     for _ in range(2):
-        face.open(world, 100.0)
-        assert face.xplane.selected == {17}
-        face.xplane.selected.clear()
-        face.close()
+        frontend.open(world, 100.0)
+        assert frontend.xplane.selected == {17}
+        frontend.xplane.selected.clear()
+        frontend.close()
 
 
 @pytest.mark.parametrize('trailer', [True, False])

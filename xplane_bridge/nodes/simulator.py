@@ -35,7 +35,7 @@ from xplane_bridge.nodes.running import run
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
@@ -165,10 +165,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def open(self) -> None:
         """Create the aircraft and open its ports; time does not advance yet."""
         given = self.parameters
-        face = self._make_face(given)
-        self._endpoints = face.endpoints
+        frontend = self._make_face(given)
+        self._endpoints = frontend.endpoints
         simulation = Simulation(
-            [face], self._make_world, given.frame_rate, on_frame=self._on_frame,
+            [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
             lockstep=Lockstep(self._endpoints[0]) if given.lockstep else None)
         simulation.frozen = True
         self.server = Server(simulation, given.speed)
@@ -186,7 +186,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
         self.get_logger().info(
-            f'{face.name} of a {given.model} on {face.address}, {given.frame_rate:g} frames/s')
+            f'{frontend.name} of a {given.model} on {frontend.address}, '
+            f'{given.frame_rate:g} frames/s')
         self._offer_standard_interface(given)
 
     def begin(self) -> None:
@@ -232,12 +233,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             return
         self._standard = StandardInterface(self, given)
 
-    def _make_face(self, given: SimulatorParameters) -> Face:
+    def _make_face(self, given: SimulatorParameters) -> Frontend:
         simulator = SIMULATORS[given.face]
         port = given.port or simulator.port
         sends_to_settings = simulator.version is not None and (
             simulator.version < FIRST_WITH_TARGETS)
-        return simulator.make_face(
+        return simulator.make_frontend(
             Faults(loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed),
             host=given.host, port=port, controls_port=given.controls_port or port + 1,
             rpc_port=None, data_rate=given.frame_rate,
@@ -310,15 +311,15 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         before, seen = self._seen
         self._seen = (now, simulated)
         simulation = self.server.simulation
-        face, = simulation.faces
-        counters = face.counters
+        frontend, = simulation.frontends
+        counters = frontend.counters
         level, sentence = self._state(simulation)
         clocks = self.count_publishers('/clock')
         return (
             Status('link', WARN if self.parameters.link_down else OK,
                    'down (link_down is set)' if self.parameters.link_down else 'open', (
-                       ('face', face.name),
-                       ('address', face.address),
+                       ('face', frontend.name),
+                       ('address', frontend.address),
                        ('datagrams received', str(counters.received)),
                        ('datagrams sent', str(counters.sent)),
                        ('dropped by the kernel', str(counters.kernel_drops)),

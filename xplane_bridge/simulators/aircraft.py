@@ -15,10 +15,10 @@
 """
 The simulated aircraft: JSBSim with a cockpit, the ground below it, weather and faults.
 
-One Aircraft may be served through several faces at a time (X-Plane Connect, X-Plane's own UDP,
+One Aircraft may be served through several frontends at a time (X-Plane Connect, X-Plane's own UDP,
 FDMData, Ulyssix, Simpit): it has no thread, no clock and no protocol. Time advances only in
 ``advance`` and ``step``, so not calling them pauses it, and the same seed with the same commands
-at the same steps gives the same flight. It is not thread-safe: faces take turns.
+at the same steps gives the same flight. It is not thread-safe: frontends take turns.
 
 For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
 """

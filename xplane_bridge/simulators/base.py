@@ -23,7 +23,7 @@ from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
 
 
-class Face(ABC):
+class Frontend(ABC):
     """
     One protocol that serves the simulated aircraft, at its address.
 
@@ -91,9 +91,9 @@ class Beacon(Protocol):
         """Return the datagram if one is due."""
 
 
-class BeaconFace(Face):
+class BeaconFrontend(Frontend):
     """
-    A face with a beacon, sent from its last endpoint.
+    A frontend with a beacon, sent from its last endpoint.
 
     ``interfaces`` are the addresses of the interfaces to multicast it on, none for no beacon.
     """

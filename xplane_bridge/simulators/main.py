@@ -40,7 +40,7 @@ from xplane_bridge.simulators.world import World
 
 _START = Initial()
 
-# The default faces of ``simulator all``.
+# The default protocols of ``simulator all``.
 _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 
@@ -74,8 +74,8 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
         print(f'simulator: {error}', file=sys.stderr)
         return 1
     begin = time.monotonic()
-    for face in server.simulation.faces:
-        print(f'{face.name} of a {arguments.model} on {face.address}, '
+    for frontend in server.simulation.frontends:
+        print(f'{frontend.name} of a {arguments.model} on {frontend.address}, '
               f'{arguments.frame_rate:g} frames/s', flush=True)
     server.wait(arguments.duration)
     server.stop()
@@ -96,28 +96,28 @@ def _make_server(arguments: Namespace) -> Server:
     def make_world() -> World:
         return World(Aircraft(arguments.model, initial, seed=arguments.seed))
 
-    faces = [
-        protocol_named(chosen.face).load().make_face(chosen, faults)
-        for chosen in (_chosen(arguments) if arguments.face == _ALL else [arguments])
+    frontends = [
+        protocol_named(chosen.protocol).load().make_frontend(chosen, faults)
+        for chosen in (_chosen(arguments) if arguments.protocol == _ALL else [arguments])
     ]
-    return Server(Simulation(faces, make_world, arguments.frame_rate, faults))
+    return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
 
 
 def _chosen(arguments: Namespace) -> list[Namespace]:
-    """Return the arguments of each face of ``all``: its own options, and the common ones."""
+    """Return the arguments of each protocol of ``all``: its own and the common options."""
     chosen = []
-    for text in arguments.faces or _TOGETHER:
+    for text in arguments.protocols or _TOGETHER:
         name, *options = shlex.split(text) or ['']
         protocol = protocol_named(name)
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
         protocol.load().add_options(parser)
-        parser.set_defaults(**vars(arguments) | {'face': name})
+        parser.set_defaults(**vars(arguments) | {'protocol': name})
         chosen.append(parser.parse_args(options))
     return chosen
 
 
 def _summary(server: Server, seconds: float) -> str:
-    counters = [face.counters for face in server.simulation.faces]
+    counters = [frontend.counters for frontend in server.simulation.frontends]
     return (f'stopped after {seconds:.1f} s: {server.simulation.frames} frames, '
             f'{sum(c.received for c in counters)} datagrams received, '
             f'{sum(c.sent for c in counters)} sent')
@@ -125,19 +125,19 @@ def _summary(server: Server, seconds: float) -> str:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
-    faces = parser.add_subparsers(dest='face', required=True, metavar='PROTOCOL')
+    commands = parser.add_subparsers(dest='protocol', required=True, metavar='PROTOCOL')
     for name, protocol in PROTOCOLS.items():
-        face = faces.add_parser(
+        command = commands.add_parser(
             name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
             description=f'{protocol.peer}.')
-        protocol.load().add_options(face)
-        _add_aircraft_options(face)
-        _add_fault_options(face)
-    everything = faces.add_parser(
+        protocol.load().add_options(command)
+        _add_aircraft_options(command)
+        _add_fault_options(command)
+    everything = commands.add_parser(
         _ALL, help='several protocols for one aircraft',
         description='Serve one aircraft through several protocols at once.')
     everything.add_argument(
-        'faces', nargs='*', metavar='"PROTOCOL OPTIONS ..."',
+        'protocols', nargs='*', metavar='"PROTOCOL OPTIONS ..."',
         help='a protocol with its own options, such as "xpc --port 49010" '
         f'(default: {", ".join(_TOGETHER)})')
     _add_aircraft_options(everything)

@@ -16,8 +16,8 @@
 The one list of simulators: their names, protocols, ports and versions.
 
 The command ``simulator``, simulator_node, experiments and ``dissect`` read it. The rest of a
-simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and make_face();
-load() imports it.
+simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and
+make_frontend(); load() imports it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 
 if TYPE_CHECKING:
     # Only load() may need the flight model.
-    from xplane_bridge.simulators.base import Face
+    from xplane_bridge.simulators.base import Frontend
     from xplane_bridge.simulators.faults import Faults
 
 
@@ -41,8 +41,8 @@ class FaceModule(Protocol):
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the options of this simulator."""
 
-    def make_face(self, arguments: Namespace, faults: Faults) -> Face:
-        """Return the face that the options describe."""
+    def make_frontend(self, arguments: Namespace, faults: Faults) -> Frontend:
+        """Return the frontend that the options describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +131,13 @@ class Simulator:
         """Return where a real X-Plane sends rows by default."""
         return _DATA_PORT_OF_6 if self.version == 6 else DATA_PORT
 
-    def make_face(self, faults: Faults, **given: Any) -> Face:
-        """Return its face; options of the command that are not given take their defaults."""
+    def make_frontend(self, faults: Faults, **given: Any) -> Frontend:
+        """Return its frontend; options of the command that are not given take their defaults."""
         module = self.protocol.load()
         parser = ArgumentParser()
         module.add_options(parser)
         parser.set_defaults(**{'version': self.version} | given)
-        return module.make_face(parser.parse_args([]), faults)
+        return module.make_frontend(parser.parse_args([]), faults)
 
 
 def _x_plane(version: int, name: str = '', compared: bool = False) -> Simulator:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-One simulated computer: an aircraft in its world, and the faces that serve it to the network.
+One simulated computer: an aircraft in its world, and the frontends that serve it to the network.
 
 Simulation is all of it except the clock, so that a test can simulate an hour in seconds; Server
 runs it in real time, at a multiple of that, or in lockstep.
@@ -28,7 +28,7 @@ from typing import TypeAlias, TypeVar
 
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.world import World
@@ -55,13 +55,13 @@ class Simulation:
     while frames continue and are answered. With ``lockstep`` the world waits for commands.
     """
 
-    def __init__(self, faces: Sequence[Face], make_world: MakeWorld, frame_rate: float = 60.0,
-                 faults: Faults | None = None, on_frame: OnFrame | None = None,
-                 lockstep: Lockstep | None = None) -> None:
+    def __init__(self, frontends: Sequence[Frontend], make_world: MakeWorld,
+                 frame_rate: float = 60.0, faults: Faults | None = None,
+                 on_frame: OnFrame | None = None, lockstep: Lockstep | None = None) -> None:
         if not 0.0 < frame_rate < math.inf:
             raise ValueError(f'frame_rate is {frame_rate} per second, must be above 0 and finite')
         faults = faults if faults is not None else Faults()
-        self.faces = tuple(faces)
+        self.frontends = tuple(frontends)
         self.period = 1.0 / frame_rate
         self.frames = 0
         self.frozen = False
@@ -79,22 +79,22 @@ class Simulation:
             lockstep.endpoint.may_read = self._may_read
 
     def open(self, now: float) -> None:
-        """Start: make the world and open all faces. Raises LinkError if one fails to open."""
+        """Start: make the world and open all frontends. Raises LinkError if one fails to open."""
         self.world = self._make_world()
         self._running = True
         try:
-            for face in self.faces:
-                face.open(self.world, now)
+            for frontend in self.frontends:
+                frontend.open(self.world, now)
         except OSError:
             self.close()
             raise
         self._await_command()
 
     def close(self) -> None:
-        """Stop: close all faces; closing twice is fine."""
+        """Stop: close all frontends; closing twice is fine."""
         self._running = self.reading = False
-        for face in self.faces:
-            face.close()
+        for frontend in self.frontends:
+            frontend.close()
 
     @property
     def held(self) -> bool:
@@ -111,7 +111,7 @@ class Simulation:
         """
         Run one frame of ``elapsed`` seconds, by default as the frame rate says.
 
-        Raises what the faces raise, notably SimulatorCrashError.
+        Raises what the frontends raise, notably SimulatorCrashError.
         """
         if self._look_whether_on(now):
             goes_on = not self.held and (self.lockstep is None or self.ready)
@@ -161,8 +161,8 @@ class Simulation:
             self._on_frame(now, self.world.aircraft.state)
 
     def _answer(self, now: float) -> None:
-        for face in self.faces:
-            face.frame(now)
+        for frontend in self.frontends:
+            frontend.frame(now)
         self._note()
 
     def _may_read(self) -> bool:
@@ -179,19 +179,19 @@ class Simulation:
             self.lockstep.begin(self.world, self._sent())
 
     def _sent(self) -> int:
-        return sum(face.counters.sent for face in self.faces)
+        return sum(frontend.counters.sent for frontend in self.frontends)
 
     def poll(self, now: float) -> None:
         """Do what is due between frames."""
         if self._running:
-            for face in self.faces:
-                face.poll(now)
+            for frontend in self.frontends:
+                frontend.poll(now)
 
     def next_due(self) -> float | None:
         """Return when to call poll() next, or None if frames are often enough."""
         if not self._running:
             return None
-        times = [due for face in self.faces if (due := face.next_due()) is not None]
+        times = [due for frontend in self.frontends if (due := frontend.next_due()) is not None]
         return min(times, default=None)
 
 
@@ -217,7 +217,7 @@ class Server:
         self._thread = threading.Thread(target=self._run, name='simulator', daemon=True)
 
     def start(self) -> None:
-        """Start, with all faces open on return. Raises LinkError if one fails to open."""
+        """Start, with all frontends open on return. Raises LinkError if one fails to open."""
         self.simulation.open(time.monotonic())
         self._thread.start()
 
@@ -226,7 +226,7 @@ class Server:
         self._stopping.set()
 
     def stop(self) -> None:
-        """Stop, and close all faces; stopping twice is fine."""
+        """Stop, and close all frontends; stopping twice is fine."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_JOIN_TIMEOUT)
@@ -278,7 +278,7 @@ class Server:
             self.simulation.close()
 
     def switch_on(self) -> None:
-        """Restart. Raises LinkError if a face cannot be opened."""
+        """Restart. Raises LinkError if a frontend cannot be opened."""
         with self._lock:
             if self.simulation.switched_off:
                 self.simulation.open(time.monotonic())
@@ -323,14 +323,14 @@ class Server:
 
 
 @contextmanager
-def running(*faces: Face, make_world: MakeWorld | None = None, frame_rate: float = 60.0,
+def running(*frontends: Frontend, make_world: MakeWorld | None = None, frame_rate: float = 60.0,
             faults: Faults | None = None, on_frame: OnFrame | None = None) -> Iterator[Server]:
     """
-    Run faces of a new aircraft in real time for as long as the context lasts.
+    Run frontends of a new aircraft in real time for as long as the context lasts.
 
     By default it is a trimmed c172p. An error that ended the server is raised on exit.
     """
-    server = Server(Simulation(faces, make_world or (lambda: World(Aircraft())), frame_rate,
+    server = Server(Simulation(frontends, make_world or (lambda: World(Aircraft())), frame_rate,
                                faults, on_frame))
     server.start()
     try:

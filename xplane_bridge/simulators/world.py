@@ -15,7 +15,7 @@
 """
 X-Plane's world around the simulated aircraft: the other aircraft, time, pause, overrides.
 
-What X-Plane itself keeps and JSBSim does not is kept here, once for all faces: the datarefs
+What X-Plane itself keeps and JSBSim does not is kept here, once for all frontends: the datarefs
 (datarefs.py) and commands (commands.py) are views of it. Time advances in ``advance`` only.
 """
 

@@ -40,8 +40,8 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.xpc import (
     BEACON_CHANNEL,
-    Generation,
     PeerReplaced,
+    PluginVersion,
     Telemetry,
     WatchedDatarefs,
     XpcSession,
@@ -78,7 +78,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             rate=given.rate,
             budget=given.max_datagrams_per_second,
             lifetime=given.command_lifetime,
-            generation=None if given.plugin == 'auto' else Generation(given.plugin),
+            plugin_version=None if given.plugin == 'auto' else PluginVersion(given.plugin),
             hears_beacons=bool(self._beacons or given.capture_file),
             address=self.peer_address(),
             port=given.port,
@@ -185,9 +185,9 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def peer_values(self) -> Sequence[tuple[str, str]]:
         """Return what is known about the plugin, and the outcome of requests."""
         session, statistics = self.session, self.session.statistics
-        generation, beacon = session.generation, session.beacon
+        plugin_version, beacon = session.plugin_version, session.beacon
         return (
-            ('plugin version', generation.value if generation else 'not known yet'),
+            ('plugin version', plugin_version.value if plugin_version else 'not known yet'),
             ('X-Plane version', str(beacon.xplane_version) if beacon else 'no beacon heard'),
             ('requests', str(statistics.requests)),
             ('replies', str(statistics.replies)),

@@ -22,7 +22,7 @@ from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import VehicleParameters
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import check_watched, Generation
+from xplane_bridge.sessions.xpc import check_watched, PluginVersion
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class XpcParameters(VehicleParameters):
         maximum=100000.0)
     plugin: str = parameter(
         'auto', 'Version of the plugin; auto detects it, but cannot tell develop from rc6.',
-        choices=('auto', *(generation.value for generation in Generation)))
+        choices=('auto', *(plugin_version.value for plugin_version in PluginVersion)))
     specific_force: str = parameter(
         'g_loads', 'Source of the linear acceleration in imu/data: the three g loads, or the '
         'acceleration along the local axes and gravity.', choices=('g_loads', 'acceleration'))

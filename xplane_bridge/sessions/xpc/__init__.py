@@ -3,8 +3,8 @@
 """Conversations with NASA's X-Plane Connect plugin."""
 
 from xplane_bridge.sessions.xpc.events import (
-    Generation,
     PeerReplaced,
+    PluginVersion,
     Polled,
     Statistics,
     Telemetry,
@@ -15,5 +15,5 @@ from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL, XpcSession
 from xplane_bridge.sessions.xpc.watch import check_watched
 
 __all__ = [
-    'BEACON_CHANNEL', 'Generation', 'PeerReplaced', 'Polled', 'Statistics',
+    'BEACON_CHANNEL', 'PeerReplaced', 'PluginVersion', 'Polled', 'Statistics',
     'Telemetry', 'WatchedDatarefs', 'XpcSession', 'check_watched', 'to_requests']

@@ -21,10 +21,10 @@ from collections.abc import Collection, Mapping, Sequence
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, Outgoing, Tickets
 from xplane_bridge.sessions.xpc.contact import Contact
-from xplane_bridge.sessions.xpc.events import Generation, Statistics
+from xplane_bridge.sessions.xpc.events import PluginVersion, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
-from xplane_bridge.sessions.xpc.generation import adapt
 from xplane_bridge.sessions.xpc.outbox import Outbox
+from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, Taken
 from xplane_bridge.sessions.xpc.turns import Turns
@@ -83,10 +83,10 @@ class Commands:
 
     def put(
         self, messages: Sequence[xpc.Request], what: str, now: float, *, awaited: bool,
-        generation: Generation | None,
+        plugin_version: PluginVersion | None,
     ) -> int:
         """Queue commands, all or none; return the ticket of the last. May raise ValueError."""
-        adapted = [adapt(message, generation) for message in messages]
+        adapted = [adapt(message, plugin_version) for message in messages]
         datagrams = [xpc.encode(message) for message in adapted]
         self._outbox.check_room(what, len(adapted))
         ticket = 0

@@ -24,7 +24,7 @@ from xplane_bridge.protocols.xpc import MESSAGES, PositionReply
 from xplane_bridge.sessions import base
 
 
-class Generation(Enum):
+class PluginVersion(Enum):
     """Versions of the plugin (docs/wire/xpc.md, section 6); develop cannot be told from rc6."""
 
     V1_2_1 = '1.2.1'
@@ -35,7 +35,7 @@ class Generation(Enum):
     @property
     def has_commands(self) -> bool:
         """Return whether COMM, GETT and POST exist."""
-        return self in (Generation.RC6, Generation.DEVELOP)
+        return self in (PluginVersion.RC6, PluginVersion.DEVELOP)
 
 
 @dataclass(frozen=True, slots=True)

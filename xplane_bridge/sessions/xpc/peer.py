@@ -21,7 +21,7 @@ import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.sessions.xpc.events import Generation
+from xplane_bridge.sessions.xpc.events import PluginVersion
 
 # The plugin sends a beacon once per second.
 BEACON_TIMEOUT = 3.5
@@ -52,7 +52,7 @@ class Peer:
     """
 
     def __init__(
-        self, address: str, chosen: Generation | None, hears_beacons: bool, port: int | None
+        self, address: str, chosen: PluginVersion | None, hears_beacons: bool, port: int | None
     ) -> None:
         self.state = PeerState.UNKNOWN
         self.beacon: xpc.Beacon | None = None
@@ -84,17 +84,17 @@ class Peer:
         return frozenset(self._doubts)
 
     @property
-    def generation(self) -> Generation | None:
+    def plugin_version(self) -> PluginVersion | None:
         """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
         if self._chosen is not None:
             return self._chosen
         if self._bits == 64:
-            return Generation.RC6
+            return PluginVersion.RC6
         if self._bits == 32:
             if self.beacon is not None:
-                return Generation.RC5
+                return PluginVersion.RC5
             if not self._hears_beacons or self._listened:
-                return Generation.V1_2_1
+                return PluginVersion.V1_2_1
         return None
 
     @property

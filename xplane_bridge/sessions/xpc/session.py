@@ -33,11 +33,11 @@ from xplane_bridge.sessions.base import (
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.xpc.commands import Commands
 from xplane_bridge.sessions.xpc.contact import Contact
-from xplane_bridge.sessions.xpc.events import Generation, Polled, Statistics
+from xplane_bridge.sessions.xpc.events import PluginVersion, Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
-from xplane_bridge.sessions.xpc.generation import adapt
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
+from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.presence import Presence
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES
@@ -62,12 +62,12 @@ class XpcSession(Session):
     ``aircraft`` maps each aircraft number to what to poll for it. ``rate`` is in updates per
     second, 0 for once per frame. ``budget`` is how many datagrams may be sent in any second, at
     least 10; only giving back never waits. ``lifetime`` is how long a command may wait, in
-    seconds. ``generation`` None detects it; ``hears_beacons`` says whether the beacon's multicast
-    group could be joined. ``address`` names the peer in messages, ``port`` is the plugin's: a
-    beacon that names a different one belongs to another X-Plane on the same computer; None accepts
-    any. In ``lockstep`` controls advance the simulator to its next frame: each is followed by a
-    poll, ``rate`` does not count, and controls are sent even to a simulator that is silent because
-    it waits for them.
+    seconds. ``plugin_version`` None detects it; ``hears_beacons`` says whether the beacon's
+    multicast group could be joined. ``address`` names the peer in messages, ``port`` is the
+    plugin's: a beacon that names a different one belongs to another X-Plane on the same computer;
+    None accepts any. In ``lockstep`` controls advance the simulator to its next frame: each is
+    followed by a poll, ``rate`` does not count, and controls are sent even to a simulator that is
+    silent because it waits for them.
 
     Presence knows whether the plugin answers, and whether it is the same; Flow and Turns decide
     what may be sent when, Commands what was taken and is given back.
@@ -89,7 +89,7 @@ class XpcSession(Session):
         rate: float,
         budget: float = 240.0,
         lifetime: float = DEFAULT_LIFETIME,
-        generation: Generation | None = None,
+        plugin_version: PluginVersion | None = None,
         hears_beacons: bool = True,
         address: str = 'its address',
         port: int | None = None,
@@ -101,7 +101,7 @@ class XpcSession(Session):
                 f'{_SMALLEST_BUDGET:g}'
             )
         super().__init__(Statistics())
-        self._peer = Peer(address, generation, hears_beacons, port)
+        self._peer = Peer(address, plugin_version, hears_beacons, port)
         self._lockstep = lockstep
         self._lifetime = lifetime
         polls = [
@@ -130,9 +130,9 @@ class XpcSession(Session):
         return self._peer.beacon
 
     @property
-    def generation(self) -> Generation | None:
+    def plugin_version(self) -> PluginVersion | None:
         """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
-        return self._peer.generation
+        return self._peer.plugin_version
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -187,7 +187,8 @@ class XpcSession(Session):
         if isinstance(messages, xpc.Request):
             messages = [messages]
         return self._commands.put(
-            messages, what or messages[0].tag, now, awaited=awaited, generation=self.generation)
+            messages, what or messages[0].tag, now, awaited=awaited,
+            plugin_version=self.plugin_version)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -235,7 +236,7 @@ class XpcSession(Session):
         """Probe the terrain; return the ticket of the ReadDone that will come."""
         # A request that places an aircraft is a command too.
         expires_at = math.inf if isinstance(request, xpc.GetTerrain) else now + self._lifetime
-        return self._read([adapt(request, self.generation)], now, expires_at)
+        return self._read([adapt(request, self.plugin_version)], now, expires_at)
 
     def _read(
         self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf

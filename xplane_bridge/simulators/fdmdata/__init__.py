@@ -14,8 +14,8 @@
 
 """The simulated Huginn: the aircraft behind FDMData."""
 
-from xplane_bridge.simulators.fdmdata.face import FdmdataFace
+from xplane_bridge.simulators.fdmdata.frontend import FdmdataFrontend
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
-from xplane_bridge.simulators.fdmdata.options import add_options, make_face
+from xplane_bridge.simulators.fdmdata.options import add_options, make_frontend
 
-__all__ = ['FdmdataFace', 'Huginn', 'add_options', 'make_face']
+__all__ = ['FdmdataFrontend', 'Huginn', 'add_options', 'make_frontend']

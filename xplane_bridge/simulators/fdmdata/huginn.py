@@ -73,7 +73,7 @@ class Huginn:
         values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
         if any(math.isnan(value) for value in values):
             # The real one does not clamp it, and it stays in the flight model for good. The
-            # other faces of this aircraft are not affected.
+            # other frontends of this aircraft are not affected.
             self.poisoned = True
             return
         aileron, elevator, rudder = (min(max(value, -1.0), 1.0) for value in values[:3])

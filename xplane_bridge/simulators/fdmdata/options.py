@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The options of ``simulator fdmdata``, and the face they describe."""
+"""The options of ``simulator fdmdata``, and the frontend they describe."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from xplane_bridge.protocols import fdmdata
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.fdmdata.face import FdmdataFace
+from xplane_bridge.simulators.fdmdata.frontend import FdmdataFrontend
 
 _RPC_PORT = 10500
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     options.add_host(parser)
     for name, port, what in (
             ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
@@ -40,10 +40,10 @@ def add_options(parser: ArgumentParser) -> None:
                         help='start paused, as the real one does, until XML-RPC resume')
 
 
-def make_face(arguments: Namespace, faults: Faults) -> FdmdataFace:
-    """Return the face that the options describe; without rpc_port it has no XML-RPC."""
+def make_frontend(arguments: Namespace, faults: Faults) -> FdmdataFrontend:
+    """Return the frontend that the options describe; without rpc_port it has no XML-RPC."""
     rpc_port: int | None = arguments.rpc_port
-    return FdmdataFace(
+    return FdmdataFrontend(
         UdpEndpoint(arguments.host, arguments.port, faults),
         UdpEndpoint(arguments.host, arguments.controls_port, faults),
         None if rpc_port is None else (arguments.host, rpc_port), arguments.held)

@@ -20,12 +20,12 @@ from xplane_bridge.simulators.simpit.events import (
     PortDeaf,
     Subscriptions,
 )
-from xplane_bridge.simulators.simpit.face import SimpitFace
+from xplane_bridge.simulators.simpit.frontend import SimpitFrontend
 from xplane_bridge.simulators.simpit.line import FaultyLine
-from xplane_bridge.simulators.simpit.options import add_options, make_face
+from xplane_bridge.simulators.simpit.options import add_options, make_frontend
 from xplane_bridge.simulators.simpit.plugin import PluginSession
 from xplane_bridge.simulators.simpit.vessel import Vessel
 
 __all__ = [
-    'Command', 'DeviceHandshake', 'FaultyLine', 'PluginSession', 'PortDeaf', 'SimpitFace',
-    'Subscriptions', 'Vessel', 'add_options', 'make_face']
+    'Command', 'DeviceHandshake', 'FaultyLine', 'PluginSession', 'PortDeaf', 'SimpitFrontend',
+    'Subscriptions', 'Vessel', 'add_options', 'make_frontend']

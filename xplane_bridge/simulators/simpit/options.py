@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The options of ``simulator simpit``, and the face they describe."""
+"""The options of ``simulator simpit``, and the frontend they describe."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from argparse import ArgumentParser, Namespace
 from xplane_bridge.protocols.simpit import PROFILES
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.simpit.face import SimpitFace
+from xplane_bridge.simulators.simpit.frontend import SimpitFrontend
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     parser.add_argument('--port', action='append', metavar='PORT',
                         help='pty: for a new pseudo-terminal, pty:/some/link with a symbolic '
                         'link to it, or a serial port; repeat for several (default: pty:)')
@@ -37,7 +37,7 @@ def add_options(parser: ArgumentParser) -> None:
                             for profile in PROFILES.values()) + ' (%(default)s)')
 
 
-def make_face(arguments: Namespace, faults: Faults) -> SimpitFace:
-    """Return the face that the options describe."""
-    return SimpitFace(
+def make_frontend(arguments: Namespace, faults: Faults) -> SimpitFrontend:
+    """Return the frontend that the options describe."""
+    return SimpitFrontend(
         arguments.profile, arguments.port or ('pty:',), arguments.baud, faults)

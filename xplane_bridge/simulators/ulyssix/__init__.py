@@ -14,8 +14,8 @@
 
 """The simulated aircraft, published in Ulyssix packets by a telemetry ground station."""
 
-from xplane_bridge.simulators.ulyssix.face import UlyssixFace
-from xplane_bridge.simulators.ulyssix.options import add_options, make_face
+from xplane_bridge.simulators.ulyssix.frontend import UlyssixFrontend
+from xplane_bridge.simulators.ulyssix.options import add_options, make_frontend
 from xplane_bridge.simulators.ulyssix.publisher import (
     DEFAULT_PARAMETERS,
     PACKET_PERIODS,
@@ -27,4 +27,4 @@ from xplane_bridge.simulators.ulyssix.publisher import (
 
 __all__ = [
     'DEFAULT_PARAMETERS', 'PACKET_PERIODS', 'Publisher', 'QUANTITIES', 'RESOLUTION', 'Stream',
-    'UlyssixFace', 'add_options', 'make_face']
+    'UlyssixFrontend', 'add_options', 'make_frontend']

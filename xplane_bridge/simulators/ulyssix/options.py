@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The options of ``simulator ulyssix``, and the face they describe."""
+"""The options of ``simulator ulyssix``, and the frontend they describe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.ulyssix.face import UlyssixFace, utc_ns
+from xplane_bridge.simulators.ulyssix.frontend import UlyssixFrontend, utc_ns
 from xplane_bridge.simulators.ulyssix.publisher import (
     DEFAULT_PARAMETERS,
     PACKET_PERIODS,
@@ -38,7 +38,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     parser.add_argument('--host', default=options.LOOPBACK,
                         help='address or multicast group to send to (%(default)s)')
     parser.add_argument('--port', type=options.peer_port, required=True,
@@ -64,11 +64,11 @@ def add_options(parser: ArgumentParser) -> None:
                         '2025-12-31T23:59:55 (default: the current time)')
 
 
-def make_face(arguments: Namespace, faults: Faults) -> UlyssixFace:
-    """Return the face that the options describe."""
+def make_frontend(arguments: Namespace, faults: Faults) -> UlyssixFrontend:
+    """Return the frontend that the options describe."""
     host = resolve(arguments.host)
     start = arguments.start_time
-    return UlyssixFace(
+    return UlyssixFrontend(
         UdpEndpoint('', 0, faults),
         (host, arguments.port),
         Stream(

@@ -14,11 +14,11 @@
 
 """The simulated X-Plane with NASA's X-Plane Connect plugin."""
 
-from xplane_bridge.simulators.xpc.face import XpcFace
-from xplane_bridge.simulators.xpc.generations import Generation, GENERATIONS
-from xplane_bridge.simulators.xpc.options import add_options, make_face
+from xplane_bridge.simulators.xpc.frontend import XpcFrontend
+from xplane_bridge.simulators.xpc.options import add_options, make_frontend
 from xplane_bridge.simulators.xpc.plugin import PluginCounters, Screen, XpcPlugin
+from xplane_bridge.simulators.xpc.plugin_versions import PLUGIN_VERSIONS, PluginVersion
 
 __all__ = [
-    'GENERATIONS', 'Generation', 'PluginCounters', 'Screen', 'XpcFace', 'XpcPlugin', 'add_options',
-    'make_face']
+    'PLUGIN_VERSIONS', 'PluginCounters', 'PluginVersion', 'Screen', 'XpcFrontend', 'XpcPlugin',
+    'add_options', 'make_frontend']

@@ -39,7 +39,7 @@ from xplane_bridge.simulators.geometry import (
 )
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
-from xplane_bridge.simulators.xpc.generations import Generation
+from xplane_bridge.simulators.xpc.plugin_versions import PluginVersion
 
 # What the plugin reads as "leave it unchanged", an open interval (docs/wire/xpc.md, section 2).
 _LEAVE_ABOVE = -999.1
@@ -114,10 +114,10 @@ def leaves(value: float) -> bool:
 class Flight:
     """Reads and writes aircraft as the plugin does. An aircraft number beyond 20 crashes it."""
 
-    def __init__(self, world: World, store: DatarefStore, generation: Generation) -> None:
+    def __init__(self, world: World, store: DatarefStore, plugin_version: PluginVersion) -> None:
         self._world = world
         self._store = store
-        self._generation = generation
+        self._plugin_version = plugin_version
 
     # Controls
 
@@ -173,14 +173,14 @@ class Flight:
 
     def write_position(self, buffer: ReceiveBuffer) -> None:
         """Handle POSI, and the first half of POST."""
-        lengths = self._generation.position_lengths
+        lengths = self._plugin_version.position_lengths
         if buffer.size not in lengths if lengths is not None else buffer.size < 34:
             return
         number = buffer[5]
         wide = lengths is not None and buffer.size == 46
         place = buffer.unpack(_PLACE_64 if wide else _PLACE_32, 6)
         attitude = buffer.unpack(_ATTITUDE, 30 if wide else 18)
-        stray = wide or self._generation.stray_gear
+        stray = wide or self._plugin_version.stray_gear
         gear, = buffer.unpack(_FLOAT32, 42 if stray else 30)
         self.set_place(place, number)
         self.set_attitude(attitude, number)
@@ -196,12 +196,12 @@ class Flight:
         handle = int(self._read(_GEAR_HANDLE)) if names is _USER else 0
         return PositionReply(
             handle, lat, lon, alt, pitch, roll, heading, self._read(names.gear),
-            precision=64 if self._generation.position_reply == 46 else 32)
+            precision=64 if self._plugin_version.position_reply == 46 else 32)
 
     def set_place(self, place: Sequence[float], number: int = 0) -> None:
         """Move an aircraft to latitude, longitude (deg) and altitude (m); NaN drops all three."""
         # Plugin 1.2 stores positions as float32, although it reads back all three of them.
-        rounds = self._generation.position_lengths is None
+        rounds = self._plugin_version.position_lengths is None
         if not math.isfinite(sum(place)) or (all(map(leaves, place)) and not rounds):
             return
         given = [self._read(name) if leaves(value) else value
@@ -257,7 +257,7 @@ class Flight:
         elif op == 2:
             for n in range(AIRCRAFT_COUNT):
                 world.freeze(n, not world.frozen(n))
-        elif self._generation.pauses_one_aircraft:
+        elif self._plugin_version.pauses_one_aircraft:
             n = op % 100
             if op >= 100 and n < AIRCRAFT_COUNT:
                 world.freeze(n, op < 200)

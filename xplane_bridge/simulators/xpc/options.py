@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The options of ``simulator xpc``, and the face they describe."""
+"""The options of ``simulator xpc``, and the frontend they describe."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from xplane_bridge.simulators import options
 from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.xpc.face import XpcFace
-from xplane_bridge.simulators.xpc.generations import GENERATIONS
+from xplane_bridge.simulators.xpc.frontend import XpcFrontend
+from xplane_bridge.simulators.xpc.plugin_versions import PLUGIN_VERSIONS
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     options.add_host(parser)
     parser.add_argument('--port', type=options.port, default=PORT,
                         help='UDP port; 0 takes a free one (%(default)s)')
-    parser.add_argument('--plugin', choices=GENERATIONS, default='rc6',
+    parser.add_argument('--plugin', choices=PLUGIN_VERSIONS, default='rc6',
                         help='version of the plugin (%(default)s)')
     parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,
                         help='version of X-Plane whose datarefs are available (%(default)s)')
     options.add_beacon(parser)
 
 
-def make_face(arguments: Namespace, faults: Faults) -> XpcFace:
-    """Return the face that the options describe."""
+def make_frontend(arguments: Namespace, faults: Faults) -> XpcFrontend:
+    """Return the frontend that the options describe."""
     endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
-    return XpcFace(
+    return XpcFrontend(
         endpoint, arguments.plugin, arguments.xplane_version,
         options.beacon_interfaces(arguments, endpoint.address[0]))

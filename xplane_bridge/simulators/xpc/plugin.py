@@ -34,7 +34,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.data_rows import write_rows
 from xplane_bridge.simulators.xpc.flight import Flight
-from xplane_bridge.simulators.xpc.generations import Generation, GENERATIONS
+from xplane_bridge.simulators.xpc.plugin_versions import PLUGIN_VERSIONS, PluginVersion
 
 Receive: TypeAlias = Callable[[], tuple[bytes, Address] | None]
 Send: TypeAlias = Callable[[bytes, Address], None]
@@ -101,28 +101,28 @@ class XpcPlugin:
     """
     One run of X-Plane with the plugin.
 
-    ``generation`` is a key of GENERATIONS, ``port`` the one in the beacon, ``started`` the time at
-    which X-Plane started.
+    ``plugin_version`` is a key of PLUGIN_VERSIONS, ``port`` the one in the beacon, ``started``
+    the time at which X-Plane started.
     """
 
-    def __init__(self, world: World, store: DatarefStore, generation: str = 'rc6',
+    def __init__(self, world: World, store: DatarefStore, plugin_version: str = 'rc6',
                  port: int = xpc.PORT, started: float = 0.0) -> None:
-        if generation not in GENERATIONS:
-            raise ValueError(f'generation: got {generation!r}, expected one of '
-                             f'{", ".join(GENERATIONS)}')
+        if plugin_version not in PLUGIN_VERSIONS:
+            raise ValueError(f'plugin_version: got {plugin_version!r}, expected one of '
+                             f'{", ".join(PLUGIN_VERSIONS)}')
         self.world = world
         self.store = store
-        self.generation = GENERATIONS[generation]
+        self.plugin_version = PLUGIN_VERSIONS[plugin_version]
         self.screen = Screen()
         self.counters = PluginCounters()
         self.next_beacon: float | None = (
-            started + BEACON_PERIOD if self.generation.beacon else None)
+            started + BEACON_PERIOD if self.plugin_version.beacon else None)
         self._port = port
         self._commands = Commands(world)
-        self._flight = Flight(world, store, self.generation)
+        self._flight = Flight(world, store, self.plugin_version)
         self._buffer = ReceiveBuffer()
         self._connections: dict[Address, _Connection] = {}
-        self._handlers = self._make_handlers(self.generation)
+        self._handlers = self._make_handlers(self.plugin_version)
 
     def frame(self, receive: Receive, send: Send) -> bool:
         """
@@ -156,7 +156,7 @@ class XpcPlugin:
 
     # A handler returns the reply to the sender, if there is one.
 
-    def _make_handlers(self, generation: Generation) -> dict[
+    def _make_handlers(self, plugin_version: PluginVersion) -> dict[
             bytes, Callable[[_Connection], xpc.Reply | None]]:
         flight, buffer = self._flight, self._buffer
         handlers: dict[bytes, Callable[[_Connection], xpc.Reply | None]] = {
@@ -174,11 +174,11 @@ class XpcPlugin:
         }
         for tag in ('DSEL', 'USEL', 'DCOC', 'UCOC', *xpc.FORWARDED_TAGS):
             handlers[tag.encode('ascii')] = self._forward
-        if generation.commands:
+        if plugin_version.commands:
             handlers[b'COMM'] = lambda _: self._run_commands('once')
             handlers[b'GETT'] = self._get_terrain
             handlers[b'POST'] = self._place_and_probe
-        if generation.held_commands:
+        if plugin_version.held_commands:
             handlers[b'BCOM'] = lambda _: self._run_commands('begin')
             handlers[b'ECOM'] = lambda _: self._run_commands('end')
         return handlers
@@ -315,7 +315,7 @@ class XpcPlugin:
 
     def _show_view(self, _: _Connection) -> None:
         buffer = self._buffer
-        if buffer.size not in self.generation.view_lengths:
+        if buffer.size not in self.plugin_version.view_lengths:
             return
         key, = buffer.unpack(_VIEW, 5)
         if key == _PAUSE_KEY:

@@ -14,8 +14,8 @@
 
 """The simulated X-Plane with its own UDP interface, versions 6 to 12."""
 
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
-from xplane_bridge.simulators.xplane_udp.options import add_options, make_face
+from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
+from xplane_bridge.simulators.xplane_udp.options import add_options, make_frontend
 from xplane_bridge.simulators.xplane_udp.xplane import Counters, XPlane
 
-__all__ = ['Counters', 'XPlane', 'XplaneUdpFace', 'add_options', 'make_face']
+__all__ = ['Counters', 'XPlane', 'XplaneUdpFrontend', 'add_options', 'make_frontend']

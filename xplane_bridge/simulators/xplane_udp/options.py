@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The options of ``simulator xplane_udp``, and the face they describe."""
+"""The options of ``simulator xplane_udp``, and the frontend they describe."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from xplane_bridge.protocols.xplane_udp import (
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.xplane_udp.face import XplaneUdpFace
+from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
 
 # Default destination of rows of the versions in which only the settings choose it.
 _SETTINGS = (options.LOOPBACK, 49003)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     options.add_host(parser)
     parser.add_argument('--port', type=options.first_port, default=PORT,
                         help='UDP port; 0 takes a free one. 7 and later send from the next one '
@@ -58,8 +58,8 @@ def add_options(parser: ArgumentParser) -> None:
     options.add_beacon(parser)
 
 
-def make_face(arguments: Namespace, faults: Faults) -> XplaneUdpFace:
-    """Return the face that the options describe."""
+def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
+    """Return the frontend that the options describe."""
     version: int = arguments.version
     endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
     sender = None
@@ -68,7 +68,7 @@ def make_face(arguments: Namespace, faults: Faults) -> XplaneUdpFace:
     target = arguments.data_target
     if target is None and version < FIRST_WITH_TARGETS:
         target = _SETTINGS
-    return XplaneUdpFace(
+    return XplaneUdpFrontend(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
         data_rate=arguments.data_rate, ticked=arguments.tick, drift=arguments.drift,
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))

@@ -20,16 +20,16 @@ from xplane_bridge.protocols import skylark
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.skylark.face import SkylarkFace
+from xplane_bridge.simulators.skylark.frontend import SkylarkFrontend
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of this face."""
+    """Add the options of this frontend."""
     options.add_host(parser)
     parser.add_argument('--port', type=options.port, default=skylark.PORT,
                         help='UDP port; 0 takes a free one (%(default)s)')
 
 
-def make_face(arguments: Namespace, faults: Faults) -> SkylarkFace:
+def make_frontend(arguments: Namespace, faults: Faults) -> SkylarkFrontend:
     """Return the simulator that the options describe."""
-    return SkylarkFace(UdpEndpoint(arguments.host, arguments.port, faults))
+    return SkylarkFrontend(UdpEndpoint(arguments.host, arguments.port, faults))

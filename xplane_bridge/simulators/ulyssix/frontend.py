@@ -17,7 +17,7 @@
 from collections.abc import Callable
 import time
 
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.ulyssix.publisher import DEFAULT_STREAM, Publisher, Stream
 from xplane_bridge.simulators.world import World
@@ -28,7 +28,7 @@ def utc_ns(moment: float) -> int:
     return time.time_ns() - round((time.monotonic() - moment) * 1e9)
 
 
-class UlyssixFace(Face):
+class UlyssixFrontend(Frontend):
     """
     A publisher of an aircraft's quantities to one destination (address, port).
 

@@ -23,7 +23,7 @@ from typing import Any
 from xmlrpc.server import SimpleXMLRPCRequestHandler, SimpleXMLRPCServer
 
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
 from xplane_bridge.simulators.world import World
@@ -51,7 +51,7 @@ class _RpcServer(ThreadingMixIn, SimpleXMLRPCServer):
         """Say nothing: the caller has gone away."""
 
 
-class FdmdataFace(Face):
+class FdmdataFrontend(Frontend):
     """
     Huginn at two UDP endpoints and a TCP port for its XML-RPC.
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class PluginVersion:
     """
     One version of the plugin.
 
@@ -39,12 +39,12 @@ class Generation:
     stray_gear: bool = False
 
 
-GENERATIONS = {generation.name: generation for generation in (
-    Generation('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
-               view_lengths=(9,), beacon=False, commands=False),
+PLUGIN_VERSIONS = {plugin_version.name: plugin_version for plugin_version in (
+    PluginVersion('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
+                  view_lengths=(9,), beacon=False, commands=False),
     # rc1 to rc5 have the same protocol.
-    Generation('rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
+    PluginVersion('rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
     # The last release; the master branch has the same protocol.
-    Generation('rc6'),
-    Generation('develop', held_commands=True),
+    PluginVersion('rc6'),
+    PluginVersion('develop', held_commands=True),
 )}

@@ -19,11 +19,11 @@ import math
 
 from xplane_bridge.protocols import skylark
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.world import World
 
 
-class SkylarkFace(Face):
+class SkylarkFrontend(Frontend):
     """Skylark at one UDP endpoint."""
 
     name = 'Skylark'

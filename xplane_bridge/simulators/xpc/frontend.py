@@ -17,7 +17,7 @@
 from collections.abc import Sequence
 
 from xplane_bridge.protocols.xpc import BEACON_GROUP, BEACON_PORT
-from xplane_bridge.simulators.base import BeaconFace
+from xplane_bridge.simulators.base import BeaconFrontend
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.faults import SimulatorCrashError
@@ -25,7 +25,7 @@ from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 
 
-class XpcFace(BeaconFace):
+class XpcFrontend(BeaconFrontend):
     """
     One version of X-Plane Connect at an endpoint.
 
@@ -35,13 +35,13 @@ class XpcFace(BeaconFace):
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
 
-    def __init__(self, endpoint: Endpoint, generation: str = 'rc6', xplane_version: int = 12,
+    def __init__(self, endpoint: Endpoint, plugin_version: str = 'rc6', xplane_version: int = 12,
                  beacon_interfaces: Sequence[str] = ()) -> None:
         super().__init__(endpoint, interfaces=beacon_interfaces)
         self.endpoint = endpoint
-        self.generation = generation
+        self.plugin_version = plugin_version
         self.xplane_version = xplane_version
-        self.name = f'X-Plane Connect ({generation})'
+        self.name = f'X-Plane Connect ({plugin_version})'
 
     @property
     def beacon(self) -> XpcPlugin:
@@ -52,7 +52,7 @@ class XpcFace(BeaconFace):
         """Start X-Plane in a world, without any state of earlier runs."""
         self.store = DatarefStore(world, self.xplane_version)
         self.plugin = XpcPlugin(
-            world, self.store, self.generation, self.endpoint.address[1], now)
+            world, self.store, self.plugin_version, self.endpoint.address[1], now)
 
     def frame(self, now: float) -> None:
         """

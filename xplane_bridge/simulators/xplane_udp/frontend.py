@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import BEACON_GROUP, BEACON_PORT
 from xplane_bridge.protocols.xplane_udp.data import ByteOrder
-from xplane_bridge.simulators.base import BeaconFace
+from xplane_bridge.simulators.base import BeaconFrontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.xplane import XPlane
@@ -29,13 +29,13 @@ from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 _ROUNDING = 1e-6
 
 
-class XplaneUdpFace(BeaconFace):
+class XplaneUdpFrontend(BeaconFrontend):
     """
     X-Plane of one version (6 to 12) that listens at ``endpoint`` and sends from ``sender``.
 
     X-Plane 7 and later send from another port than they listen on; ``sender`` None is the same.
     ``data_target`` is the destination of rows in its settings, None for none; ``data_rate`` is
-    in packets per second. ``beacon_interfaces`` are as in XpcFace; X-Plane 10 and later send a
+    in packets per second. ``beacon_interfaces`` are as in XpcFrontend; X-Plane 10 and later send a
     beacon. ``ticked`` are the rows that its user has selected; ``drift`` is as in XPlane.
     """
 

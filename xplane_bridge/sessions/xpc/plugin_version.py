@@ -20,55 +20,55 @@ from dataclasses import replace
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.xpc.events import Generation
+from xplane_bridge.sessions.xpc.events import PluginVersion
 
 
-def adapt(message: xpc.Request, generation: Generation | None) -> xpc.Request:
+def adapt(message: xpc.Request, plugin_version: PluginVersion | None) -> xpc.Request:
     """
     Convert a message to the form that the plugin understands (docs/wire/xpc.md, section 6).
 
     Raises ValueError for what this version cannot do. An unknown version, None, is given the
     benefit of the doubt.
     """
-    _check(message, generation)
+    _check(message, plugin_version)
     if isinstance(message, xpc.SetView) and message.camera is not None:
-        return replace(message, camera=_adapt_camera(message, message.camera, generation))
+        return replace(message, camera=_adapt_camera(message, message.camera, plugin_version))
     if isinstance(message, xpc.Position | xpc.PlaceAndProbe):
         # Plugin 1.2 misreads the 64-bit form; all understand the 32-bit form.
-        bits = 32 if generation in (None, Generation.V1_2_1) else 64
+        bits = 32 if plugin_version in (None, PluginVersion.V1_2_1) else 64
         return replace(message, precision=bits)
     return message
 
 
-def _check(message: xpc.Request, generation: Generation | None) -> None:
+def _check(message: xpc.Request, plugin_version: PluginVersion | None) -> None:
     """Raise ValueError for a message that this version does not have."""
-    name = generation.value if generation else 'not known yet'
+    name = plugin_version.value if plugin_version else 'not known yet'
     if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
-        if generation is not Generation.DEVELOP:
+        if plugin_version is not PluginVersion.DEVELOP:
             raise ValueError(
                 f"{message.tag} (hold a command) exists only in the plugin's develop branch, "
                 f'which cannot be told from rc6 on the wire; this plugin is {name}. If it is a '
                 "develop build, set the parameter plugin to 'develop'"
             )
     elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
-        if generation is not None and not generation.has_commands:
+        if plugin_version is not None and not plugin_version.has_commands:
             raise ValueError(f'{message.tag} needs plugin 1.3-rc6 or later; this one is {name}')
     elif isinstance(message, xpc.Simulation) and (
-            generation is Generation.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT):
+            plugin_version is PluginVersion.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT):
         raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
 
 
 def _adapt_camera(
-    message: xpc.SetView, camera: xpc.Camera, generation: Generation | None
+    message: xpc.SetView, camera: xpc.Camera, plugin_version: PluginVersion | None
 ) -> xpc.Camera:
     """Convert a camera to the form that the version reads."""
-    if generation is Generation.V1_2_1:
+    if plugin_version is PluginVersion.V1_2_1:
         raise ValueError('plugin 1.2.1 accepts a view code only without a camera')
-    if generation is Generation.RC5 and message.view != xpc.View.RUNWAY:
+    if plugin_version is PluginVersion.RC5 and message.view != xpc.View.RUNWAY:
         raise ValueError(
             'plugin 1.3 rc1 to rc5 accepts a camera location with view '
             f'{xpc.View.RUNWAY} only')
-    if generation is not Generation.RC5:
+    if plugin_version is not PluginVersion.RC5:
         return camera if camera.direction else replace(camera, direction=(None, None, None))
     if any(camera.direction or ()):
         raise ValueError(

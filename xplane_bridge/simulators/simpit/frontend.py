@@ -25,7 +25,7 @@ from xplane_bridge.links.ports import check_port
 from xplane_bridge.links.serial import PortChanged, SerialLoop
 from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
-from xplane_bridge.simulators.base import Face
+from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.simpit.events import Command
 from xplane_bridge.simulators.simpit.line import FaultyLine
@@ -80,7 +80,7 @@ class _Line:
         self.failure = error
 
 
-class SimpitFace(Face):
+class SimpitFrontend(Frontend):
     """
     The plugin Kerbal Simpit on one or more serial ports, in the flight scene.
 
