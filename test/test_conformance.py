@@ -75,11 +75,11 @@ def place(file):
 
 
 @pytest.mark.parametrize('row', ROWS, ids=lambda row: row[0])
-def test_a_demand_is_implemented_and_tested_or_says_why_not(row):
+def test_a_requirement_is_implemented_and_tested_or_says_why_not(row):
     assert len(row) == 5
-    _, where_in_document, demand, implemented, tested = row
+    _, where_in_document, requirement, implemented, tested = row
     assert where_in_document
-    assert demand
+    assert requirement
     assert implemented
     references = REFERENCE.findall(implemented) + REFERENCE.findall(tested)
     for file, name in references:
@@ -101,7 +101,7 @@ def test_what_the_page_about_the_architecture_names_exists():
         assert any((ROOT / folder / file).exists() for folder in ('', 'xplane_bridge')), file
 
 
-def test_each_document_has_its_demands_numbered_without_a_gap():
+def test_each_document_has_its_requirements_numbered_without_a_gap():
     by_document = {document: [row[0] for row in ROWS if row[0].startswith(f'{document}-')]
                    for document in DOCUMENTS}
     assert sum(map(len, by_document.values())) == len(ROWS)
