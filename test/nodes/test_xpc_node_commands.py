@@ -432,7 +432,7 @@ def test_written_datarefs_are_read_back(ros, peer):
     response = ros.call(SetDatarefs, '/set_datarefs', SetDatarefs.Request(
         names=['sim/a'], sizes=[2], values=[1.0]))
     assert not response.success
-    assert 'do not belong together' in response.message
+    assert 'do not match' in response.message
 
 
 def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer):
@@ -451,7 +451,7 @@ def test_a_command_is_run_once_and_holding_is_refused_without_develop(ros, peer)
         assert not response.success
         assert 'develop' in response.message
     assert run('', RunCommand.Request.ONCE).success is False
-    assert 'none of ONCE, BEGIN, END' in run('sim/a', 3).message
+    assert 'not one of ONCE, BEGIN, END' in run('sim/a', 3).message
 
 
 def test_terrain_at_a_place_and_under_the_aircraft(ros, peer):
