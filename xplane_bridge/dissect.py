@@ -162,7 +162,7 @@ def _number_from_json(value: Any) -> Any:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-# What a JSON value is as a field of these types; None if it is none of it.
+# What a JSON value is as a field of these types; None if it fits none.
 _SCALARS: dict[type, Callable[[Any], Any]] = {
     float: _number_from_json,
     int: lambda value: value if type(value) is int else None,

@@ -33,7 +33,7 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
     thread that a library started before. The wake-up descriptor is notified immediately in any
     case. A second SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and
     the reaction to the first must not be interrupted. SIGTERM after the first signal ends the
-    process at once; with ``finish`` it is ignored too, for a process that ends by itself but only
+    process at once; with ``finish`` it is ignored too, for a process that ends on its own but only
     when it is done. Afterwards the previous handlers are restored, unless a signal came: then the
     process is about to end. Call from the main thread.
     """

@@ -33,7 +33,7 @@ class Flight:
     The flight scene of the game: plugins send telemetry in it only, and obey in it only.
 
     From 2.0 on a scene change says when it is left and when it is ready; otherwise telemetry or
-    its silence does. Leaving a scene ends everything that the plugin forces upon the game
+    its silence does. Leaving a scene ends everything that the plugin forces on the game
     (``taken``) and invalidates all that it has reported. Times are in seconds.
     """
 
@@ -92,7 +92,7 @@ class Flight:
         if isinstance(message, simpit.ActionStatus):
             self._report.heard(message.action_bits, now)
         elif isinstance(message, simpit.VesselChange):
-            # The plugin keeps forcing the taken axes, now upon this vessel.
+            # The plugin keeps forcing the taken axes, now on this vessel.
             self._report.forget()
             self._registration.refresh(now)
         if self._left_at is not None and now < self._left_at + _STRAY:

@@ -50,7 +50,7 @@ class Outbox:
     Queued commands: no faster than the line, action groups spaced apart, newest axes only.
 
     ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds. Axes wait beside
-    the queue, only the newest value of each. Those that were sent and that the plugin forces upon
+    the queue, only the newest value of each. Those that were sent and that the plugin forces on
     the game are ``taken``.
     """
 

@@ -128,7 +128,7 @@ class SimpitSession(Session):
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Return the axes that the plugin forces upon the game for us."""
+        """Return the axes that the plugin forces on the game for us."""
         return self._outbox.taken.names
 
     @property
