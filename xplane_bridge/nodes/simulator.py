@@ -165,7 +165,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def open(self) -> None:
         """Create the aircraft and open its ports; time does not advance yet."""
         given = self.parameters
-        frontend = self._make_face(given)
+        frontend = self._make_frontend(given)
         self._endpoints = frontend.endpoints
         simulation = Simulation(
             [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
@@ -233,7 +233,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             return
         self._standard = StandardInterface(self, given)
 
-    def _make_face(self, given: SimulatorParameters) -> Frontend:
+    def _make_frontend(self, given: SimulatorParameters) -> Frontend:
         simulator = SIMULATORS[given.face]
         port = given.port or simulator.port
         sends_to_settings = simulator.version is not None and (
