@@ -21,9 +21,9 @@ axes are X-Plane's: elevator + is nose up, aileron + is right wing down, rudder 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import math
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from xplane_bridge.simulators.geometry import matrix_ned_body, transform
 
@@ -133,8 +133,7 @@ _ENGINE_PROPERTIES: tuple[tuple[str, str, float, float], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EngineState:
+class EngineState(NamedTuple):
     """
     One engine. None marks what JSBSim does not model for this kind of engine.
 
@@ -161,8 +160,7 @@ class EngineState:
     n2: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class AircraftState:
+class AircraftState(NamedTuple):
     """
     The aircraft at one instant: SI, radians, body axes FRD, world axes NED.
 
@@ -319,36 +317,32 @@ class StateReader:
              parking_brake: float) -> AircraftState:
         """Return the current state; the arguments are what JSBSim does not keep itself."""
         plain = [get() * factor for get, factor in self._plain]
-        (lat_gc, phi, theta, psi, p, q, r, v_north, v_east, u, v, w, mass) = (
-            plain[i] for i in _INPUTS)
+        lat_gc, phi, theta, psi, p, q, r, v_north, v_east, u, v, w, mass = _inputs(plain)
         # JSBSim's udot is the derivative of body components; their rotation adds omega x v.
-        u_dot, v_dot, w_dot = (get() * FOOT for get in self._body_acceleration)
+        u_dot, v_dot, w_dot = [get() * FOOT for get in self._body_acceleration]
         a_north, a_east, a_down = transform(
             matrix_ned_body(phi, theta, psi),
             (u_dot + q * w - r * v, v_dot + r * u - p * w, w_dot + p * v - q * u))
-        f_x, f_y, f_z = (get() * _POUND_FORCE / mass for get in self._force)
+        f_x, f_y, f_z = [get() * _POUND_FORCE / mass for get in self._force]
         across = self._radius() * FOOT * math.cos(math.radians(lat_gc)) ** 2
-        fields: list[Any] = [
+        return AircraftState._make((
             time, *plain, a_north, a_east, a_down, f_x, f_y, f_z, -f_z / STANDARD_GRAVITY,
             self._gravitation() * FOOT - _EARTH_RATE ** 2 * across,
             math.atan2(v_east, v_north) % math.tau,
             speedbrake, left_brake, right_brake, parking_brake,
             tuple([_read_engine(*engine) for engine in self._engines]),
             tuple([get() * POUND for get in self._tanks]),
-            tuple([get() > 0.5 for get in self._wheels])]
-        return AircraftState(*fields)
+            tuple([get() > 0.5 for get in self._wheels])))
 
 
 _NAMES = [name for name, _, _ in _PROPERTIES]
-_INPUTS = [_NAMES.index(name) for name in (
+_inputs = itemgetter(*(_NAMES.index(name) for name in (
     'lat_geocentric_deg', 'phi', 'theta', 'psi', 'p', 'q', 'r', 'v_north', 'v_east',
-    'u', 'v', 'w', 'mass')]
+    'u', 'v', 'w', 'mass')))
 
 
 def _read_engine(running: Callable[[], float], commands: tuple[Callable[[], float], ...],
                  figures: tuple[Any, ...]) -> EngineState:
-    throttle, position, mixture = (get() for get in commands)
-    values: list[Any] = [
-        None if bound is None else bound[0]() * bound[1] + bound[2]
-        for bound in figures]
-    return EngineState(running() > 0.5, throttle, position, mixture, *values)
+    return EngineState._make((
+        running() > 0.5, *[get() for get in commands],
+        *[None if bound is None else bound[0]() * bound[1] + bound[2] for bound in figures]))

@@ -50,7 +50,17 @@ class Cockpit:
         self._model = model
         self._speedbrake = 0.0
         self._brakes = dict.fromkeys(_BRAKES, 0.0)
-        self.mixture = [1.0] * model.reader.engine_count
+        engines = range(model.reader.engine_count)
+        self.mixture = [1.0 for _ in engines]
+        setter = model.setter
+        self._controls = {
+            name: (setter(node), sign, low) for name, (node, sign, low) in _CONTROLS.items()}
+        self._steer = setter('fcs/steer-cmd-norm')
+        self._throttle = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
+        self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
+        self._set_speedbrake = setter('fcs/speedbrake-cmd-norm')
+        self._set_brakes = tuple(
+            (f'{side}_brake', setter(f'fcs/{side}-brake-cmd-norm')) for side in ('left', 'right'))
         self.failed: set[int] = set()
 
     def state(self, time: float) -> AircraftState:
@@ -60,27 +70,26 @@ class Cockpit:
     def move(self, controls: Mapping[str, float], throttle: Mapping[int, float],
              mixture: Mapping[int, float]) -> None:
         """Move the given controls, throttle and mixture per engine (Aircraft.set_controls)."""
-        to = self._model.set
-        for name, (node, sign, low) in _CONTROLS.items():
-            if name in controls:
-                to(node, sign * clamp(controls[name], low, 1.0))
+        for name, value in controls.items():
+            if name in self._controls:
+                to, sign, low = self._controls[name]
+                to(sign * clamp(value, low, 1.0))
+            elif name in self._brakes:
+                self._brakes[name] = clamp(value, 0.0, 1.0)
         if 'rudder' in controls:
-            to('fcs/steer-cmd-norm', clamp(controls['rudder'], -1.0, 1.0))
+            self._steer(clamp(controls['rudder'], -1.0, 1.0))
         for n, value in throttle.items():
-            to(f'fcs/throttle-cmd-norm[{n}]', clamp(value, 0.0, 1.0))
+            self._throttle[n](clamp(value, 0.0, 1.0))
         for n, value in mixture.items():
             self.mixture[n] = clamp(value, 0.0, 1.0)
             if n not in self.failed:
-                to(f'fcs/mixture-cmd-norm[{n}]', self.mixture[n])
+                self._mixture[n](self.mixture[n])
         if 'speedbrake' in controls:
             self._speedbrake = clamp(controls['speedbrake'], -0.5, 1.5)
-            to('fcs/speedbrake-cmd-norm', clamp(controls['speedbrake'], 0.0, 1.0))
-        brakes = self._brakes
-        brakes.update({
-            name: clamp(controls[name], 0.0, 1.0) for name in _BRAKES if name in controls})
-        for side in ('left', 'right'):
-            to(f'fcs/{side}-brake-cmd-norm',
-               max(brakes[f'{side}_brake'], brakes['parking_brake']))
+            self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
+        parking = self._brakes['parking_brake']
+        for name, to in self._set_brakes:
+            to(max(self._brakes[name], parking))
 
     def fail(self, engine: int | None) -> None:
         """Stop one engine or all: no ignition, no fuel."""

@@ -26,10 +26,13 @@ import math
 HOME_LAT_DEG = 47.4
 HOME_LON_DEG = 8.5
 HOME_ELEVATION = 430.0
+# No hill reaches it.
+HIGHEST = 755.0
 
 _FLAT_RADIUS = 8e3
 _HILLS_RADIUS = 20e3
 _METRES_PER_DEGREE = 111_320.0
+_COS_HOME_LAT = math.cos(math.radians(HOME_LAT_DEG))
 # A probe's arm for the normal: well below the shortest hill, well above rounding.
 _NORMAL_ARM = 20.0
 
@@ -40,9 +43,10 @@ def elevation_m(lat_deg: float, lon_deg: float) -> float:
 
     lat_deg is in -90..90; lon_deg may be any finite number, with period 360.
     """
-    hills = _hills(lat_deg, lon_deg)
     flatness = _flatness(lat_deg, lon_deg)
-    return flatness * HOME_ELEVATION + (1.0 - flatness) * hills
+    if flatness == 1.0:
+        return HOME_ELEVATION
+    return flatness * HOME_ELEVATION + (1.0 - flatness) * _hills(lat_deg, lon_deg)
 
 
 def is_wet(lat_deg: float, lon_deg: float) -> bool:
@@ -79,7 +83,9 @@ def _flatness(lat_deg: float, lon_deg: float) -> float:
     """Return 1 at the home airfield, 0 in the hills, smoothly between."""
     north = (lat_deg - HOME_LAT_DEG) * _METRES_PER_DEGREE
     east = (math.remainder(lon_deg - HOME_LON_DEG, 360.0) * _METRES_PER_DEGREE
-            * math.cos(math.radians(HOME_LAT_DEG)))
-    t = (math.hypot(north, east) - _FLAT_RADIUS) / (_HILLS_RADIUS - _FLAT_RADIUS)
-    t = min(max(t, 0.0), 1.0)
+            * _COS_HOME_LAT)
+    distance = math.hypot(north, east)
+    if distance <= _FLAT_RADIUS:
+        return 1.0
+    t = min((distance - _FLAT_RADIUS) / (_HILLS_RADIUS - _FLAT_RADIUS), 1.0)
     return 1.0 - t * t * (3.0 - 2.0 * t)

@@ -22,6 +22,7 @@ second. There is no wind, stall, fuel or landing; it stops descending at the gro
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 import math
 
 from xplane_bridge.simulators import terrain
@@ -102,19 +103,22 @@ class OtherAircraft:
         """Fly for some seconds (one frame)."""
         if seconds <= 0.0:
             return
-        quick = 1.0 - math.exp(-seconds / _ATTITUDE_TIME)
+        quick, slow = _responses(seconds)
         self.phi += (_full(self.yoke_roll) * _MAX_BANK - self.phi) * quick
         self.theta += (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
-        self.speed += (self._target_speed() - self.speed) * (
-            1.0 - math.exp(-seconds / _SPEED_TIME))
+        self.speed += (self._target_speed() - self.speed) * slow
         self.psi = (self.psi + self._turn() * seconds) % math.tau
         north, east, down = self.velocity_ned
         meridian, across = radii_of_curvature(self.lat_deg)
-        self.place(
-            self.lat_deg + math.degrees(north * seconds / (meridian + self.altitude_msl)),
+        lat_deg = self.lat_deg
+        self.lat_deg = clamp(
+            lat_deg + math.degrees(north * seconds / (meridian + self.altitude_msl)),
+            -MAX_LAT_DEG, MAX_LAT_DEG)
+        self.lon_deg = math.remainder(
             self.lon_deg + math.degrees(east * seconds / (
-                (across + self.altitude_msl) * math.cos(math.radians(self.lat_deg)))),
-            self.altitude_msl - down * seconds)
+                (across + self.altitude_msl) * math.cos(math.radians(lat_deg)))), 360.0)
+        self.altitude_msl -= down * seconds
+        self._limit_altitude()
 
     def hold(self) -> None:
         """Fly straight and level at this speed (clamped to 20..80 m/s), controls centred."""
@@ -141,8 +145,7 @@ class OtherAircraft:
             self.lon_deg = math.remainder(lon_deg, 360.0)
         if altitude_msl is not None:
             self.altitude_msl = altitude_msl
-        lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
-        self.altitude_msl = clamp(self.altitude_msl, lowest, MAX_ALTITUDE)
+        self._limit_altitude()
         if pitch_deg is not None:
             self.theta = math.radians(clamp(pitch_deg, -MAX_PITCH_DEG, MAX_PITCH_DEG))
         if roll_deg is not None:
@@ -152,6 +155,13 @@ class OtherAircraft:
         if speed is not None:
             self.speed = clamp(speed, 0.0, FASTEST)
 
+    def _limit_altitude(self) -> None:
+        """Stay above the ground, which is looked up near it only: 19 aircraft fly each frame."""
+        if self.altitude_msl < terrain.HIGHEST + _HEIGHT_ABOVE_GROUND:
+            lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
+            self.altitude_msl = max(self.altitude_msl, lowest)
+        self.altitude_msl = min(self.altitude_msl, MAX_ALTITUDE)
+
     def _target_speed(self) -> float:
         return SLOWEST + (FASTEST - SLOWEST) * clamp(self.throttle[0], 0.0, 1.0)
 
@@ -160,6 +170,12 @@ class OtherAircraft:
         bank = clamp(self.phi, -_MAX_BANK, _MAX_BANK)
         return (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
                 + _full(self.yoke_yaw) * _YAW_RATE)
+
+
+@lru_cache(maxsize=16)
+def _responses(seconds: float) -> tuple[float, float]:
+    """Return how far attitude and speed have come to their targets after a frame."""
+    return 1.0 - math.exp(-seconds / _ATTITUDE_TIME), 1.0 - math.exp(-seconds / _SPEED_TIME)
 
 
 def _full(value: float) -> float:

@@ -21,7 +21,7 @@ No real publisher could be examined; this one follows the document as docs/wire/
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 import math
 from typing import Any
@@ -48,7 +48,7 @@ DEFAULT_PARAMETERS = (
 RESOLUTION = 1e-4
 
 QUANTITIES = tuple(
-    field.name for field in fields(AircraftState) if field.type in (float, 'float'))
+    name for name, kind in AircraftState.__annotations__.items() if kind in (float, 'float'))
 
 # Angles that wrap: lower end of the range, and one turn.
 _ANGLES = {
