@@ -330,7 +330,9 @@ def fly_in_lockstep(face, until):
         start(stack, 'simulator_node', f'face:={face}', f'port:={port}', f'data_port:={data_port}',
               'lockstep:=true', 'publish_clock:=false', 'seed:=3', 'turbulence:=[15.0, 5.0]',
               'wind:=[4.0, -3.0, 0.0]')
-        start(stack, bridge[0], f'port:={port}', 'stamp:=simulator', *bridge[1:])
+        # The simulation waits for commands; the watchdog does not, and would command instead.
+        start(stack, bridge[0], f'port:={port}', 'stamp:=simulator', 'command_timeout:=0.0',
+              *bridge[1:])
         for topic in ('/fix', '/imu/data'):
             ros.next(topic)
         start(stack, 'autopilot_node', 'lockstep:=true', 'engage:=true', 'true_heading_deg:=120.0')

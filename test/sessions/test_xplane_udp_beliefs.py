@@ -142,6 +142,51 @@ def test_rpos_that_x_plane_forgets_is_asked_for_again_and_the_datarefs_go_on():
     assert run.of(Telemetry)[-1].pose is not None
 
 
+@pytest.mark.parametrize('late', [b'RPOS', b'RREF'])
+def test_after_a_silence_no_telemetry_is_published_in_halves(late):
+    quiet = []
+    run = Run(version=12, lose_reply=lambda channel, data: data[:4] in quiet).up()
+    before = len(run.events)
+    for _ in range(5):
+        # As when a computer was busy: then one of the two arrives before the other.
+        quiet[:] = b'RPOS', b'RREF'
+        run.run(0.6)
+        quiet[:] = [late]
+        run.run(0.05)
+        quiet.clear()
+        run.run(0.3)
+    assert len(since(run, before)) > 60
+    assert all(event.pose and event.values.keys() == {*NAMES} for event in since(run, before))
+
+
+@pytest.mark.parametrize('late', [b'RPOS', b'RREF'])
+def test_a_slow_start_publishes_no_telemetry_in_halves(late):
+    quiet = [b'RPOS', b'RREF']
+    run = Run(version=12, lose_reply=lambda channel, data: data[:4] in quiet).start().run(0.9)
+    quiet[:] = [late]
+    run.run(0.2)
+    quiet.clear()
+    run.run(0.5)
+    assert len(run.of(Telemetry)) > 20
+    assert all(event.pose and event.values.keys() == {*NAMES} for event in run.of(Telemetry))
+
+
+def test_watched_datarefs_in_several_datagrams_are_whole_after_a_silence():
+    run = Run(version=12)
+    run.session.watch(['n1', 'n2', 'n3'], 20.0, run.now)
+    run.up()
+    run.peer.most = 2
+    run.run(1.0)
+    before = len(run.events)
+    run.peer.on = False
+    run.run(0.6)
+    run.peer.on = True
+    run.run(0.5)
+    watched = since(run, before, WatchedDatarefs)
+    assert len(watched) > 5
+    assert all(event.values == (1.0, 2.0, 3.0) for event in watched)
+
+
 def test_row_that_the_user_deselects_stops_no_other_and_is_selected_again():
     run = Run(version=6).up()
     run.peer.rows.discard(17)

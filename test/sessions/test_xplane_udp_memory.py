@@ -18,6 +18,7 @@ import pytest
 
 from xplane_bridge.protocols.xplane_udp import Segment
 from xplane_bridge.sessions.ledger import Entry
+from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
 from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
 from xplane_bridge.sessions.xplane_udp.taken import Taken
@@ -98,17 +99,37 @@ def row(index):
     return Segment(index, (0.0,) * 8)
 
 
-def test_a_frame_waits_a_second_for_a_row_that_has_not_come_yet():
+def selected(now=LISTENING):
+    """Return rows 17 and 20, selected at this time."""
     rows = RowSelection((17, 20), (), Taken())
     rows.begin(0.0)
+    assert rows.due(now, RowFormat(Wire()).own(12), True)
+    return rows
+
+
+def test_a_frame_waits_a_second_for_a_row_that_has_not_come_yet():
+    rows = selected()
     for at in (LISTENING + 0.5, LISTENING + 0.9):
         assert rows.receive([row(17)], at) is None
     assert rows.receive([row(17), row(20)], LISTENING + 0.95) == (row(17), row(20))
 
 
+def test_a_frame_waits_for_a_row_that_was_selected_late():
+    rows = selected(LISTENING + 2.0)
+    assert rows.receive([row(17)], LISTENING + 2.9) is None
+
+
 def test_a_frame_goes_without_a_row_that_does_not_come():
-    rows = RowSelection((17, 20), (), Taken())
-    rows.begin(0.0)
+    rows = selected()
     assert rows.receive([row(17)], LISTENING + 0.5) is None
-    assert rows.receive([row(17)], LISTENING + 1.1) == (row(17),)
-    assert rows.absent(LISTENING + 1.1) == (20,)
+    assert rows.receive([row(17)], LISTENING + 1.3) is None
+    assert rows.receive([row(17)], LISTENING + 1.6) == (row(17),)
+    assert rows.absent(LISTENING + 1.6) == (20,)
+
+
+def test_no_row_is_left_out_after_a_silence():
+    rows = selected()
+    both = (row(17), row(20))
+    assert rows.receive(both, LISTENING + 0.5) == both
+    assert rows.receive([row(17)], LISTENING + 2.0) is None
+    assert rows.receive([row(20)], LISTENING + 2.0) == both

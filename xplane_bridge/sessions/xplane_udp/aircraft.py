@@ -64,7 +64,7 @@ class Aircraft:
     One RREF subscription and the pose by RPOS, both ``rate`` times per second.
 
     Those of ``names`` that are in POSITION show whether a pose and a datagram of datarefs are from
-    the same frame. If one of the two is missing, the other continues alone.
+    the same frame. If one of the two stops while the other arrives, the other continues alone.
     """
 
     def __init__(self, names: Sequence[str], rate: int, first_index: int, pacing: float,
@@ -138,6 +138,8 @@ class Aircraft:
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
         """Handle a pose; return the telemetry that it completes."""
         self._pose_lease.heard((POSE,), now)
+        self._end_silence(now)
+        self.state.answered(now)
         self._pose_at = now
         self._pose = pose
         if not self.state.settled(now):
@@ -154,6 +156,7 @@ class Aircraft:
         """Handle a datagram of datarefs; return the telemetry that it completes."""
         if self._scattered and now - self._state_at > _FRAME_GAP / self._rate:
             self.state.take()
+        self._end_silence(now)
         self._state_at = now
         complete = self.state.receive(reply, now)
         if not self.state.settled(now):
@@ -175,6 +178,11 @@ class Aircraft:
             self._pose = None
             return self._finish(Telemetry(0, self._values, None), now)
         return self._join(now)
+
+    def _end_silence(self, now: float) -> None:
+        """After a silence of both, as when X-Plane was busy, neither of the two is missing."""
+        if now - max(self._pose_at, self._state_at) > self.state.frame_patience:
+            self._pose_at = self._state_at = now
 
     def _disagree(self, now: float, complete: bool) -> None:
         """Record that datarefs matched no pose, or (not ``complete``) are from several frames."""

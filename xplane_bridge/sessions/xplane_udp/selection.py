@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import math
 
 from xplane_bridge.protocols.xplane_udp import (
     Dsel,
@@ -44,7 +45,9 @@ class RowSelection:
     """
     The rows needed for telemetry, and those selected by the user.
 
-    X-Plane sends all selected rows of a frame together: a repeated row starts the next frame.
+    X-Plane sends all selected rows of a frame together: a repeated row starts the next frame. A
+    frame is complete with all needed rows; once they were selected and X-Plane had time to send
+    them, with those that still arrive.
     ``taken`` records the rows that we selected.
     """
 
@@ -56,6 +59,8 @@ class RowSelection:
         self._heard: dict[int, float] = {}
         self._group: dict[int, Segment] = {}
         self._listen_until = 0.0
+        self._settled_at = math.inf
+        self._heard_at = -math.inf
         self._listening = False
         self._probed: int | None = None
         self._probed_ours = False
@@ -83,6 +88,7 @@ class RowSelection:
         self._listen_until = now + LISTENING
         self._leases.want(sorted(self.wanted), self._listen_until)
         self._leases.renew(self._listen_until)
+        self._settled_at = math.inf
         self._leases.heard(self._coming(now), now)
 
     def end(self) -> None:
@@ -108,6 +114,8 @@ class RowSelection:
                 self._taken.take_row(self._probed)
             self._probed = None
         rows = self._leases.due(now)
+        if self._settled_at == math.inf:
+            self._settled_at = now + _FRAME_PATIENCE
         for row in rows:
             self._taken.take_row(row)
         return encode(Dsel(tuple(rows), layout)) if rows else None
@@ -161,6 +169,10 @@ class RowSelection:
             # A datagram is from one frame, including the rows before the repeated one.
             self._group = {}
         self._group.update(came)
+        if now - self._heard_at > _FRAME_PATIENCE:
+            # After a silence, as when X-Plane was busy, no row is missing yet.
+            self._settled_at = max(self._settled_at, now + _FRAME_PATIENCE)
+        self._heard_at = now
         self._leases.heard(rows, now)
         self._heard.update(dict.fromkeys(rows, now))
         if not self._is_complete(now):
@@ -173,7 +185,7 @@ class RowSelection:
         late = self.needed - self._group.keys()
         if not late:
             return bool(self.needed)
-        if now < self._listen_until + _FRAME_PATIENCE or late == self.needed:
+        if now < self._settled_at or late == self.needed:
             return False
         return not any(
             self._leases.has_come_since(row, now - _FRAME_PATIENCE) for row in late)

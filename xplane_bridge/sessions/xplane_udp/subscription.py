@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.leases import Leases
@@ -40,8 +41,9 @@ class Subscription:
 
     ``pacing`` is the interval between requests. ``receive`` collects the values of one frame:
     X-Plane puts up to 183 into a datagram and never one twice, so a repeated number starts the
-    next frame. A frame is complete with all values; once there was time to request all, with
-    those that still arrive.
+    next frame. A frame is complete with all values; once X-Plane had time to send all, with those
+    that still arrive. That time starts with its first reply, and again with the first after a
+    silence, so a slow X-Plane never causes incomplete frames.
     """
 
     def __init__(
@@ -65,7 +67,8 @@ class Subscription:
         self._statistics = statistics
         self._asked: set[int] = set()
         self._group: dict[int, float] = {}
-        self._settled_at = 0.0
+        self._settled_at = math.inf
+        self._heard_at = -math.inf
         self._listening = False
         self._asks_all = False
 
@@ -87,7 +90,7 @@ class Subscription:
         self._asked.clear()
         self._leases.want(self.indices, at)
         self._leases.renew(at)
-        self._settled_at = at + self._asking_takes + _PATIENCE
+        self._settled_at = math.inf
 
     def end(self) -> None:
         """Request nothing, as X-Plane is silent; what has arrived no longer counts."""
@@ -95,6 +98,14 @@ class Subscription:
         self._asks_all = False
         self._group = {}
         self.datagrams = 0
+
+    def answered(self, now: float) -> None:
+        """Record that X-Plane sends: what is still missing has some time from now on."""
+        if self._settled_at == math.inf:
+            self._settled_at = now + self._asking_takes + _PATIENCE
+        elif now - self._heard_at > self.frame_patience:
+            self._settled_at = max(self._settled_at, now + self.frame_patience)
+        self._heard_at = now
 
     def settled(self, now: float) -> bool:
         """Return whether all have arrived, or had time to."""
@@ -143,6 +154,8 @@ class Subscription:
         if not self._group.keys().isdisjoint(values):
             self._group = {}
             self.datagrams = 0
+        if values:
+            self.answered(now)
         group = self._group
         group.update(values)
         self.datagrams += 1
