@@ -44,6 +44,7 @@ from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.report import report
@@ -56,7 +57,7 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.experiments.vehicle import ExperimentError, Vehicle
+from xplane_bridge.experiments.vehicle import Vehicle
 from xplane_bridge.experiments.view import View
 from xplane_bridge.spinning import spin_until
 

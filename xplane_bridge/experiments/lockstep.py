@@ -20,8 +20,9 @@ from collections import deque
 from collections.abc import Mapping
 import math
 
+from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.quantities import stamp_of
-from xplane_bridge.experiments.vehicle import ExperimentError, LONGEST_SILENCE, Vehicle
+from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
 from xplane_bridge.msg import FlightControls
 
 # A simulation in lockstep that has not advanced for this long, and has repeated its state this

@@ -123,6 +123,11 @@ class Monitor:
         with self.arrived:
             return self.series[name].last
 
+    def since(self, name: str, start: float) -> tuple[array[float], array[float]]:
+        """Return times and values of a quantity from ``start`` on."""
+        with self.arrived:
+            return self.series[name].since(start)
+
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         with self.arrived:
             for status in message.status:

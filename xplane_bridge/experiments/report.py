@@ -25,20 +25,25 @@ from typing import Any
 
 from xplane_bridge.experiments import analysis, rosbag2, verdict
 from xplane_bridge.experiments.analysis import Flight
-from xplane_bridge.experiments.run import Run
+from xplane_bridge.experiments.execution import Execution
 from xplane_bridge.experiments.scenario import Event
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
 
 
-def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
-    """Print and write the results; return the experiment's exit code."""
-    scenario = experiment.scenario
+def report(experiment: Experiment, recording: str, run: Execution, code: int) -> int:
+    """Print and write the results of a recording; return the experiment's exit code."""
     try:
         flight = analysis.load(recording, experiment.namespace, run.begin)
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
+    return report_on(experiment, flight, run, code)
+
+
+def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int) -> int:
+    """Print and write the results of a flight; return the experiment's exit code."""
+    scenario = experiment.scenario
     steps = _flown_steps(run, flight)
     flown_steps = [step for _, step in steps]
     figures = _figures(experiment, run, flight, flown_steps)
@@ -61,7 +66,7 @@ def report(experiment: Experiment, recording: str, run: Run, code: int) -> int:
     return code if code != PASSED else _judged(judgements)
 
 
-def _flown_steps(run: Run, flight: Flight) -> list[tuple[Event, FlownStep]]:
+def _flown_steps(run: Execution, flight: Flight) -> list[tuple[Event, FlownStep]]:
     """Return the steps that were expected to be flown, and how they were."""
     steps = []
     for occurrence in run.occurrences:
@@ -82,7 +87,7 @@ def _judged(judgements: Sequence[Judgement]) -> int:
 
 
 def _figures(
-    experiment: Experiment, run: Run, flight: Flight, steps: Sequence[FlownStep]
+    experiment: Experiment, run: Execution, flight: Flight, steps: Sequence[FlownStep]
 ) -> dict[str, Any]:
     figures = analysis.figures(flight, run.flown)
     if experiment.scenario.route is not None:
@@ -149,7 +154,7 @@ def _draw(flight: Flight, experiment: Experiment, route: Sequence[tuple[float, f
 
 
 def _write(
-    experiment: Experiment, run: Run, complete: bool, judgements: Sequence[Judgement],
+    experiment: Experiment, run: Execution, complete: bool, judgements: Sequence[Judgement],
     figures: dict[str, Any],
 ) -> None:
     content = {

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-import math
 import os
 import signal
 import threading
@@ -31,6 +30,7 @@ from rclpy.time import Time
 from std_srvs.srv import SetBool
 
 from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
@@ -49,10 +49,6 @@ _ASK_AGAIN_AFTER = 1.0
 _TICK = 0.02
 _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
-
-
-class ExperimentError(Exception):
-    """The experiment cannot go on; the text says why."""
 
 
 class Vehicle:
@@ -219,10 +215,7 @@ class Vehicle:
         """Set the autopilot's targets: altitude, heading, airspeed; SI."""
         given = dict(values)
         if 'heading' in given:
-            # After many changes it may have more turns than a target may.
-            heading = given.pop('heading')
-            given['true_heading'] = (
-                math.remainder(heading, math.tau) if abs(heading) > math.tau else heading)
+            given['true_heading'] = given.pop('heading')
         message = AutopilotTarget()
         _TARGET_MASK.fill(message, given)
         counts = self.monitor.counts

@@ -1,0 +1,226 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What happens in a scenario, and when: for flights through ROS and in this process. No ROS."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+import math
+from typing import Protocol
+
+import numpy as np
+
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.experiments.analysis import Series
+from xplane_bridge.experiments.guidance import Guidance
+from xplane_bridge.experiments.scenario import Event, Scenario
+from xplane_bridge.experiments.verdict import flown_step, Occurrence
+
+# X-Plane's time is single precision: after a day it is rounded to 8 ms. Rounding must not decide
+# in which frame something happens.
+_ROUNDED_TIME = 0.004
+# Events that a busy machine delays by more than this are reported as late.
+_LATE = 0.5
+_SURFACES = ('elevator', 'aileron', 'rudder')
+# A new heading target is sent when it differs by more.
+_HEADING_STEP = 0.25 * DEGREE
+
+
+class ExperimentError(Exception):
+    """The experiment cannot go on; the text says why."""
+
+
+class Flown(Protocol):
+    """The vehicle that a scenario is flown with."""
+
+    def engage(self, on: bool, now: float) -> None:
+        """Engage the controller at the time ``now``, or disengage it."""
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Change the controller's targets: altitude, heading, airspeed; SI."""
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Stop the controller's commands, or resume them."""
+
+    def disturb(self, name: str, value: bool | Sequence[float]) -> None:
+        """Set what only a simulator of this package can: weather, failures, the link."""
+
+
+class Telemetry(Protocol):
+    """What is known of the vehicle, by the names of quantities.QUANTITIES."""
+
+    def last(self, name: str) -> float:
+        """Return the newest value of a quantity, NaN if there is none."""
+
+    def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
+        """Return the times and values of a quantity from ``start`` on."""
+
+
+class Display(Protocol):
+    """Where the progress of a flight is shown."""
+
+    def say(self, text: str) -> None:
+        """Print a permanent line."""
+
+    def update(self, phase: str, progress: float) -> None:
+        """Show ``phase`` and the overall progress (0..1)."""
+
+
+class Execution:
+    """
+    The events and the route of a scenario, executed as their time comes.
+
+    ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
+    ``occurrences`` the events that have happened.
+    """
+
+    def __init__(
+        self, scenario: Scenario, vehicle: Flown, telemetry: Telemetry, display: Display
+    ) -> None:
+        self.scenario = scenario
+        self.begin = math.nan
+        self.flown = 0.0
+        self.occurrences: list[Occurrence] = []
+        self.guidance: Guidance | None = None
+        self.engaged = False
+        self.silence_wanted = False
+        self._vehicle = vehicle
+        self._telemetry = telemetry
+        self._display = display
+        self._waiting: list[Occurrence] = []
+        self._events = deque(scenario.events)
+        self._held: tuple[Event, float, float] | None = None
+        self._heading = math.nan
+        self._phase = scenario.name
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it has been flown to its end."""
+        return self.flown == self.scenario.duration
+
+    def act(self, now: float) -> None:
+        """Execute all events that are due."""
+        duration = self.scenario.duration
+        over = now >= self.begin + duration - _ROUNDED_TIME
+        self.flown = duration if over else now - self.begin
+        while self._events and self._events[0].at <= self.flown + _ROUNDED_TIME:
+            event = self._events.popleft()
+            if self.flown - event.at > _LATE:
+                self._display.say(
+                    f'{self.flown:5.1f} s  {event}: {self.flown - event.at:.1f} s late')
+            occurrence = Occurrence(event, self.flown, self._before(event))
+            self._do(event, now)
+            self.occurrences.append(occurrence)
+            if event.expect is not None:
+                self._waiting.append(occurrence)
+        route = self.scenario.route
+        if route is not None and self.flown >= route.begin - _ROUNDED_TIME:
+            self._follow(now)
+        if self._waiting:
+            self._judge_steps()
+        self._display.update(self._phase, self.flown / duration)
+
+    def held_controls(self, now: float) -> dict[str, float] | None:
+        """Return the controls held by the scenario, centred at the end; None if none."""
+        if self._held is None:
+            return None
+        event, end, _ = self._held
+        if now < end - _ROUNDED_TIME:
+            return dict(event.value)
+        self._let_go()
+        return {name: 0.0 for name in event.value if name in _SURFACES}
+
+    def _before(self, event: Event) -> float:
+        if event.action != 'change' or len(event.value) != 1:
+            return math.nan
+        name, = event.value
+        return self._telemetry.last(f'target_{name}')
+
+    def _do(self, event: Event, now: float) -> None:
+        self._phase = str(event)
+        if event.action == 'engage':
+            self._vehicle.engage(event.value, now)
+            self.engaged = event.value
+        elif event.action == 'controls':
+            self._held = event, now + event.lasts, self._telemetry.last('pitch')
+        elif event.action in ('target', 'change'):
+            self._set_target({
+                name: value + (self._telemetry.last(f'target_{name}')
+                               if event.action == 'change' else 0.0)
+                for name, value in event.value.items()})
+        elif event.action == 'autopilot_frozen':
+            self._vehicle.freeze_autopilot(event.value)
+        else:
+            self._vehicle.disturb(event.action, event.value)
+            if event.action == 'link_down':
+                self.silence_wanted = event.value
+        if event.expect is None and event.action != 'controls':
+            self._display.say(f'{self.flown:5.1f} s  {event}')
+
+    def _set_target(self, values: Mapping[str, float]) -> None:
+        given = dict(values)
+        # After many changes a heading may have more turns than a target may.
+        if abs(given.get('heading', 0.0)) > math.tau:
+            given['heading'] = math.remainder(given['heading'], math.tau)
+        self._vehicle.set_target(given)
+
+    def _let_go(self) -> None:
+        assert self._held is not None
+        event, end, pitch = self._held
+        self._held = None
+        _, values = self._telemetry.since('pitch', end - event.lasts)
+        risen = (max(values, default=math.nan) - pitch) / DEGREE
+        self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
+
+    def _follow(self, now: float) -> None:
+        """Send the heading demanded by the route."""
+        route = self.scenario.route
+        assert route is not None
+        east, north = self._telemetry.last('east'), self._telemetry.last('north')
+        if math.isnan(east):
+            raise ExperimentError('the route needs odom, which this simulator does not provide')
+        if self.guidance is None:
+            self.guidance = Guidance(route, east, north)
+        passed = len(self.guidance.passed)
+        self._phase = f'route, leg {passed + 1}'
+        heading = self.guidance.heading(now - self.begin, east, north)
+        if self.guidance.done:
+            self._phase = 'route complete'
+        if len(self.guidance.passed) > passed:
+            _, across = self.guidance.passed[-1]
+            self._display.say(
+                f'{self.flown:5.1f} s  waypoint {len(self.guidance.passed)}, cross-track '
+                f'{across:+.0f} m')
+        if not abs(math.remainder(heading - self._heading, math.tau)) < _HEADING_STEP:
+            self._heading = heading
+            self._set_target({'heading': heading})
+
+    def _judge_steps(self) -> None:
+        """Report how a step was flown when its time is over."""
+        for occurrence in list(self._waiting):
+            expect = occurrence.event.expect
+            assert expect is not None
+            if self.flown < occurrence.at + expect.until - occurrence.event.at - _ROUNDED_TIME:
+                continue
+            self._waiting.remove(occurrence)
+            name, = occurrence.event.value
+            times, values = self._telemetry.since(name, self.begin + occurrence.at)
+            try:
+                self._display.say(str(flown_step(
+                    {name: Series(np.asarray(times) - self.begin, np.asarray(values))},
+                    occurrence)))
+            except ValueError as error:
+                self._display.say(str(error))
