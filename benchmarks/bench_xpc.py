@@ -16,8 +16,9 @@
 Cost and performance of xpc_node, each figure beside its limit, measured alternately.
 
 The peer answers with canned replies in the plugin's format (peers.py), except where states are
-compared in time: that is the package's simulator, in which an aircraft flies. Figures: latency,
-commands, load, throughput, startup, fleet, consistency; all, or those named on the command line.
+compared in time, and for several aircraft: that is the package's simulator, in which they fly.
+Figures: latency, commands, load, throughput, startup, fleet, consistency; all, or those named on
+the command line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,12 @@ from numpy.typing import NDArray
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
 from tables import Goals, show
 from xpc_frames import consistency
+
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc import XpcFrontend
 
 NAMESPACE = '/bench'
 BARE = '/bench/bare'
@@ -53,9 +60,9 @@ THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 THROUGHPUT_AIRCRAFT = 8
 FLEETS = ((1, 240.0), (5, 240.0), (20, 240.0), (1, 1200.0), (5, 1200.0), (20, 1200.0))
 
-# How many polls, of two datagrams each, may wait at the peer (sessions/xpc/flow.py): its share of
-# 20 per frame.
-UPDATES_IN_FLIGHT = 5
+# Updates per second for each of 19 others, and how many of them fit into one request.
+FLEET_RATE = 25.0
+SHARED = 5
 IDLE_RATE = 20.0
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
@@ -64,12 +71,13 @@ STARTS = 5
 
 @contextmanager
 def running_node(
-    peer: Peer, aircraft: Sequence[int] = (0,), rate: float = 0.0, budget: float = 100_000.0,
-    **others: Any,
+    peer: Peer | int, aircraft: Sequence[int] = (0,), rate: float = 0.0,
+    budget: float = 100_000.0, **others: Any,
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run xpc_node with the peer as its X-Plane."""
+    """Run xpc_node with the peer, or the one at that port, as its X-Plane."""
     values = {
-        'port': peer.ask('address'), 'aircraft': list(aircraft), 'rate': rate,
+        'port': peer if isinstance(peer, int) else peer.ask('address'),
+        'aircraft': list(aircraft), 'rate': rate,
         'max_datagrams_per_second': budget, 'undulation': 0.0, **others}
     with executable('xpc_node', *parameters(NAMESPACE, values)) as process:
         yield process
@@ -333,41 +341,46 @@ def extremes(times: Sequence[float]) -> tuple[str, str]:
     return f'{min(times):.2f}', f'{max(times):.2f}'
 
 
-def fleet(_: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:
-    """Measure how the cost grows with the number of aircraft."""
+def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 4.0) -> None:
+    """Measure how the cost grows with the number of aircraft, with the package's simulator."""
     rows = []
-    with Peer('xpc') as peer:
-        peer.ask('pace', frame_rate=frame_rate)
+    frontend = XpcFrontend(UdpEndpoint())
+    with running(frontend, make_world=lambda: World(Aircraft()), frame_rate=frame_rate):
+        plugin = frontend.plugin.counters
         for aircraft, budget in FLEETS:
             fixes = fix_topics(aircraft)
             with (
                 Peer('subscriber') as subscriber,
-                running_node(peer, range(aircraft), 50.0, budget) as node,
+                running_node(frontend.endpoint.address[1], range(aircraft), 50.0, budget) as node,
             ):
                 subscriber.ask('open', topics=dict.fromkeys(fixes, 'fix'))
                 wait(subscriber, *fixes)
-                peer.ask('report')
+                time.sleep(1.0)
+                resets = plugin.resets
                 subscriber.ask('report')
+                handled = plugin.handled
                 before, begin = cpu_seconds(node.pid), time.monotonic()
                 time.sleep(seconds)
                 report = subscriber.ask('report')
-                length = time.monotonic() - begin
+                handled, length = plugin.handled - handled, time.monotonic() - begin
                 cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
                 memory = memory_mb(node.pid)
-                dropped = peer.ask('report')['dropped']
-            rates = [len(report[name]) / length for name in fixes]
-            limit = min(
-                50.0, budget / 2 / aircraft, UPDATES_IN_FLIGHT * frame_rate / aircraft)
+            first, *others = (len(report[name]) / length for name in fixes)
+            limit = min(50.0, (budget - 100.0) / -(-(aircraft - 1) // SHARED)) if others else 0.0
             rows.append([
-                aircraft, f'{budget:g}', f'{np.mean(rates):.1f}', f'{min(rates):.1f}',
-                f'{limit:.1f}', f'{cpu:.1f}', f'{10 * cpu / sum(rates):.2f}', f'{memory:.0f}',
-                dropped])
+                aircraft, f'{budget:g}', f'{handled / length:.0f}', f'{first:.1f}',
+                f'{np.mean(others):.1f}' if others else '', f'{min(others):.1f}' if others else '',
+                goals.at_least(min(others), FLEET_RATE) if others else '',
+                f'{limit:.1f}' if others else '', f'{min(50.0, budget / 2 / aircraft):.1f}',
+                f'{cpu:.1f}', f'{10 * cpu / (first + sum(others)):.2f}', f'{memory:.0f}',
+                plugin.resets - resets])
     show(
-        f'Aircraft at rate 50, peer of {frame_rate:g} frames/s (limit: rate, budget, or '
-        f'{UPDATES_IN_FLIGHT} updates a frame, the share of\nthe 20 datagrams that the plugin '
-        'reads)',
-        ('aircraft', 'datagrams/s allowed', 'updates/s each', 'slowest', 'limit', '% of a core',
-         'ms an update', 'RSS MB', 'dropped by peer'), rows)
+        f'Aircraft at rate 50, simulator of {frame_rate:g} frames/s (limit: rate, or the budget '
+        f'that the first leaves, at {SHARED} aircraft\nper datagram; one by one: a GETP and a '
+        'GETD each, as clients do)',
+        ('aircraft', 'datagrams/s allowed', 'used', 'first, updates/s', 'others each', 'slowest',
+         f'goal {FLEET_RATE:g}', 'limit', 'one by one', '% of a core', 'ms an update', 'RSS MB',
+         'resets'), rows)
 
 
 # Consistency: without ROS, since the loop it is compared with has none.

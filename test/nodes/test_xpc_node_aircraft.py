@@ -94,6 +94,88 @@ def test_aircraft_1_has_its_own_topics_and_figures(ros, x_plane):
         (0.6, 0.5, 0.0, 0.25))
 
 
+# Each of 19 others has its own place: 1 is north-west of the local origin, 19 south-east.
+def scattered():
+    """Return a world with aircraft in a row across the local origin, 47.5 N 8.5 E, each level."""
+    world = World(Aircraft())
+    for number, other in enumerate(world.others, 1):
+        other.place(
+            lat_deg=47.9 - 0.04 * number, lon_deg=8.1 + 0.04 * number,
+            altitude_msl=1000.0 + 100.0 * number, heading_deg=10.0 * number, roll_deg=0.0,
+            pitch_deg=0.0, speed=50.0)
+    world.paused = True
+    return world
+
+
+def test_19_others_in_shared_requests_are_where_they_are(ros, x_plane):
+    """In centimetres, not in the steps of 0.4 m that latitude and longitude arrive in."""
+    peer = x_plane(scattered)
+    numbers = range(1, 20)
+    node = ros.start(
+        XpcNode, port=peer.port, aircraft=[0, *numbers], datum=[47.5, 8.5, 0.0], undulation=0.0)
+    ros.wait_for(lambda: node.session.shared == tuple(numbers), 'shared requests')
+    for number in numbers:
+        ros.subscribe(NavSatFix, f'/aircraft_{number}/fix')
+        ros.subscribe(Odometry, f'/aircraft_{number}/odom')
+    for number in numbers:
+        fix = ros.next(f'/aircraft_{number}/fix', 2)
+        assert fix.latitude == pytest.approx(47.9 - 0.04 * number, abs=1e-7)
+        assert fix.longitude == pytest.approx(8.1 + 0.04 * number, abs=1e-7)
+        assert fix.altitude == pytest.approx(1000.0 + 100.0 * number, abs=0.01)
+        odom = ros.next(f'/aircraft_{number}/odom')
+        assert array(odom.pose.pose.position) == pytest.approx(
+            east_north_up(fix_of(number)), abs=0.02)
+        # Level flight at 50 m/s along its nose; a heading of 90 degrees is east.
+        assert array(odom.twist.twist.linear) == pytest.approx((50.0, 0.0, 0.0), abs=1e-3)
+        forward, _, up = axes_of(odom.pose.pose.orientation)
+        heading = math.radians(10.0 * number)
+        assert forward[:2] == pytest.approx((math.sin(heading), math.cos(heading)), abs=0.01)
+        assert up[2] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_others_stay_where_they_are_when_x_plane_moves_its_origin(ros, x_plane):
+    """The local axes jump by 100 km; position and origin are of the same frame."""
+    peer = x_plane(scattered)
+    node = ros.start(XpcNode, port=peer.port, aircraft=[0, 4, 16], undulation=0.0)
+    ros.wait_for(lambda: node.session.shared == (4, 16), 'shared requests')
+    for number in (4, 16):
+        ros.subscribe(NavSatFix, f'/aircraft_{number}/fix')
+        ros.next(f'/aircraft_{number}/fix')
+    before = peer.dataref('sim/flightmodel/position/lat_ref')
+    peer.server.call(lambda world: world.teleport(0, 48.5, 8.5))
+    assert peer.dataref('sim/flightmodel/position/lat_ref') != before
+    for number in (4, 16):
+        ros.next(f'/aircraft_{number}/fix', 20)
+        for fix in ros.messages[f'/aircraft_{number}/fix']:
+            assert fix.latitude == pytest.approx(47.9 - 0.04 * number, abs=2e-7)
+            assert fix.longitude == pytest.approx(8.1 + 0.04 * number, abs=2e-7)
+            assert fix.altitude == pytest.approx(1000.0 + 100.0 * number, abs=0.02)
+    assert node.session.shared == (4, 16)
+
+
+def fix_of(number):
+    """Return latitude, longitude (rad) and altitude (m) of a scattered aircraft."""
+    return (math.radians(47.9 - 0.04 * number), math.radians(8.1 + 0.04 * number),
+            1000.0 + 100.0 * number)
+
+
+def east_north_up(place):
+    """Return a place's offset from 47.5 N 8.5 E on WGS-84 along the axes there, in metres."""
+    def geocentric(latitude, longitude, altitude):
+        n = 6378137.0 / math.sqrt(1.0 - 6.69437999014e-3 * math.sin(latitude) ** 2)
+        across = (n + altitude) * math.cos(latitude)
+        return np.array([
+            across * math.cos(longitude), across * math.sin(longitude),
+            (n * (1.0 - 6.69437999014e-3) + altitude) * math.sin(latitude)])
+
+    lat, lon = math.radians(47.5), math.radians(8.5)
+    offset = geocentric(*place) - geocentric(lat, lon, 0.0)
+    east = np.array([-math.sin(lon), math.cos(lon), 0.0])
+    up = np.array([
+        math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)])
+    return [offset @ east, offset @ np.cross(up, east), offset @ up]
+
+
 def test_topics_that_an_aircraft_has_nothing_for_do_not_exist(ros, x_plane):
     peer = x_plane(traffic)
     node = ros.start(XpcNode, port=peer.port, aircraft=[0, 7])
@@ -136,16 +218,16 @@ def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
         peer.jsbsim('fcs/elevator-cmd-norm'), peer.jsbsim('position/lat-geod-deg'))
 
 
-def test_aircraft_share_the_budget_alike(ros, x_plane):
+def test_others_share_what_the_first_leaves_of_the_budget(ros, x_plane):
     peer = x_plane()
     ros.start(XpcNode, port=peer.port, aircraft=[0, 1, 7], max_datagrams_per_second=120.0)
-    for _ in range(2):
+    for _ in range(3):
         _, _, values = ros.diagnosed('telemetry')
     rates = [float(values[f'aircraft {number}: updates/s']) for number in (0, 1, 7)]
-    # Two datagrams each: 60 updates per second in total.
-    assert sum(rates) < 66.0
-    assert min(rates) > 12.0
-    assert max(rates) < min(rates) + 4.0
+    # Two datagrams for the first, one for both others.
+    assert 2.0 * rates[0] + rates[1] < 132.0
+    assert min(rates) > 20.0
+    assert abs(rates[1] - rates[2]) < 2.0
 
 
 # Versions of the plugin and of X-Plane.

@@ -149,21 +149,22 @@ _PARKED_SPEED = 0.3
 
 def other_place(aircraft: int) -> tuple[str, ...]:
     """Return latitude, longitude and elevation of aircraft 1..19."""
-    plane = _plane(aircraft)
+    plane = other_prefix(aircraft)
     return plane + 'lat', plane + 'lon', plane + 'el'
 
 
 def other_datarefs(aircraft: int) -> tuple[str, ...]:
-    """Return everything that other_state() reads of aircraft 1..19 (4.31)."""
-    plane = _plane(aircraft)
+    """Return what other_state() and LocalAxes read of aircraft 1..19 (4.31)."""
+    plane = other_prefix(aircraft)
     return other_place(aircraft) + tuple(plane + name for name in (
-        'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
+        'x', 'y', 'z', 'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
         'yolk_pitch', 'yolk_roll', 'yolk_yaw', 'throttle', 'flap_ratio', 'gear_deploy',
         'speedbrake_ratio',
     )) + (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN, TIME, PAUSED)
 
 
-def _plane(aircraft: int) -> str:
+def other_prefix(aircraft: int) -> str:
+    """Return what the datarefs of aircraft 1..19 begin with."""
     return f'sim/multiplayer/position/plane{aircraft}_'
 
 
@@ -250,7 +251,7 @@ def other_state(
     ``given`` are the other_datarefs(aircraft) received. Rates, forces and air data do not exist
     for these (4.31).
     """
-    plane = _plane(aircraft)
+    plane = other_prefix(aircraft)
     values = Values(given)
     turn = _turn_from_origin(values, position)
     attitude = values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg

@@ -115,6 +115,7 @@ class World:
         self._throttle_use = [0.0] * THROTTLE_COUNT
         self._handles[:aircraft.engine_count] = [e.throttle for e in aircraft.state.engines]
         self._local_key: AircraftState | None = None
+        self._local_others: dict[int, tuple[tuple[object, ...], LocalMotion]] = {}
         self.frame = _nearest_frame(aircraft.state)
 
     # Time
@@ -256,14 +257,22 @@ class World:
         return self._local
 
     def local_of(self, n: int) -> LocalMotion:
-        """Return aircraft n (0..19) in the local frame; others have no acceleration or wind."""
+        """
+        Return aircraft n (0..19) in the local frame, computed once per state.
+
+        Others have no acceleration or wind.
+        """
         if n == 0:
             return self.local
-        other = self.others[n - 1]
-        still = (0.0, 0.0, 0.0)
-        return self._local_motion(other.lat_deg, other.lon_deg, other.altitude_msl,
-                                  (other.phi, other.theta, other.psi), other.velocity_ned,
-                                  still, still)
+        o = self.others[n - 1]
+        key = self.frame, o.lat_deg, o.lon_deg, o.altitude_msl, o.phi, o.theta, o.psi, o.speed
+        known = self._local_others.get(n)
+        if known is None or known[0] != key:
+            still = (0.0, 0.0, 0.0)
+            known = self._local_others[n] = key, self._local_motion(
+                o.lat_deg, o.lon_deg, o.altitude_msl, (o.phi, o.theta, o.psi), o.velocity_ned,
+                still, still)
+        return known[1]
 
     def _local_motion(self, lat_deg: float, lon_deg: float, altitude: float, attitude: Vector,
                       velocity: Vector, acceleration: Vector, wind: Vector) -> LocalMotion:

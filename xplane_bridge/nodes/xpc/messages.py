@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 import time
 from typing import Any
 
@@ -24,6 +25,7 @@ from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.conversions.xplane_local import LocalAxes
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.vehicle import ALL_BUT_FIX, TOPICS, VehiclePublisher
@@ -34,11 +36,14 @@ from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSe
 _OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
 
 
-def polled(aircraft: int) -> Polled:
-    """Return what to poll for one aircraft."""
-    if aircraft == 0:
-        return Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
-    return Polled(xplane.other_datarefs(aircraft), xplane.other_place(aircraft))
+def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
+    """Return what to poll for each aircraft."""
+    axes = LocalAxes()
+    return {
+        number: Polled(
+            xplane.other_datarefs(number), xplane.other_place(number), axes.pose_of(number))
+        if number else Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
+        for number in aircraft}
 
 
 def prefix_of(aircraft: int) -> str:

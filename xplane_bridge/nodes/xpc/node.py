@@ -74,7 +74,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         self._open_channel('').close()
         self._beacons = {} if given.capture_file else self._open_beacon()
         return XpcSession(
-            {number: polled(number) for number in given.aircraft},
+            polled(given.aircraft),
             rate=given.rate,
             budget=given.max_datagrams_per_second,
             lifetime=given.command_lifetime,
@@ -216,6 +216,8 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         return (
             *((f'aircraft {number}: updates/s', f'{rates.get(number, 0.0):.1f}')
               for number in self.parameters.aircraft),
+            ('aircraft in shared requests',
+             ', '.join(map(str, self.session.shared)) or 'none'),
             ('datarefs: updates/s', f'{datarefs:.1f}'),
             ('g loads against acceleration, m/s^2',
              '' if difference is None else f'{difference:.3f}'),

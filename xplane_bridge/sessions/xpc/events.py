@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -44,11 +45,13 @@ class Polled:
     The datarefs to poll for one aircraft.
 
     ``place`` names its latitude, longitude and elevation: they tell whether a position and the
-    datarefs are from the same frame.
+    datarefs are from the same frame. ``pose`` gives the pose from the values alone, None if they
+    do not determine it: then many aircraft can share one request.
     """
 
     names: tuple[str, ...]
     place: tuple[str, ...]
+    pose: Callable[[Mapping[str, float]], PositionReply | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from xplane_bridge.sessions.xpc.commands import Commands
 from xplane_bridge.sessions.xpc.contact import Contact
 from xplane_bridge.sessions.xpc.events import PluginVersion, Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
@@ -104,17 +105,21 @@ class XpcSession(Session):
         self._peer = Peer(address, plugin_version, hears_beacons, port)
         self._lockstep = lockstep
         self._lifetime = lifetime
+        period = period_of(_LOCKSTEP_RATE if lockstep else rate)
         polls = [
-            AircraftPoll(
-                number, polled, period_of(_LOCKSTEP_RATE if lockstep else rate), self.statistics,
-                () if place else REPORTED)
+            AircraftPoll(number, polled, period, self.statistics, () if place else REPORTED)
             for place, (number, polled) in enumerate(aircraft.items())
         ]
+        # The first identifies the peer, by what only it is asked for.
+        shared = [poll for poll in polls[1:] if poll.pose is not None]
+        self._others = Others(shared, period, self.statistics)
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._flow = Flow(budget)
         self._contact = Contact(identifies=bool(polls) and not lockstep)
         self._tickets = Tickets()
-        self._turns = Turns(polls, self._flow, self.statistics, lifetime)
+        self._turns = Turns(
+            [poll for poll in polls if poll not in shared], self._others, self._flow,
+            self.statistics, lifetime)
         self._commands = Commands(
             self._flow, self._contact, self._turns, self.statistics, self._tickets,
             lifetime=lifetime, lockstep=lockstep)
@@ -143,6 +148,11 @@ class XpcSession(Session):
     def wanted(self) -> tuple[str, ...]:
         """Return the names of all values that are polled continuously."""
         return tuple(key for leases in self._turns.leases for key in leases.keys)
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """Return the numbers of the aircraft that are polled in requests of several."""
+        return self._others.shared
 
     def missing(self, now: float) -> dict[str, float]:
         """Return those of ``wanted`` that do not arrive, with since when."""
@@ -301,8 +311,8 @@ class XpcSession(Session):
             self.statistics.replies += 1
         elif self._commands.asked_on(channel):
             self._commands.receive(channel, reply)
-        elif (event := self._turns.receive(channel, reply, now)) is not None:
-            events.append(event)
+        else:
+            events += self._turns.receive(channel, reply, now)
         return events
 
     # Polling.

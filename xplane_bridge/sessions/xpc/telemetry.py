@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import struct
 
 from xplane_bridge.protocols import xpc
@@ -68,6 +68,7 @@ class AircraftPoll:
         self.period = period
         self.leases = patient_leases((), period, 0.0)
         self.names = names = polled.names
+        self.pose = polled.pose
         self._place = polled.place
         self._position_name = f'position of aircraft {aircraft} (GETP)'
         self._reported = reported
@@ -91,13 +92,17 @@ class AircraftPoll:
         self._disagreements = 0
         self._gap = self._gap_before = FRAME_GAP
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
-        self._last: tuple[xpc.PositionReply, float] | None = None
+        self._last: tuple[object, float] | None = None
         self._standing = 0
 
     def begin(self, now: float) -> None:
         """Want every value from now on."""
         self.leases.want((self._position_name, *self.names), now)
         self.leases.renew(now)
+
+    def hear(self, values: Iterable[str], now: float) -> None:
+        """Record the arrival of values in a request shared with other aircraft."""
+        self.leases.heard((self._position_name, *values), now)
 
     def said(self, reply: xpc.Reply) -> tuple[float | None, dict[str, tuple[float, ...]]]:
         """Return X-Plane's running time, if a reply contains it, and the other reports."""
@@ -198,9 +203,7 @@ class AircraftPoll:
             return None
         return Telemetry(self.aircraft, self._values, self._position)
 
-    def _is_answered_again(
-        self, position: xpc.PositionReply, values: Mapping[str, float]
-    ) -> bool:
+    def _is_answered_again(self, position: object, values: Mapping[str, float]) -> bool:
         """Return whether this frame is the last one again; if polled too early, wait longer."""
         time = values.get(_RUNNING_TIME)
         if time is None:

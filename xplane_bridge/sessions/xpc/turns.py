@@ -26,6 +26,7 @@ from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.lifetimes import expired
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.reads import Reads
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.watch import Watch
@@ -52,17 +53,22 @@ class Turns:
 
     Telemetry is polled when due. Reads and the watch share the rest in turns; if that is too
     little, each still gets a turn after some telemetry polls. A read that changes something waits
-    no longer than ``lifetime`` seconds.
+    no longer than ``lifetime`` seconds. Of telemetry, the first poll goes first, but not twice in
+    a row while ``others`` wait.
     """
 
     def __init__(
-        self, polls: Sequence[AircraftPoll], flow: Flow, statistics: Statistics,
+        self, polls: Sequence[AircraftPoll], others: Others, flow: Flow, statistics: Statistics,
         lifetime: float,
     ) -> None:
         self.reads = Reads(statistics)
         self._watch: Watch | None = None
         self._watch_serial = 0
-        self._polls = polls
+        self._alone = polls
+        self._others = others
+        self._polls = [*polls, *others.polls]
+        # The poll that was started last.
+        self._last: AircraftPoll | None = None
         self._poll_of_channel = {
             channel: poll for poll in polls
             for channel in (poll.position_channel, poll.state_channel)}
@@ -82,17 +88,19 @@ class Turns:
     def leases(self) -> list[Leases[str]]:
         """Return the leases of everything that is polled continuously."""
         watched = [self._watch.leases] if self._watch is not None else []
-        return [*(poll.leases for poll in self._polls), *watched]
+        return [*(poll.leases for poll in (*self._alone, *self._others.members)), *watched]
 
     def begin(self, now: float) -> None:
         """Want telemetry from now on."""
-        for poll in self._polls:
+        for poll in self._alone:
             poll.begin(now)
+        self._others.begin(now)
 
     def suspend(self, until: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; then start over."""
-        for poll in self._polls:
+        for poll in self._alone:
             poll.suspend(until)
+        self._regrouped(self._others.suspend(until))
         if self._watch is not None:
             self.set_watch(self._watch.names, self._watch.period, until)
 
@@ -110,6 +118,10 @@ class Turns:
         for poll in self._polls[:1 if first else None]:
             poll.poll_now(now)
 
+    def _regrouped(self, closed: Sequence[str]) -> None:
+        self._closing.extend(closed)
+        self._polls = [*self._alone, *self._others.polls]
+
     # Replies.
 
     def said(
@@ -119,24 +131,31 @@ class Turns:
         poll = self._poll_of_channel.get(channel)
         return poll.said(reply) if poll is not None and channel == poll.state_channel else None
 
-    def receive(self, channel: str, reply: xpc.Reply, now: float) -> Any:
-        """Handle a reply; return the event that it completes, or None."""
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
+        """Handle a reply; return the events that it completes."""
         poll = self._poll_of_channel.get(channel)
+        event: Any = None
         if poll is not None:
-            telemetry = poll.receive(channel, reply, now)
-            if telemetry is not None:
+            event = poll.receive(channel, reply, now)
+            if event is not None:
                 self._statistics.updates[poll.aircraft] += 1
-            return telemetry
-        if channel.startswith('read '):
-            return self.reads.receive(channel, reply, now)
-        if self._watch is not None and channel in self._watch.channels:
-            return self._watch.receive(channel, reply, now)
-        self._statistics.unexpected += 1
-        return None
+        elif self._others.handles(channel):
+            updates = self._others.receive(channel, reply, now)
+            self._statistics.updates.update(update.vehicle for update in updates)
+            return updates
+        elif channel.startswith('read '):
+            event = self.reads.receive(channel, reply, now)
+        elif self._watch is not None and channel in self._watch.channels:
+            event = self._watch.receive(channel, reply, now)
+        else:
+            self._statistics.unexpected += 1
+        return () if event is None else (event,)
 
     def give_up(self, now: float) -> list[Any]:
         """Time out what has not arrived; return the resulting events."""
         events: list[Any] = []
+        if (closed := self._others.regroup(now)) is not None:
+            self._regrouped(closed)
         for poll in self._polls:
             if poll.waiting and now >= poll.deadline:
                 poll.give_up(now)
@@ -186,6 +205,8 @@ class Turns:
         """
         deadlines: list[float | None] = [
             poll.deadline for poll in self._polls if poll.deadline > now]
+        if self._others.regroup_at is not None:
+            deadlines.append(self._others.regroup_at)
         if (ready := self._ready_poll(now)) is not None:
             deadlines.append(self._flow.when_poll(ready.cost, now))
         if (at := self.reads.deadline(now)) is not None:
@@ -201,12 +222,15 @@ class Turns:
     def _ready_poll(self, now: float) -> AircraftPoll | None:
         """Return the telemetry poll that is due, of several the one waiting longest."""
         ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
+        if self._others.members and ready and ready[0] is self._polls[0] is not self._last:
+            return ready[0]
         return min(ready, key=_due, default=None)
 
     def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
         """Poll aircraft; none overtakes another."""
         waiting = [beside for beside in self._beside if beside.is_due(now)]
         while (ready := self._ready_poll(now)) and self._flow.take_poll(ready.cost, now):
+            self._last = ready
             for beside in waiting:
                 beside.passed_over += 1
             for request in ready.start(now):

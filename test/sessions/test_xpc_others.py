@@ -1,0 +1,211 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Many aircraft in one request: rates, budget, one frame each, and those that do not fit in."""
+
+from collections import Counter
+
+import pytest
+from scripted_xpc import (
+    busiest_second,
+    check_telemetry,
+    frame_of,
+    latitude,
+    names_of,
+    OVERRIDES,
+    RUNNING_TIME,
+    telemetry,
+    World,
+)
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc import Polled, XpcSession
+
+# As long as X-Plane's own names are, and as many for each aircraft: two of them are arrays.
+SCALARS = [f'sim/n/{number:.28f}/1' for number in range(12)]
+ARRAYS = ['sim/n/{:.28f}/16', 'sim/n/{:.28f}/10']
+EXTRA = tuple(name.format(0.0) for name in ARRAYS)
+
+
+def other(aircraft, lacking=frozenset()):
+    """Return what to poll of an aircraft whose pose its datarefs give, unless it is lacking."""
+    own = tuple(
+        name.replace('sim/n/', f'sim/n/{aircraft}') for name in (*SCALARS, *EXTRA))
+    names = names_of(aircraft, RUNNING_TIME, *own)
+
+    def pose(values):
+        plane = f'plane{aircraft}/'
+        if aircraft in lacking or plane + 'frame' not in values:
+            return None
+        return xpc.PositionReply(
+            0, latitude(int(values[plane + 'frame'])) + 1e-6, values[plane + 'number'], 100.0,
+            1.0, 2.0, 3.0, 1.0)
+
+    return Polled(names.names, names.place, pose)
+
+
+def fleet(count=20, lacking=frozenset(), **options):
+    aircraft = {0: names_of(0, RUNNING_TIME)} | {n: other(n, lacking) for n in range(1, count)}
+    return XpcSession(aircraft, **({'rate': 50.0} | options))
+
+
+def started(session, **options):
+    world = World(session, datarefs=OVERRIDES, **options)
+    world.call(session.start)
+    world.run(2.0)
+    world.sent.clear()
+    return world
+
+
+def rates(events, seconds):
+    return {n: count / seconds for n, count in Counter(
+        update.vehicle for _, update in telemetry(events)).items()}
+
+
+def asked_alone(world):
+    """Return the numbers of the aircraft that were asked for their position (GETP)."""
+    return {data[5] for _, _, data in world.sent if data.startswith(b'GETP')}
+
+
+def test_19_others_arrive_25_times_per_second_within_the_default_budget():
+    world = started(fleet())
+    events = world.run(4.0)
+    each = rates(events, 4.0)
+    assert set(each) == set(range(20))
+    assert each.pop(0) == pytest.approx(50.0, abs=3.0)
+    assert min(each.values()) >= 30.0
+    assert asked_alone(world) == {0}
+    check_telemetry(events)
+    assert busiest_second(world.sent) <= 240
+    assert world.resets == 0
+
+
+def test_others_at_once_per_frame_leave_the_first_its_frames():
+    world = started(fleet(rate=0.0))
+    each = rates(world.run(4.0), 4.0)
+    assert each.pop(0) == pytest.approx(59.0, abs=2.0)
+    assert min(each.values()) >= 25.0
+    # Never two requests of one kind in one frame.
+    assert set(world.polls.values()) == {1}
+
+
+def test_the_first_leaves_others_their_turns():
+    """A simulator of 400 frames per second: one aircraft could use all of the budget."""
+    world = started(fleet(6, rate=0.0), fps=400.0)
+    each = rates(world.run(4.0), 4.0)
+    assert min(each.values()) > 50.0
+
+
+def test_requests_and_replies_stay_within_4096_bytes():
+    # The scripted plugin checks the replies.
+    world = started(fleet())
+    world.run(1.0)
+    shared = {data for _, _, data in world.sent if data.startswith(b'GETD')}
+    assert max(map(len, shared)) <= 4096
+    assert len(shared) == 5
+
+
+@pytest.mark.parametrize('size', [40, 255])
+def test_arrays_are_shared_by_their_length(monkeypatch, size):
+    """Twice 255 values of an aircraft leave room for one aircraft in a reply, 40 for several."""
+    monkeypatch.setattr('test_xpc_others.EXTRA', tuple(
+        f'sim/n/{number:.20f}/{size}' for number in range(2)), raising=False)
+    world = started(fleet(8))
+    events = world.run(1.0)
+    assert set(rates(events, 1.0)) == set(range(8))
+    assert asked_alone(world) == {0}
+    channels = {channel for _, channel, _ in world.sent if channel.startswith('others')}
+    assert len(channels) == (2 if size == 40 else 7)
+
+
+def test_an_aircraft_whose_datarefs_give_no_pose_is_polled_alone():
+    lacking = {3}
+    world = started(fleet(8, lacking))
+    events = world.run(2.0)
+    assert asked_alone(world) == {0, 3}
+    assert min(rates(events, 2.0).values()) > 25.0
+    check_telemetry(events)
+    lacking.clear()
+    world.run(0.5)
+    world.sent.clear()
+    check_telemetry(world.run(1.0))
+    assert asked_alone(world) == {0}
+
+
+def test_an_aircraft_leaves_its_group_when_its_datarefs_give_no_pose_any_more():
+    lacking = set()
+    world = started(fleet(8, lacking))
+    lacking.add(3)
+    world.run(0.5)
+    world.sent.clear()
+    events = world.run(2.0)
+    assert asked_alone(world) == {0, 3}
+    assert set(rates(events, 2.0)) == set(range(8))
+    assert world.session.missing(world.now) == {}
+
+
+def test_a_pose_that_is_missing_once_changes_nothing():
+    lacking = set()
+    world = started(fleet(8, lacking))
+    lacking.add(3)
+    world.run(0.05)
+    lacking.clear()
+    world.run(2.0)
+    assert asked_alone(world) == {0}
+
+
+def test_another_x_plane_is_asked_for_each_aircraft_alone_at_first():
+    world = started(fleet(8))
+    world.restart(2.0, '1.2.1')
+    world.run(3.0)
+    assert asked_alone(world) == set(range(8))
+    world.sent.clear()
+    events = world.run(1.0)
+    assert asked_alone(world) == {0}
+    assert min(rates(events, 1.0).values()) > 45.0
+
+
+def test_sockets_of_aircraft_that_join_a_group_are_closed():
+    world = started(fleet(8))
+    channels = {channel for channel in world.open if channel.split()[0] != 'beacon'}
+    assert channels <= {'position 0', 'state 0', 'probe', *(
+        channel for channel in channels if channel.startswith('others'))}
+    assert len(channels) <= 5
+
+
+def test_lost_replies_cost_updates_and_mix_nothing_up():
+    world = started(fleet(), loss=0.03, delay=(0.001, 0.02), duplication=0.02)
+    events = world.run(5.0)
+    check_telemetry(events)
+    each = rates(events, 5.0)
+    assert len(each) == 20
+    assert min(each.values()) > 8.0
+    for number in range(20):
+        frames = [frame_of(update.pose.lat) for _, update in telemetry(events, number)]
+        assert len(frames) == len(set(frames))
+
+
+def test_a_single_other_needs_one_datagram_per_update():
+    world = started(fleet(2, budget=150.0))
+    each = rates(world.run(2.0), 2.0)
+    # Two for the first, one for the other: 3 x 50 is more than the budget without its reserve.
+    assert min(each.values()) > 40.0
+
+
+def test_all_others_are_wanted_and_none_is_missing():
+    world = started(fleet())
+    wanted = world.session.wanted
+    assert {'position of aircraft 7 (GETP)', 'plane7/lat', 'plane19/frame'} <= set(wanted)
+    world.run(3.0)
+    assert world.session.missing(world.now) == {}

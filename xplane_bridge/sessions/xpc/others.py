@@ -1,0 +1,223 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Polling of the other aircraft, many in one request."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
+from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+
+_HEADER = 6
+_MOST_NAMES = 255
+
+# Aircraft that join or leave groups within this time, in seconds, do so together.
+_GATHERING = 0.2
+# An aircraft whose datarefs do not give its pose this often in a row leaves its group.
+_FAILURES = 5
+
+
+class GroupPoll(AircraftPoll):
+    """Poll several aircraft with one GETD, so that all are of the same frame."""
+
+    cost = 1
+
+    def __init__(
+        self, channel: str, members: Sequence[AircraftPoll], period: float, statistics: Statistics
+    ) -> None:
+        names = _names(members)
+        super().__init__(members[0].aircraft, Polled(names, ()), period, statistics)
+        self.members = tuple(members)
+        self.state_channel = channel
+        self._requests = [(channel, xpc.encode(xpc.GetDatarefs(names)))]
+
+    def take(self, reply: xpc.Reply, now: float) -> dict[str, float] | None:
+        """Handle a reply; return its values by name, None if it is not of another frame."""
+        if (
+            self._sent_at is None
+            or not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count
+        ):
+            self._statistics.unexpected += 1
+            return None
+        self._statistics.replies += 1
+        if not self._repeated:
+            self._learn(now - self._sent_at)
+        self._finish(now)
+        values = {name: row[0] for name, row in zip(self.names, reply.rows, strict=True) if row}
+        if self._is_answered_again(reply.rows, values):
+            self._statistics.repeated += 1
+            self.due = now + self._gap
+            return None
+        return values
+
+
+class Others:
+    """
+    Poll aircraft in groups, as far as their datarefs give their poses.
+
+    An aircraft is polled alone at first (AircraftPoll): the reply shows how many values its
+    datarefs have. It joins a group when they also give its pose, and leaves it when they no longer
+    do.
+    """
+
+    def __init__(
+        self, members: Sequence[AircraftPoll], period: float, statistics: Statistics
+    ) -> None:
+        self.members = tuple(members)
+        self._period = period
+        self._statistics = statistics
+        self._serial = 0
+        self._alone: dict[str, AircraftPoll] = {}
+        self._groups: dict[str, GroupPoll] = {}
+        self._sizes: dict[str, int] = {}
+        # How often in a row the datarefs of those that are in groups, or will be, gave no pose.
+        self._failures: dict[int, int] = {}
+        self.regroup_at: float | None = None
+        self._group()
+
+    @property
+    def polls(self) -> list[AircraftPoll]:
+        """Return the polls of groups, and of aircraft that are polled alone."""
+        return [*self._groups.values(), *dict.fromkeys(self._alone.values())]
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """Return the numbers of the aircraft in groups."""
+        return tuple(
+            member.aircraft for group in self._groups.values() for member in group.members)
+
+    def begin(self, now: float) -> None:
+        """Want every value from now on."""
+        for member in self.members:
+            member.begin(now)
+
+    def suspend(self, due: float) -> list[str]:
+        """Forget what was learnt about the peer; return the channels no longer used."""
+        self._sizes.clear()
+        self._failures.clear()
+        self.regroup_at = None
+        for member in self.members:
+            member.suspend(due)
+        return self._group()
+
+    def handles(self, channel: str) -> bool:
+        """Return whether a channel is one of these polls'."""
+        return channel in self._groups or channel in self._alone
+
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> list[Telemetry]:
+        """Handle a reply on one of these channels; return the telemetry that it completes."""
+        group = self._groups.get(channel)
+        if group is None:
+            return self._receive_alone(self._alone[channel], channel, reply, now)
+        values = group.take(reply, now)
+        if values is None:
+            return []
+        updates = []
+        for member in group.members:
+            pose = None if member.pose is None else member.pose(values)
+            if pose is not None:
+                member.hear(values, now)
+                updates.append(Telemetry(member.aircraft, values, pose))
+            self._judge(member.aircraft, pose is not None, now)
+        return updates
+
+    def _receive_alone(
+        self, poll: AircraftPoll, channel: str, reply: xpc.Reply, now: float
+    ) -> list[Telemetry]:
+        if (
+            channel == poll.state_channel
+            and isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(poll.names)
+        ):
+            self._sizes.update(zip(poll.names, map(len, reply.rows), strict=True))
+        update = poll.receive(channel, reply, now)
+        if update is None:
+            return []
+        if (
+            poll.pose is not None and poll.aircraft not in self._failures
+            and poll.pose(update.values) is not None
+        ):
+            self._failures[poll.aircraft] = 0
+            self._regroup_soon(now)
+        return [update]
+
+    def _judge(self, aircraft: int, located: bool, now: float) -> None:
+        """Record whether the datarefs of an aircraft in a group gave its pose."""
+        if aircraft not in self._failures:
+            return
+        failures = self._failures[aircraft] = 0 if located else self._failures[aircraft] + 1
+        if failures >= _FAILURES:
+            del self._failures[aircraft]
+            self._regroup_soon(now)
+
+    def _regroup_soon(self, now: float) -> None:
+        if self.regroup_at is None:
+            self.regroup_at = now + _GATHERING
+
+    def regroup(self, now: float) -> list[str] | None:
+        """Form new groups if it is time, and return the channels no longer used."""
+        if self.regroup_at is None or now < self.regroup_at:
+            return None
+        self.regroup_at = None
+        for member in self.members:
+            if (member.aircraft in self._failures) == (member.state_channel in self._alone):
+                member.suspend(now)
+        closed = self._group()
+        for group in self._groups.values():
+            group.suspend(now)
+        return closed
+
+    def _group(self) -> list[str]:
+        """Divide the aircraft among as few requests as possible; return the unused channels."""
+        before = [*self._groups, *self._alone]
+        self._alone = {
+            channel: member for member in self.members if member.aircraft not in self._failures
+            for channel in (member.position_channel, member.state_channel)}
+        self._groups.clear()
+        located = [member for member in self.members if member.aircraft in self._failures]
+        for members in _share(located, self._sizes):
+            # A late reply to an earlier group must not be taken for one to this.
+            self._serial += 1
+            channel = f'others {self._serial}'
+            self._groups[channel] = GroupPoll(channel, members, self._period, self._statistics)
+        return [channel for channel in before if channel not in self._alone]
+
+
+def _share(
+    members: Sequence[AircraftPoll], sizes: Mapping[str, int]
+) -> list[Sequence[AircraftPoll]]:
+    """Divide aircraft evenly among as few requests as possible."""
+    total = len(members)
+    for count in range(1, total + 1):
+        groups = [
+            members[number * total // count:(number + 1) * total // count]
+            for number in range(count)]
+        if all(_fits(_names(group), sizes) for group in groups):
+            return groups
+    return [[member] for member in members]
+
+
+def _names(members: Sequence[AircraftPoll]) -> tuple[str, ...]:
+    """Return the datarefs of all; some are common to them."""
+    return tuple(dict.fromkeys(name for member in members for name in member.names))
+
+
+def _fits(names: Collection[str], sizes: Mapping[str, int]) -> bool:
+    """Return whether request and reply fit into the plugin's buffers (docs/wire/xpc.md, 1)."""
+    request = _HEADER + sum(1 + len(name.encode()) for name in names)
+    reply = _HEADER + sum(1 + 4 * (sizes.get(name) or xpc.MAX_VALUES) for name in names)
+    return (
+        len(names) <= _MOST_NAMES and request <= xpc.REQUEST_LIMIT and reply <= xpc.RESP_LIMIT)
