@@ -14,11 +14,13 @@
 
 """The recorder: what was published is in the file, however the recording ended."""
 
+import itertools
 import json
 import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -281,6 +283,30 @@ def test_the_time_of_recording_is_that_of_reception(ros, tmp_path):
     with open(path, 'rb') as stream:
         ((_, _, message),) = mcap_reader.make_reader(stream).iter_messages()
     assert before <= message.publish_time <= message.log_time <= after
+
+
+def test_what_was_received_before_the_end_is_recorded_however_busy_the_machine(
+        ros, tmp_path, monkeypatch):
+    publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 200)
+    node = Node('record', context=ros.context)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav') as recorder:
+        def heard():
+            recorder.discover()
+            return publisher.get_subscription_count() > 0
+
+        ros.wait_for(heard, 'the recorder')
+        for number in range(100):
+            publisher.publish(controls(number))
+        assert publisher.wait_for_all_acked()
+        # Each message takes 0.1 s.
+        busy = itertools.count()
+        monkeypatch.setattr(record, 'time', SimpleNamespace(
+            monotonic=lambda: 0.1 * next(busy), time_ns=time.time_ns))
+        recorder.drain(executor)
+        assert recorder.summary().startswith('100 messages')
+    node.destroy_node()
 
 
 def test_what_was_published_before_discovery_is_counted(ros, tmp_path):

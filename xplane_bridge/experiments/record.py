@@ -108,6 +108,8 @@ class Recorder:
         self._schemas: dict[str, int] = {}
         self._first: int | None = None
         self._last: int | None = None
+        # When the message handled last was received.
+        self._handled: int | None = None
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
         self._path = path
@@ -140,6 +142,20 @@ class Recorder:
             self._add_metadata()
             self._writer.finish()
             self._stream.close()
+
+    def drain(self, executor: SingleThreadedExecutor) -> None:
+        """
+        Record what was received before this call, however long that takes on a busy machine.
+
+        What is received for a moment after it is recorded too.
+        """
+        called = time.time_ns()
+        deadline = time.monotonic() + _DRAIN_TIME
+        while (left := deadline - time.monotonic()) > 0.0:
+            self._handled = None
+            executor.spin_once(timeout_sec=left)
+            if self._handled is not None and self._handled <= called:
+                deadline = time.monotonic() + _DRAIN_TIME
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
@@ -257,6 +273,7 @@ class Recorder:
                 # After subscribing again, transient-local messages are delivered again.
                 return
             received, published, by_middleware = rosbag2.times(info, time.time_ns())
+            self._handled = received
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED
             channel = self._channel(topic)
@@ -326,10 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop)
-            # Messages that have arrived but were not handled yet are recorded too.
-            deadline = time.monotonic() + _DRAIN_TIME
-            while (left := deadline - time.monotonic()) > 0.0:
-                executor.spin_once(timeout_sec=left)
+            recorder.drain(executor)
         print(f'{arguments.output}: {recorder.summary()}', flush=True)
     except (ImportError, OSError) as error:
         print(f'record: {error}', file=sys.stderr)
