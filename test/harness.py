@@ -25,6 +25,8 @@ import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -40,6 +42,15 @@ from xplane_bridge.spinning import spin_until
 
 # Only bounds how long a failure takes: on a loaded machine a start takes half a minute.
 DEADLINE = 60.0
+
+# A response is lost if the service does not discover its client within 0.1 s, as on a busy
+# machine: then it was called all the same.
+_ANSWER = 10.0
+# Services that may be called twice, by the beginnings of their names.
+_IDEMPOTENT = ('Describe', 'Get', 'List', 'SetBool', 'SetParameters')
+_REACHED = {
+    Transition.TRANSITION_CONFIGURE: 'inactive', Transition.TRANSITION_ACTIVATE: 'active',
+    Transition.TRANSITION_ACTIVE_SHUTDOWN: 'finalized'}
 
 
 class Harness:
@@ -187,15 +198,38 @@ class Harness:
         return self.wait_for(found, f'{count} messages on {topic}', timeout)[0]
 
     def call(self, kind, service, request, timeout=DEADLINE):
-        """Call a service and return its response."""
+        """Call a service and return its response; what may be done twice is asked again."""
         client = self.observer.create_client(kind, service)
+        futures = []
+        asked = 0.0
+
+        def answered():
+            nonlocal asked
+            again = kind.__name__.startswith(_IDEMPOTENT)
+            if not futures or (again and time.monotonic() > asked + _ANSWER):
+                asked = time.monotonic()
+                futures.append(client.call_async(request))
+            return [future.result() for future in futures if future.done()]
+
         try:
             assert client.wait_for_service(timeout), f'{service} is not available'
-            future = client.call_async(request)
-            return self.wait_for(
-                lambda: [future.result()] if future.done() else None, service, timeout)[0]
+            return self.wait_for(answered, service, timeout)[0]
         finally:
             self.observer.destroy_client(client)
+
+    def transition(self, node, number):
+        """Have another process's managed node make a transition; return whether it did."""
+        def state():
+            return self.call(
+                GetState, f'{node}/get_state', GetState.Request()).current_state.label
+
+        state()
+        request = ChangeState.Request()
+        request.transition.id = number
+        with suppress(AssertionError):
+            return self.call(ChangeState, f'{node}/change_state', request, _ANSWER).success
+        # Whatever became of the response, the transition was or will be made.
+        return self.wait_for(lambda: state() == _REACHED[number], f'{node} {_REACHED[number]}')
 
     def call_at_once(self, kind, service, requests, clients=1):
         """Send all requests to a service at once from several clients; return the responses."""
