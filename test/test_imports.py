@@ -46,7 +46,7 @@ ALLOWED = {
     'plain_yaml': set(),
     'spinning': set(),
 }
-WITH_ROS = {'nodes', 'experiments'}
+WITH_ROS = {'nodes', 'experiments', 'spinning'}
 # The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
     'protocols': {'messages', 'codec'},

@@ -27,7 +27,6 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import DescribeParameters
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
@@ -41,7 +40,6 @@ from xplane_bridge.nodes.datagrams import capture_status
 from xplane_bridge.nodes.diagnostics import OK, Status
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
-from xplane_bridge.spinning import spin_until
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -501,31 +499,3 @@ def test_a_capture_says_what_of_it_was_not_played(progress, received, level, tex
     status = capture_status(Played(progress, received))
     assert (status.name, status.level) == ('capture', level)
     assert status.message.startswith(text)
-
-
-def test_spinning_keeps_nothing_of_the_callbacks_it_has_executed(ros):
-    """Check a leak: spin_until_future_complete keeps something of each future while it spins."""
-    added = []
-
-    class Counted(Future):
-        def add_done_callback(self, callback):
-            added.append(callback)
-            super().add_done_callback(callback)
-
-    executor = SingleThreadedExecutor(context=ros.context)
-    stop = Counted(executor=executor)
-    turns = 0
-
-    def turn():
-        nonlocal turns
-        turns += 1
-        if turns < 100:
-            executor.create_task(turn)
-        else:
-            stop.set_result(None)
-
-    executor.create_task(turn)
-    spin_until(executor, stop)
-    executor.shutdown()
-    assert turns == 100
-    assert len(added) == 1
