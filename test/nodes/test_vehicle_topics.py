@@ -27,6 +27,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import NavSatFix
 
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
@@ -54,7 +55,9 @@ class Node:
     def make_publisher(self, kind, topic, qos=10):
         self.kinds[topic] = kind
         return SimpleNamespace(
-            publish=lambda message: self.said[topic].append(deepcopy(message)),
+            publish=lambda message: self.said[topic].append(
+                deserialize_message(message, kind) if isinstance(message, bytes)
+                else deepcopy(message)),
             get_subscription_count=lambda: 1)
 
     def get_logger(self):

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+import math
+from operator import attrgetter
 from typing import Any
 
 from xplane_bridge.conversions.masks import Mask
@@ -30,6 +32,8 @@ from xplane_bridge.nodes.watchdog import CommandWatchdog
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
+_BITS = tuple(CONTROLS_MASK.sum_of((name,)) for name in CONTROLS)
+_values = attrgetter(*CONTROLS)
 _LIMITS = {
     'elevator': (-1.0, 1.0),
     'aileron': (-1.0, 1.0),
@@ -83,6 +87,18 @@ def check_control(name: str, value: float) -> None:
 def fill_controls(message: FlightControls, controls: Controls) -> None:
     """Copy controls that are not None into a message."""
     CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
+
+
+def control_numbers(controls: Controls) -> tuple[float, ...]:
+    """Return the numbers of FlightControls in order: the mask, and NaN for what is None."""
+    fields = 0
+    values = list(_values(controls))
+    for place, value in enumerate(values):
+        if value is None or value != value:
+            values[place] = math.nan
+        else:
+            fields |= _BITS[place]
+    return fields, *values
 
 
 class CommandGate:

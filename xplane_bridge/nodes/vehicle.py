@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 import math
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeAlias
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
@@ -30,13 +31,15 @@ from std_msgs.msg import Header
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
+from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
-from xplane_bridge.nodes.controls import CommandParameters, fill_controls
+from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import make_gate
-from xplane_bridge.nodes.transforms import fill_quaternion, fill_vector, TransformPublisher
+from xplane_bridge.nodes.templates import Template
+from xplane_bridge.nodes.transforms import TransformPublisher
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -48,10 +51,19 @@ ALL_BUT_FIX = TOPICS[1:]
 # certainty, and -1 for 1. With this variance a filter's gain is practically zero.
 UNKNOWN_VARIANCE = 1e6
 
+_SECOND = 1_000_000_000
 _AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',
 )
+_IMU = (
+    'orientation', 'orientation_covariance', 'angular_velocity', 'angular_velocity_covariance',
+    'linear_acceleration', 'linear_acceleration_covariance',
+)
+_air_values = attrgetter(*_AIR)
+
+# Seconds and nanoseconds.
+_Stamp: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ class VehiclePublisher:
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
 
     ``topics`` are those of TOPICS that this simulator supports. Impossible values do not pass
-    ``gate``. One message object per topic is reused: publishing serialises before it returns.
+    ``gate``. Each topic has one message, serialised once, of which only numbers change.
     """
 
     def __init__(
@@ -152,8 +164,14 @@ class VehiclePublisher:
         self._controls_publisher = publisher(FlightControls, 'controls')
 
         self._make_messages(parameters, frame)
+        self._make_odom(parameters, frame)
         if parameters.datum:
             self._local = LocalFrame(*map(float, parameters.datum))
+        if not all(template.is_packed for template in (
+                self._fix, self._velocity, self._imu, self._odom, self._air, self._controls)):
+            node.get_logger().info(
+                'this middleware does not serialise messages as expected: publishing costs more '
+                'CPU time than it could')
 
     def _make_messages(
         self, parameters: VehicleParameters, frame: Callable[[str], str]
@@ -161,48 +179,61 @@ class VehiclePublisher:
         """Create the messages, with the frames and covariances that do not change."""
         position = parameters.position_stddev ** 2
         altitude = parameters.altitude_stddev ** 2
-        velocity = parameters.velocity_stddev ** 2
-        orientation = parameters.orientation_stddev ** 2
-        rates = parameters.angular_velocity_stddev ** 2
-        force = parameters.linear_acceleration_stddev ** 2
-
-        self._fix = NavSatFix()
-        self._fix.header.frame_id = frame(parameters.gps_frame)
-        self._fix.status.status = NavSatStatus.STATUS_FIX
+        self._fix_message = fix = NavSatFix()
+        fix.header.frame_id = frame(parameters.gps_frame)
+        fix.status.status = NavSatStatus.STATUS_FIX
         if position or altitude:
             # One of the two does not make the other known: hence "approximated".
-            self._fix.position_covariance_type = (
+            fix.position_covariance_type = (
                 NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN if position and altitude
                 else NavSatFix.COVARIANCE_TYPE_APPROXIMATED)
-            self._fix.position_covariance = _diagonal(
-                *map(_variance, (position, position, altitude)))
+            fix.position_covariance = _diagonal(*map(_variance, (position, position, altitude)))
+        self._fix = Template(fix, 'header.stamp', 'latitude', 'longitude', 'altitude')
 
-        self._velocity = TwistWithCovarianceStamped()
-        self._velocity.header.frame_id = frame(parameters.enu_frame)
-        self._velocity.twist.covariance = _diagonal(
-            *[_variance(velocity)] * 3, *[UNKNOWN_VARIANCE] * 3)
+        velocity = TwistWithCovarianceStamped()
+        velocity.header.frame_id = frame(parameters.enu_frame)
+        velocity.twist.covariance = _diagonal(
+            *[_variance(parameters.velocity_stddev ** 2)] * 3, *[UNKNOWN_VARIANCE] * 3)
+        self._velocity = Template(velocity, 'header.stamp', 'twist.twist.linear')
 
         # Imu.msg: all zero is unknown, for each of the three separately.
-        self._orientation_covariance = _diagonal(orientation, orientation, orientation)
-        self._rate_covariance = _diagonal(rates, rates, rates)
-        self._force_covariance = _diagonal(force, force, force)
-        self._imu = Imu()
-        self._imu.header.frame_id = frame(parameters.imu_frame)
+        self._imu_covariances = [_diagonal(*[stddev ** 2] * 3) for stddev in (
+            parameters.orientation_stddev, parameters.angular_velocity_stddev,
+            parameters.linear_acceleration_stddev)]
+        imu = Imu()
+        imu.header.frame_id = frame(parameters.imu_frame)
+        self._imu = Template(imu, 'header.stamp', *_IMU)
 
-        self._velocity_variance = _variance(velocity)
-        self._rate_variance = _variance(rates)
-        self._odom = Odometry()
-        self._odom.header.frame_id = frame(parameters.odom_frame)
-        self._odom.child_frame_id = frame(parameters.base_frame)
-        self._odom.pose.covariance = _diagonal(*map(_variance, (
+        air = AirData()
+        air.header.frame_id = frame(parameters.enu_frame)
+        self._air = Template(air, 'header.stamp', *_AIR, 'wind')
+        controls = FlightControls()
+        controls.header.frame_id = frame(parameters.base_frame)
+        self._controls = Template(controls, 'header.stamp', 'fields', *CONTROLS)
+
+    def _make_odom(self, parameters: VehicleParameters, frame: Callable[[str], str]) -> None:
+        """Create odom, and the headers of the transforms."""
+        position = parameters.position_stddev ** 2
+        altitude = parameters.altitude_stddev ** 2
+        orientation = parameters.orientation_stddev ** 2
+        velocity = _variance(parameters.velocity_stddev ** 2)
+        rate = _variance(parameters.angular_velocity_stddev ** 2)
+        odom = Odometry()
+        odom.header.frame_id = frame(parameters.odom_frame)
+        odom.child_frame_id = frame(parameters.base_frame)
+        odom.pose.covariance = _diagonal(*map(_variance, (
             position, position, altitude, orientation, orientation, orientation)))
+        self._odom = Template(odom, 'header.stamp', 'pose.pose', 'twist')
+        # By whether the velocity and the rates are known.
+        self._twist_covariances = {
+            (moving, turning): _diagonal(
+                *[velocity if moving else UNKNOWN_VARIANCE] * 3,
+                *[rate if turning else UNKNOWN_VARIANCE] * 3)
+            for moving in (False, True) for turning in (False, True)}
+        self._odom_header = odom.header
+        self._child_frame = odom.child_frame_id
         self._enu_header = Header(frame_id=frame(parameters.base_frame))
         self._enu_frame = frame(parameters.enu_frame)
-
-        self._air = AirData()
-        self._air.header.frame_id = frame(parameters.enu_frame)
-        self._controls = FlightControls()
-        self._controls.header.frame_id = frame(parameters.base_frame)
 
     def subscribed(self) -> set[str]:
         """Return those of the topics that have subscribers."""
@@ -221,13 +252,10 @@ class VehiclePublisher:
         """
         if math.isnan(latitude_deg):
             return
-        fix = self._fix
-        fix.header.stamp.sec, fix.header.stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
-        fix.latitude = latitude_deg
-        fix.longitude = longitude_deg
-        fix.altitude = msl_to_ellipsoid(
+        height = msl_to_ellipsoid(
             altitude_msl, self._undulation.height_m(latitude_deg, longitude_deg))
-        self._fix_publisher.publish(fix)
+        self._fix_publisher.publish(self._fix.filled(
+            *divmod(stamp_ns, _SECOND), latitude_deg, longitude_deg, height))
 
     def publish(
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] | None = None
@@ -244,14 +272,10 @@ class VehiclePublisher:
         if 'fix' in topics:
             self.publish_fix(
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, stamp_ns)
-        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        for message in (self._velocity, self._imu, self._odom, self._air, self._controls):
-            stamp = message.header.stamp
-            stamp.sec = seconds
-            stamp.nanosec = nanoseconds
+        stamp = divmod(stamp_ns, _SECOND)
         if self._enu_transforms is not None and state.orientation is not None:
             # Before the messages that need it.
-            self._enu_header.stamp = self._odom.header.stamp
+            _write_stamp(self._enu_header, stamp)
             self._enu_transforms.publish(
                 self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
                 frames.conjugate(state.orientation))
@@ -259,49 +283,37 @@ class VehiclePublisher:
             'fix_velocity' in topics and state.velocity is not None
             and _is_heard(self._velocity_publisher)
         ):
-            fill_vector(self._velocity.twist.twist.linear, state.velocity)
-            self._velocity_publisher.publish(self._velocity)
+            self._velocity_publisher.publish(self._velocity.filled(*stamp, *state.velocity))
         if 'imu/data' in topics and _is_heard(self._imu_publisher):
-            self._publish_imu(state)
+            self._publish_imu(state, stamp)
         if 'odom' in topics:
-            self._publish_odom(state)
+            self._publish_odom(state, stamp)
         if (
             'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
         ):
-            self._publish_air(state.air)
+            self._air_publisher.publish(self._air.filled(*stamp, *_air_numbers(state.air)))
         if (
             'controls' in topics and state.controls is not None
             and _is_heard(self._controls_publisher)
         ):
-            fill_controls(self._controls, state.controls)
-            self._controls_publisher.publish(self._controls)
+            self._controls_publisher.publish(
+                self._controls.filled(*stamp, *control_numbers(state.controls)))
 
-    def _publish_imu(self, state: VehicleState) -> None:
+    def _publish_imu(self, state: VehicleState, stamp: _Stamp) -> None:
         """Publish imu/data; values unknown now are marked by -1 (Imu.msg), not by old values."""
-        if not (state.orientation or state.angular_velocity or state.specific_force):
+        orientation, rates, force = (
+            state.orientation, state.angular_velocity, state.specific_force)
+        if not (orientation or rates or force):
             return
-        imu = self._imu
-        if state.orientation is None:
-            fill_quaternion(imu.orientation, _NOT_TURNED)
-            imu.orientation_covariance = _NONE
-        else:
-            fill_quaternion(imu.orientation, state.orientation)
-            imu.orientation_covariance = self._orientation_covariance
-        if state.angular_velocity is None:
-            fill_vector(imu.angular_velocity, _ZERO)
-            imu.angular_velocity_covariance = _NONE
-        else:
-            fill_vector(imu.angular_velocity, state.angular_velocity)
-            imu.angular_velocity_covariance = self._rate_covariance
-        if state.specific_force is None:
-            fill_vector(imu.linear_acceleration, _ZERO)
-            imu.linear_acceleration_covariance = _NONE
-        else:
-            fill_vector(imu.linear_acceleration, state.specific_force)
-            imu.linear_acceleration_covariance = self._force_covariance
-        self._imu_publisher.publish(imu)
+        w, x, y, z = orientation or _NOT_TURNED
+        of_orientation, of_rates, of_force = self._imu_covariances
+        self._imu_publisher.publish(self._imu.filled(
+            *stamp,
+            x, y, z, w, *(of_orientation if orientation else _NONE),
+            *(rates or _ZERO), *(of_rates if rates else _NONE),
+            *(force or _ZERO), *(of_force if force else _NONE)))
 
-    def _publish_odom(self, state: VehicleState) -> None:
+    def _publish_odom(self, state: VehicleState, stamp: _Stamp) -> None:
         """
         Publish odom: the pose in the axes at the datum, the velocity in body axes.
 
@@ -317,12 +329,10 @@ class VehiclePublisher:
         if self._local is None:
             self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
         if not self._datum_sent:
-            self._publish_datum(self._local)
+            self._publish_datum(self._local, stamp)
         if self._odom_transforms is None and not _is_heard(self._odom_publisher):
             return
-        pose, twist = self._odom.pose.pose, self._odom.twist.twist
         position = self._local.geodetic_to_enu(state.latitude_deg, state.longitude_deg, height)
-        fill_vector(pose.position, position)
         # East, north and up at the aircraft differ from those at the datum.
         here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
         if here != self._rotation_at:
@@ -330,46 +340,32 @@ class VehiclePublisher:
             self._rotation = frames.enu_to_enu_rotation(
                 *here, self._local.latitude_deg, self._local.longitude_deg)
         orientation = frames.multiply(self._rotation, state.orientation)
-        fill_quaternion(pose.orientation, orientation)
-        covariance = self._odom.twist.covariance
-        if state.velocity is None:
-            covariance[0] = covariance[7] = covariance[14] = UNKNOWN_VARIANCE
-            fill_vector(twist.linear, (0.0, 0.0, 0.0))
-        else:
-            covariance[0] = covariance[7] = covariance[14] = self._velocity_variance
-            fill_vector(twist.linear, frames.rotate_inverse(state.orientation, state.velocity))
-        if state.angular_velocity is None:
-            covariance[21] = covariance[28] = covariance[35] = UNKNOWN_VARIANCE
-            fill_vector(twist.angular, (0.0, 0.0, 0.0))
-        else:
-            covariance[21] = covariance[28] = covariance[35] = self._rate_variance
-            fill_vector(twist.angular, state.angular_velocity)
-        self._odom_publisher.publish(self._odom)
+        velocity, rates = state.velocity, state.angular_velocity
+        w, x, y, z = orientation
+        self._odom_publisher.publish(self._odom.filled(
+            *stamp, *position, x, y, z, w,
+            *(frames.rotate_inverse(state.orientation, velocity) if velocity else _ZERO),
+            *(rates or _ZERO),
+            *self._twist_covariances[velocity is not None, rates is not None]))
         if self._odom_transforms is not None:
+            _write_stamp(self._odom_header, stamp)
             self._odom_transforms.publish(
-                self._odom.header, self._odom.child_frame_id, position, orientation)
+                self._odom_header, self._child_frame, position, orientation)
 
-    def _publish_datum(self, datum: LocalFrame) -> None:
+    def _publish_datum(self, datum: LocalFrame, stamp: _Stamp) -> None:
         message = NavSatFix()
-        message.header.stamp = self._odom.header.stamp
-        message.header.frame_id = self._odom.header.frame_id
+        message.header.frame_id = self._odom_header.frame_id
+        _write_stamp(message.header, stamp)
         message.status.status = NavSatStatus.STATUS_FIX
         message.latitude = datum.latitude_deg
         message.longitude = datum.longitude_deg
         message.altitude = datum.height
         if not self._datum_given:
             # It is a fix, and as accurate.
-            message.position_covariance_type = self._fix.position_covariance_type
-            message.position_covariance = self._fix.position_covariance
+            message.position_covariance_type = self._fix_message.position_covariance_type
+            message.position_covariance = self._fix_message.position_covariance
         self._datum_publisher.publish(message)
         self._datum_sent = True
-
-    def _publish_air(self, air: Air) -> None:
-        for name in _AIR:
-            value = getattr(air, name)
-            setattr(self._air, name, math.nan if value is None else value)
-        fill_vector(self._air.wind, air.wind or (math.nan, math.nan, math.nan))
-        self._air_publisher.publish(self._air)
 
 
 def make_undulation(parameters: VehicleParameters) -> Undulation:
@@ -389,6 +385,17 @@ def _diagonal(*values: float) -> list[float]:
 def _variance(given: float) -> float:
     """Return a variance for Odometry and Twist, where 0 would mean certainty."""
     return given or UNKNOWN_VARIANCE
+
+
+def _write_stamp(header: Header, stamp: _Stamp) -> None:
+    header.stamp.sec, header.stamp.nanosec = stamp
+
+
+def _air_numbers(air: Air) -> Iterator[float]:
+    """Yield the numbers of AirData in order, NaN for what is unknown."""
+    for value in _air_values(air):
+        yield math.nan if value is None else value
+    yield from air.wind or NOWHERE
 
 
 _NONE = [-1.0] + [0.0] * 8
