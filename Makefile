@@ -28,7 +28,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv l
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
 .PHONY: build test test-fast test-here test-sourced test-python demo experiment experiment-table topic-table \
-	bench lint mutants soak shell clean
+	bench bench-page lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -106,8 +106,13 @@ experiment-table: $(BUILT)
 topic-table: $(BUILT)
 	@$(RUN) python3 -P test/topic_matrix.py README.md
 
+# All benchmarks, or those named: make bench BENCH_ARGS="xpc ulyssix"
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)
+
+# The same, and their tables into docs/performance.md.
+bench-page: $(BUILT)
+	@$(RUN) python3 benchmarks --page docs/performance.md $(BENCH_ARGS)
 
 # Restarts, freezes, floods and packet loss for MINUTES per protocol: make soak MINUTES=10
 # [PROTOCOL=xpc]

@@ -13,25 +13,31 @@
 # limitations under the License.
 
 """
-Run the benchmarks: ``python3 benchmarks [NAME...]``, by default all in this folder.
+Run the benchmarks: ``python3 benchmarks [--page PAGE] [NAME...]``, by default all in this folder.
 
-``make bench`` does so with ROS 2 sourced. The benchmark NAME is ``bench_NAME.py``, whose
-``main()`` prints its tables and returns 1 if a goal was missed.
+``make bench`` does so with ROS 2 sourced, and ``make bench-page`` writes the tables to
+docs/performance.md as well. The benchmark NAME is ``bench_NAME.py``, whose ``main()`` prints its
+tables and returns 1 if a goal was missed.
 """
 
+import argparse
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 import os
 from pathlib import Path
 import platform
 import sys
+import time
+
+import page
+from tables import take_tables
 
 BENCHMARKS = sorted(
     path.stem.removeprefix('bench_') for path in Path(__file__).parent.glob('bench_*.py'))
 
 
 def machine() -> str:
-    """Return the machine and software that the figures were measured on."""
+    """Return the machine and software that the figures are measured on."""
     distro = os.environ.get('ROS_DISTRO')
     if distro is None:
         # Installed from wheels, into build/<distro>/venv.
@@ -40,17 +46,20 @@ def machine() -> str:
         rclpy = version('rclpy')
     except PackageNotFoundError:
         rclpy = 'none'
-    load = ' '.join(f'{average:.2f}' for average in os.getloadavg())
+    middleware = os.environ.get('RMW_IMPLEMENTATION', 'default RMW')
     return (
-        f'{os.cpu_count()} cores, {platform.system()} {platform.release()}, '
-        f'Python {platform.python_version()}\n'
-        f'ROS 2 {distro}, rclpy {rclpy}, {os.environ.get("RMW_IMPLEMENTATION", "default RMW")}\n'
-        f'load before: {load}; what else runs here shows in every figure, less in ratios')
+        f'{os.cpu_count()} cores of {page.processor()}, {platform.system()} {platform.release()}, '
+        f'Python {platform.python_version()}, ROS 2 {distro}, rclpy {rclpy}, {middleware}')
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the named benchmarks; return the exit status."""
-    unknown = [name for name in names if name not in BENCHMARKS]
+    parser = argparse.ArgumentParser(prog='benchmarks', description='Run benchmarks.')
+    parser.add_argument('--page', type=Path, help='Markdown page to write the tables to as well')
+    parser.add_argument('names', nargs='*', metavar='NAME',
+                        help=f'by default all: {", ".join(BENCHMARKS)}')
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         print(f'no benchmark {", ".join(unknown)}; there are: {", ".join(BENCHMARKS)}',
               file=sys.stderr)
@@ -58,12 +67,20 @@ def main(names: list[str]) -> int:
     # Keep the benchmark isolated from other nodes on this machine and network.
     os.environ.setdefault('ROS_DOMAIN_ID', '97')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    print(machine())
+    print(f'{machine()}\nload before: {page.load()}; what else runs here shows in every figure, '
+          'less in ratios')
     missed = []
-    for name in names or BENCHMARKS:
+    for name in given.names or BENCHMARKS:
         print(f'\n=== {name} ===', flush=True)
+        load, begin = page.load(), time.monotonic()
         if import_module(f'bench_{name}').main():
             missed.append(name)
+        took = time.monotonic() - begin
+        print(f'\n{name} took {took:.0f} s', flush=True)
+        tables = take_tables()
+        if given.page is not None:
+            run = page.Run(time.strftime('%Y-%m-%d'), machine(), load, took)
+            page.update(given.page, name, tables, run)
     print(f'\n{"goals missed in: " + ", ".join(missed) if missed else "all goals met"}')
     return int(bool(missed))
 

@@ -15,6 +15,21 @@
 """Tables of figures, and whether they meet their goals."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+import sys
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it was shown; ``figure`` is the function that measured it."""
+
+    figure: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+_shown: list[Table] = []
 
 
 class Goals:
@@ -37,11 +52,24 @@ class Goals:
 
 
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table below its title: the first column left-aligned, the others right-aligned."""
-    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
+    """
+    Print a table below its title: the first column left-aligned, the others right-aligned.
+
+    A column whose name begins with 'goal' judges the column before it.
+    """
+    cells = [tuple(str(cell) for cell in row) for row in (columns, *rows)]
+    _shown.append(Table(
+        sys._getframe(1).f_code.co_name, ' '.join(title.split()), cells[0], tuple(cells[1:])))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     print(f'\n{title}')
     for first, *others in cells:
         line = [first.ljust(widths[0])]
         line += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         print('  '.join(line), flush=True)
+
+
+def take_tables() -> list[Table]:
+    """Return the tables shown since the last call."""
+    tables = _shown[:]
+    _shown.clear()
+    return tables
