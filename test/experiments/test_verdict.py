@@ -184,6 +184,23 @@ def test_figures_of_a_flight():
     assert figures(found, 1.0)['rates']['fix']['messages'] == 3
 
 
+def test_latency_of_commands_counts_only_what_a_controller_made_of_a_state():
+    states = 1000.0 + 0.02 * np.arange(1000)
+    # Before it is engaged the scenario commands by itself, in between; one is sent again later.
+    own = 1000.003 + 0.02 * np.arange(100)
+    made = np.append(states[100:], states[500])
+    commands = Arrivals(
+        np.concatenate((own, made)),
+        np.concatenate((own + 0.015, made[:-1] + 0.002, made[-1:] + 0.5)))
+    commands.recorded[-2] += 0.003
+    found = flight({'imu/data': Arrivals(states, states + 0.001), 'command/controls': commands})
+    loop = figures(found)['latency']['loop']
+    assert loop == {
+        'samples': 900, 'median': pytest.approx(0.002), 'p99': pytest.approx(0.002),
+        'p999': pytest.approx(0.0023, abs=4e-4), 'max': pytest.approx(0.005)}
+    assert list(latency_of(found, 'command/controls').times) == list(states[100:])
+
+
 def test_simulated_stamps_give_no_latency():
     found = flight({'fix': Arrivals(np.array([0.0, 1.0]), np.array([1.7e9, 1.7e9 + 1]))})
     assert figures(found)['latency'] == {}

@@ -46,6 +46,7 @@ Array = NDArray[np.float64]
 # Stamps further than this from the recording time are a simulator's own time.
 _SAME_CLOCK = 3600.0
 _IMU = 'imu/data'
+_COMMAND = 'command/controls'
 # A day of one vehicle, ten topics at 100 Hz, is less; they need a few gigabytes of memory.
 _MAX_MESSAGES = 10_000_000
 # Next to a recording, and in it: the figures of an experiment, rosbag2's metadata (bytes).
@@ -333,7 +334,8 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
     each command: standard deviation, and travel (the sum of all movements) per second. rates: for
     each topic, the number of messages with distinct stamps, their rate in the stamps' clock, and
     the longest gap (s). latency (s), if stamps are receive times: from the datagram in the kernel
-    to the recorder, and to the recorder through the autopilot. link: the bridge's counters.
+    to the recorder, and to the recorder through the autopilot; see latency_of(). link: the
+    bridge's counters.
     """
     return {
         'duration': _duration(flight, end),
@@ -347,19 +349,30 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
         'rates': {topic: _rate(arrivals.stamps - flight.begin, end)
                   for topic, arrivals in flight.topics.items() if topic != TARGET},
         'latency': {
-            name: _latency(flight.topics[topic])
-            for name, topic in (('telemetry', 'fix'), ('loop', 'command/controls'))
-            if topic in flight.topics and _on_one_clock(flight.topics[topic])},
+            name: _latency(found.values)
+            for name, topic in (('telemetry', 'fix'), ('loop', _COMMAND))
+            if len((found := latency_of(flight, topic)).values)},
         'link': _link(flight),
     }
 
 
 def latency_of(flight: Flight, topic: str) -> Series:
-    """Return seconds from a topic's stamps to its recording; empty if the clocks differ."""
+    """
+    Return seconds from a topic's stamps to its recording; empty if the clocks differ.
+
+    Of command/controls only what a controller made of a state counts, the first command with the
+    stamp of an imu/data: others, such as a scenario's own, have their own time.
+    """
     arrivals = flight.topics.get(topic)
     if arrivals is None or not _on_one_clock(arrivals):
         return Series(np.empty(0), np.empty(0))
-    return Series(arrivals.stamps - flight.begin, arrivals.recorded - arrivals.stamps)
+    stamps, recorded = arrivals
+    if topic == _COMMAND:
+        states = flight.topics[_IMU].stamps if _IMU in flight.topics else np.empty(0)
+        stamps, first = np.unique(stamps, return_index=True)
+        of_state = np.isin(stamps, states)
+        stamps, recorded = stamps[of_state], recorded[first[of_state]]
+    return Series(stamps - flight.begin, recorded - stamps)
 
 
 def _duration(flight: Flight, end: float) -> float:
@@ -392,10 +405,10 @@ def _on_one_clock(arrivals: Arrivals) -> bool:
     return bool(abs(arrivals.recorded[0] - arrivals.stamps[0]) < _SAME_CLOCK)
 
 
-def _latency(arrivals: Arrivals) -> dict[str, float]:
-    seconds = arrivals.recorded - arrivals.stamps
-    return {'median': float(np.median(seconds)), 'p99': float(np.percentile(seconds, 99)),
-            'max': float(seconds.max())}
+def _latency(seconds: Array) -> dict[str, float]:
+    median, p99, p999 = np.percentile(seconds, (50, 99, 99.9))
+    return {'samples': len(seconds), 'median': float(median), 'p99': float(p99),
+            'p999': float(p999), 'max': float(seconds.max())}
 
 
 def _link(flight: Flight) -> dict[str, str]:

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 import json
 import math
+import os
 import sys
 from typing import Any
 
@@ -96,6 +97,8 @@ def _figures(
             'reached': len(passed),
             'cross_track': max((abs(across) for _, across in passed), default=math.nan),
         }
+    # What else runs on this machine shows in the latencies.
+    figures['load'] = {'average': os.getloadavg()[0], 'cores': os.cpu_count()}
     figures['steps'] = [
         {'quantity': step.quantity, 'begin': step.begin, 'start': step.start,
          'target': step.target, 'rise': step.response.rise, 'settling': step.response.settling,
@@ -128,7 +131,10 @@ def _lines(
             found = figures['latency'][name]
             lines.append(
                 f'latency, datagram in the kernel to {until} {what}: median '
-                f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms')
+                f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms, '
+                f'p99.9 {found["p999"] * 1e3:.2f} ms ({found["samples"]} samples, '
+                f'load average {figures["load"]["average"]:.1f} on {figures["load"]["cores"]} '
+                'cores)')
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
     return lines + ([f'link: {", ".join(link)}'] if link else [])

@@ -174,8 +174,9 @@ class Vehicle:
         """Return a command that sets these; the others keep their value."""
         command = FlightControls()
         _CONTROLS_MASK.fill(command, values)
-        # Like the autopilot's: the stamp of the telemetry that it responds to.
-        command.header.stamp = Time(seconds=self.monitor.stamps['imu/data']).to_msg()
+        # In lockstep it responds to a state, as the autopilot's do, and has its stamp.
+        seconds = self.monitor.stamps['imu/data'] if self.lockstep else self.now()
+        command.header.stamp = Time(seconds=seconds).to_msg()
         return command
 
     def command(self, command: FlightControls) -> None:
