@@ -35,14 +35,23 @@ from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSe
 # X-Plane has no air data for the others.
 _OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
 
+# X-Plane 12 has 16 throttles of another aircraft and 10 legs of its gear, earlier ones have fewer.
+# A longer reply than expected crashes X-Plane, so more is allowed for: as much as costs nothing.
+_LARGEST_ARRAY = 64
+
 
 def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
     """Return what to poll for each aircraft."""
     axes = LocalAxes()
+
+    def other(number: int) -> Polled:
+        plane = xplane.other_prefix(number)
+        return Polled(
+            xplane.other_datarefs(number), xplane.other_place(number), axes.pose_of(number),
+            {plane + name: _LARGEST_ARRAY for name in ('throttle', 'gear_deploy')})
+
     return {
-        number: Polled(
-            xplane.other_datarefs(number), xplane.other_place(number), axes.pose_of(number))
-        if number else Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
+        number: other(number) if number else Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
         for number in aircraft}
 
 

@@ -46,12 +46,14 @@ class Polled:
 
     ``place`` names its latitude, longitude and elevation: they tell whether a position and the
     datarefs are from the same frame. ``pose`` gives the pose from the values alone, None if they
-    do not determine it: then many aircraft can share one request.
+    do not determine it: then many aircraft can share one request. For that, ``sizes`` has how many
+    values those datarefs can have that are arrays.
     """
 
     names: tuple[str, ...]
     place: tuple[str, ...]
     pose: Callable[[Mapping[str, float]], PositionReply | None] | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,18 +75,19 @@ class Flow:
         """Return whether a reply is outstanding that would show something new."""
         return self._asked > self._read_polls + self._read_commands
 
-    def take_poll(self, count: int, now: float) -> bool:
-        """Take this many datagrams for telemetry; return whether they were taken."""
-        if self._is_full(count) or not self._budget.take(count, now, leave=_LEFT_FOR_COMMANDS):
+    def take_poll(self, count: int, now: float, *, leave: int = 0) -> bool:
+        """Take this many datagrams for telemetry, if ``leave`` remain; return whether taken."""
+        if self._is_full(count) or not self._budget.take(
+                count, now, leave=_LEFT_FOR_COMMANDS + leave):
             return False
         self._polls += count
         return True
 
-    def when_poll(self, count: int, now: float) -> float | None:
+    def when_poll(self, count: int, now: float, *, leave: int = 0) -> float | None:
         """Return when take_poll() succeeds, None if that depends on a reply."""
         if self._is_full(count):
             return None
-        return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS)
+        return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS + leave)
 
     def take_watch(self, now: float, *, room: int, owed: bool = False) -> bool:
         """

@@ -69,23 +69,22 @@ class Others:
     """
     Poll aircraft in groups, as far as their datarefs give their poses.
 
-    An aircraft is polled alone at first (AircraftPoll): the reply shows how many values its
-    datarefs have. It joins a group when they also give its pose, and leaves it when they no longer
-    do.
+    One whose datarefs do not is polled alone (AircraftPoll), until they do.
     """
 
     def __init__(
-        self, members: Sequence[AircraftPoll], period: float, statistics: Statistics
+        self, members: Sequence[AircraftPoll], sizes: Mapping[str, int], period: float,
+        statistics: Statistics,
     ) -> None:
         self.members = tuple(members)
+        self._sizes = sizes
         self._period = period
         self._statistics = statistics
         self._serial = 0
-        self._alone: dict[str, AircraftPoll] = {}
         self._groups: dict[str, GroupPoll] = {}
-        self._sizes: dict[str, int] = {}
-        # How often in a row the datarefs of those that are in groups, or will be, gave no pose.
-        self._failures: dict[int, int] = {}
+        self._alone: dict[str, AircraftPoll] = {}
+        # How often in a row the datarefs of an aircraft gave no pose.
+        self._failures = dict.fromkeys((member.aircraft for member in members), 0)
         self.regroup_at: float | None = None
         self._group()
 
@@ -107,12 +106,10 @@ class Others:
 
     def suspend(self, due: float) -> list[str]:
         """Forget what was learnt about the peer; return the channels no longer used."""
-        self._sizes.clear()
-        self._failures.clear()
-        self.regroup_at = None
+        self._failures = dict.fromkeys(self._failures, 0)
         for member in self.members:
             member.suspend(due)
-        return self._group()
+        return self._group(due)
 
     def handles(self, channel: str) -> bool:
         """Return whether a channel is one of these polls'."""
@@ -122,7 +119,12 @@ class Others:
         """Handle a reply on one of these channels; return the telemetry that it completes."""
         group = self._groups.get(channel)
         if group is None:
-            return self._receive_alone(self._alone[channel], channel, reply, now)
+            member = self._alone[channel]
+            update = member.receive(channel, reply, now)
+            if update is None:
+                return []
+            self._judge(member, member.pose is not None and member.pose(update.values), now)
+            return [update]
         values = group.take(reply, now)
         if values is None:
             return []
@@ -132,67 +134,46 @@ class Others:
             if pose is not None:
                 member.hear(values, now)
                 updates.append(Telemetry(member.aircraft, values, pose))
-            self._judge(member.aircraft, pose is not None, now)
+            self._judge(member, pose, now)
         return updates
 
-    def _receive_alone(
-        self, poll: AircraftPoll, channel: str, reply: xpc.Reply, now: float
-    ) -> list[Telemetry]:
-        if (
-            channel == poll.state_channel
-            and isinstance(reply, xpc.Datarefs) and len(reply.rows) == len(poll.names)
-        ):
-            self._sizes.update(zip(poll.names, map(len, reply.rows), strict=True))
-        update = poll.receive(channel, reply, now)
-        if update is None:
-            return []
-        if (
-            poll.pose is not None and poll.aircraft not in self._failures
-            and poll.pose(update.values) is not None
-        ):
-            self._failures[poll.aircraft] = 0
-            self._regroup_soon(now)
-        return [update]
-
-    def _judge(self, aircraft: int, located: bool, now: float) -> None:
-        """Record whether the datarefs of an aircraft in a group gave its pose."""
-        if aircraft not in self._failures:
-            return
-        failures = self._failures[aircraft] = 0 if located else self._failures[aircraft] + 1
-        if failures >= _FAILURES:
-            del self._failures[aircraft]
-            self._regroup_soon(now)
-
-    def _regroup_soon(self, now: float) -> None:
-        if self.regroup_at is None:
+    def _judge(self, member: AircraftPoll, pose: object, now: float) -> None:
+        """Record whether the datarefs of an aircraft gave its pose."""
+        before = self._failures[member.aircraft]
+        failures = self._failures[member.aircraft] = 0 if pose else before + 1
+        leaves_or_joins = failures == _FAILURES or before >= _FAILURES > failures
+        if leaves_or_joins and self.regroup_at is None:
             self.regroup_at = now + _GATHERING
 
     def regroup(self, now: float) -> list[str] | None:
         """Form new groups if it is time, and return the channels no longer used."""
         if self.regroup_at is None or now < self.regroup_at:
             return None
-        self.regroup_at = None
+        alone = set(self._alone.values())
         for member in self.members:
-            if (member.aircraft in self._failures) == (member.state_channel in self._alone):
+            if self._fails(member) != (member in alone):
                 member.suspend(now)
-        closed = self._group()
-        for group in self._groups.values():
-            group.suspend(now)
-        return closed
+        return self._group(now)
 
-    def _group(self) -> list[str]:
+    def _fails(self, member: AircraftPoll) -> bool:
+        return self._failures[member.aircraft] >= _FAILURES
+
+    def _group(self, due: float = 0.0) -> list[str]:
         """Divide the aircraft among as few requests as possible; return the unused channels."""
+        self.regroup_at = None
         before = [*self._groups, *self._alone]
         self._alone = {
-            channel: member for member in self.members if member.aircraft not in self._failures
+            channel: member for member in self.members if self._fails(member)
             for channel in (member.position_channel, member.state_channel)}
         self._groups.clear()
-        located = [member for member in self.members if member.aircraft in self._failures]
-        for members in _share(located, self._sizes):
+        for members in _share(
+                [member for member in self.members if not self._fails(member)], self._sizes):
             # A late reply to an earlier group must not be taken for one to this.
             self._serial += 1
             channel = f'others {self._serial}'
-            self._groups[channel] = GroupPoll(channel, members, self._period, self._statistics)
+            group = GroupPoll(channel, members, self._period, self._statistics)
+            group.suspend(due)
+            self._groups[channel] = group
         return [channel for channel in before if channel not in self._alone]
 
 
@@ -218,6 +199,6 @@ def _names(members: Sequence[AircraftPoll]) -> tuple[str, ...]:
 def _fits(names: Collection[str], sizes: Mapping[str, int]) -> bool:
     """Return whether request and reply fit into the plugin's buffers (docs/wire/xpc.md, 1)."""
     request = _HEADER + sum(1 + len(name.encode()) for name in names)
-    reply = _HEADER + sum(1 + 4 * (sizes.get(name) or xpc.MAX_VALUES) for name in names)
+    reply = _HEADER + sum(1 + 4 * sizes.get(name, 1) for name in names)
     return (
         len(names) <= _MOST_NAMES and request <= xpc.REQUEST_LIMIT and reply <= xpc.RESP_LIMIT)

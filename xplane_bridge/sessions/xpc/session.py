@@ -112,7 +112,8 @@ class XpcSession(Session):
         ]
         # The first identifies the peer, by what only it is asked for.
         shared = [poll for poll in polls[1:] if poll.pose is not None]
-        self._others = Others(shared, period, self.statistics)
+        sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
+        self._others = Others(shared, sizes, period, self.statistics)
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._flow = Flow(budget)
         self._contact = Contact(identifies=bool(polls) and not lockstep)

@@ -53,8 +53,8 @@ class Turns:
 
     Telemetry is polled when due. Reads and the watch share the rest in turns; if that is too
     little, each still gets a turn after some telemetry polls. A read that changes something waits
-    no longer than ``lifetime`` seconds. Of telemetry, the first poll goes first, but not twice in
-    a row while ``others`` wait.
+    no longer than ``lifetime`` seconds. The first of the telemetry polls has priority over
+    ``others`` in the same way.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Turns:
         self._alone = polls
         self._others = others
         self._polls = [*polls, *others.polls]
-        # The poll that was started last.
-        self._last: AircraftPoll | None = None
+        # How often in a row the first was polled while others were due.
+        self._others_passed_over = 0
         self._poll_of_channel = {
             channel: poll for poll in polls
             for channel in (poll.position_channel, poll.state_channel)}
@@ -208,7 +208,8 @@ class Turns:
         if self._others.regroup_at is not None:
             deadlines.append(self._others.regroup_at)
         if (ready := self._ready_poll(now)) is not None:
-            deadlines.append(self._flow.when_poll(ready.cost, now))
+            deadlines.append(
+                self._flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready)))
         if (at := self.reads.deadline(now)) is not None:
             deadlines.append(at)
         if self._read_is_due(now) and (at := self._flow.when_read(now)) is not None:
@@ -222,15 +223,28 @@ class Turns:
     def _ready_poll(self, now: float) -> AircraftPoll | None:
         """Return the telemetry poll that is due, of several the one waiting longest."""
         ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
-        if self._others.members and ready and ready[0] is self._polls[0] is not self._last:
+        if ready and self._first_has_priority and ready[0] is self._polls[0]:
             return ready[0]
         return min(ready, key=_due, default=None)
 
+    @property
+    def _first_has_priority(self) -> bool:
+        return bool(self._others.members) and self._others_passed_over < _PASSED_OVER
+
+    def _leave_for_first(self, poll: AircraftPoll) -> int:
+        """Return how many datagrams a poll must leave, so that the first need not wait."""
+        first = self._polls[0]
+        return first.cost if self._first_has_priority and poll is not first else 0
+
     def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
-        """Poll aircraft; none overtakes another."""
+        """Poll aircraft; none overtakes another, but for the first."""
         waiting = [beside for beside in self._beside if beside.is_due(now)]
-        while (ready := self._ready_poll(now)) and self._flow.take_poll(ready.cost, now):
-            self._last = ready
+        while (ready := self._ready_poll(now)) and self._flow.take_poll(
+                ready.cost, now, leave=self._leave_for_first(ready)):
+            if ready is not self._polls[0]:
+                self._others_passed_over = 0
+            elif any(now >= poll.due and not poll.waiting for poll in self._polls[1:]):
+                self._others_passed_over += 1
             for beside in waiting:
                 beside.passed_over += 1
             for request in ready.start(now):
