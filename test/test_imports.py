@@ -39,7 +39,7 @@ ALLOWED = {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'autopilot',
         'command_line', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'experiments': {
-        'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional',
+        'autopilot', 'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional',
         'plain_yaml', 'spinning', 'msg'},
     'command_line': set(),
     'optional': set(),

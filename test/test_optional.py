@@ -63,8 +63,8 @@ def test_the_requirements_name_them_all():
 def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsys):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.experiments import experiment, settings
-    assert experiment.main(['--output', str(tmp_path / 'a')]) == settings.NOT_FLOWN
+    from xplane_bridge.experiments import main, settings
+    assert main.main(['--output', str(tmp_path / 'a')]) == settings.NOT_FLOWN
     said = capsys.readouterr().err
     assert said.startswith(
         'experiment: an experiment needs the Python packages jsbsim, mcap, rosbags: ')

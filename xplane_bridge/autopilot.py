@@ -24,6 +24,7 @@ an example for your own: a class with ``engage`` and ``update`` plugs into nodes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 import math
 
@@ -95,6 +96,22 @@ class Target:
     altitude: float
     heading: float
     airspeed: float
+
+
+# Plausible targets: an airspeed of 0 is not one, and a heading beyond two turns is in degrees.
+_TARGETS = {
+    'altitude': (-1000.0, 30000.0, 'm'),
+    'heading': (-4.0 * math.pi, 4.0 * math.pi, 'rad'),
+    'airspeed': (1.0, 1000.0, 'm/s'),
+}
+
+
+def check_targets(targets: Mapping[str, float]) -> None:
+    """Raise ValueError for an implausible target; a heading may be named true_heading."""
+    for name, value in targets.items():
+        low, high, unit = _TARGETS[name.removeprefix('true_')]
+        if not low <= value <= high:
+            raise ValueError(f'{name} {value:g} {unit} is not in {low:g} .. {high:g} {unit}')
 
 
 class _Integral:

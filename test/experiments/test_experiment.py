@@ -19,6 +19,7 @@ import math
 import shutil
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -31,7 +32,8 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool
 
 from harness import process
-from xplane_bridge.experiments import analysis, experiment, peers
+from xplane_bridge.conversions.units import DEGREE, KNOT
+from xplane_bridge.experiments import analysis, core, experiment, peers, report, scenario
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports
 from xplane_bridge.experiments.settings import Files
 from xplane_bridge.experiments.vehicle import Vehicle
@@ -129,6 +131,33 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     for kind in ('tracking', 'activity', 'rates'):
         assert figures[0]['figures'][kind] == figures[1]['figures'][kind]
     assert figures[0]['figures']['rates']['imu/data']['rate'] == pytest.approx(60.0, rel=1e-4)
+    flies_as_in_one_process(tmp_path / 'one', 7)
+
+
+def flies_as_in_one_process(prefix, seed):
+    """Compare a flight in lockstep, through xpc, with that without ROS: what the wire rounds."""
+    run = core.CoreRun(scenario.load(f'{prefix}.yaml'), seed)
+    run.fly()
+    alone = run.vehicle.flight()
+    through_ros = analysis.load(f'{prefix}.mcap')
+    # X-Plane sends these in single precision, in these units.
+    wire = {'roll': DEGREE, 'pitch': DEGREE, 'heading': DEGREE, 'airspeed': KNOT}
+    # The position is double; two commands differ by what is rounded, times the law's gains. Over
+    # seconds neither adds up to more.
+    bounds = {'altitude': 1e-5, 'east': 1e-4, 'north': 1e-4} | {
+        f'command_{name}': 1e-6 for name in ('elevator', 'aileron', 'rudder', 'throttle')}
+    for name in (*wire, *bounds):
+        mine = alone.series[name]
+        other = through_ros.series[name].between(-1.0, run.flown + 0.001)
+        assert len(mine.times) == len(other.times) >= 4 * 60
+        bound = bounds.get(name) or 2.0 * wire[name] * float(np.spacing(
+            np.float32(np.abs(mine.values).max() / wire[name])))
+        assert np.abs(mine.values - other.values).max() <= bound, name
+        # Single precision seconds, and the first stamp, which is not 0.
+        assert np.abs(mine.times - other.times).max() <= 2e-6
+    assert [one.at for one in run.occurrences] == pytest.approx(
+        [event['at'] for event in json.loads(
+            (prefix.with_suffix('.json')).read_text())['events']], abs=2e-6)
 
 
 def test_faster_than_real_time(tmp_path):
@@ -170,10 +199,10 @@ def test_what_an_earlier_experiment_left_is_removed(tmp_path):
     (tmp_path / 'a.json').touch()
     keep = tmp_path / 'folder'
     keep.mkdir()
-    experiment.clear(Files(
+    report.clear(Files(
         str(tmp_path / 'a.mcap'), str(keep), str(tmp_path / 'a.json'), str(tmp_path / 'a.log')))
     assert list(tmp_path.iterdir()) == [keep]
-    experiment.clear(Files('', '', '', ''))
+    report.clear(Files('', '', '', ''))
 
 
 REAL = """

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,12 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge import optional, plain_yaml
+from xplane_bridge import optional
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.experiments import mcap_file, rosbag2
+from xplane_bridge.experiments import recording
 from xplane_bridge.experiments.mcap_file import RecordingError
 from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
-from xplane_bridge.plain_yaml import shown
 from xplane_bridge.protocols.foreign import printable
 
 Array = NDArray[np.float64]
@@ -49,11 +47,6 @@ _IMU = 'imu/data'
 _COMMAND = 'command/controls'
 # A day of one vehicle, ten topics at 100 Hz, is less; they need a few gigabytes of memory.
 _MAX_MESSAGES = 10_000_000
-# Next to a recording, and in it: the figures of an experiment, rosbag2's metadata (bytes).
-_MAX_FIGURES = 1024 * 1024
-_MAX_METADATA = 1024 * 1024
-# The maximum of a stamp's seconds.
-_LATEST = 2.0**31
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
@@ -119,11 +112,11 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
     if begin is None:
-        begin = _beginning(path.with_suffix('.json'))
-    _check(path)
+        begin = recording.beginning(path.with_suffix('.json'))
+    recording.check(path)
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
-            return replace(_read(reader, namespace, begin), log_time=_log_time(path))
+            return replace(_read(reader, namespace, begin), log_time=recording.log_time(path))
     except RecordingError:
         raise
     except Exception as error:
@@ -131,55 +124,6 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
         raise RecordingError(
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
-
-
-def _check(path: Path) -> None:
-    """Raise RecordingError for known kinds of damage before a library reads the file."""
-    if not path.is_dir():
-        mcap_file.check(path)
-        return
-    for part in path.glob('*.mcap'):
-        mcap_file.check(part)
-    metadata = path / 'metadata.yaml'
-    if metadata.exists() and metadata.stat().st_size > _MAX_METADATA:
-        raise RecordingError(
-            f'{path} is not read as a recording: {metadata.name} has more than '
-            f'{_MAX_METADATA} bytes')
-
-
-def _beginning(path: Path) -> float | None:
-    """Return when the scenario started, from an experiment's figures; None if there are none."""
-    try:
-        with path.open('rb') as stream:
-            begin = json.loads(stream.read(_MAX_FIGURES)).get('begin')
-    except FileNotFoundError:
-        return None
-    except (ValueError, AttributeError, RecursionError):
-        raise RecordingError(f'{path}: expected the figures of an experiment, as JSON') from None
-    if begin is None:
-        return None
-    if type(begin) in (int, float) and 0 <= begin < _LATEST:
-        return float(begin)
-    raise RecordingError(f'{path}: expected the time of "begin", got {shown(begin)}')
-
-
-def _log_time(path: Path) -> str:
-    """Return what a recording uses as recording time."""
-    if path.is_dir():
-        # The recorder of rosbag2 in Jazzy and later uses the middleware's.
-        return rosbag2.RECEIVED
-    try:
-        from mcap.reader import make_reader
-    except ImportError:
-        return ''
-    found = ''
-    with open(path, 'rb') as stream:
-        for record in make_reader(stream).iter_metadata():
-            if record.name == rosbag2.METADATA_RECORD:
-                metadata = plain_yaml.load(
-                    record.metadata.get('serialized_metadata', ''), _MAX_METADATA) or {}
-                found = str((metadata.get('custom_data') or {}).get(rosbag2.LOG_TIME, ''))
-    return found
 
 
 def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
@@ -240,16 +184,24 @@ def _flight(
             newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
             topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin
-    empty = Series(np.empty(0), np.empty(0))
-    series = dict.fromkeys(QUANTITIES, empty)
+    series: dict[str, Series] = {}
     for topic, found in rows.items():
         if found:
             order = _last_of_each(topics[topic].stamps)
             times = topics[topic].stamps[order] - start
             for name in found[0][2]:
                 series[name] = Series(times, np.array([row[2][name] for row in found])[order])
-    _join_headings(series)
-    return Flight(namespace, start, series, topics, counts, diagnostics)
+    return make_flight(namespace, start, series, topics, counts, diagnostics)
+
+
+def make_flight(
+    namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
+    counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
+) -> Flight:
+    """Return a flight; headings, which may have jumps of a turn, are made continuous."""
+    full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
+    _join_headings(full)
+    return Flight(namespace, begin, full, topics, counts or {}, diagnostics or {})
 
 
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:

@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""experiment: fly a scenario on a simulator, record it, and evaluate it."""
+"""Fly a scenario on a simulator through ROS, with its own processes."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import os
 import shutil
@@ -26,33 +25,25 @@ import sys
 import tempfile
 import threading
 
-from ament_index_python.packages import (
-    get_package_share_directory,
-    get_packages_with_prefixes,
-)
+from ament_index_python.packages import get_packages_with_prefixes
 import rclpy
-from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.experiments import peers
-from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
-from xplane_bridge.experiments.report import report
+from xplane_bridge.experiments.report import clear, report
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.experiments.settings import (
     Experiment,
-    Files,
     INTERRUPTED,
     NOT_FLOWN,
     PASSED,
@@ -162,19 +153,6 @@ def _interruptible(on: bool, by_sigterm: bool = True) -> None:
     signal.signal(signal.SIGTERM, interrupt if on and by_sigterm else signal.SIG_IGN)
 
 
-def clear(files: Files) -> None:
-    """
-    Remove the files of an earlier experiment with the same names.
-
-    Its figures would be mistaken for this one's, and rosbag2 refuses an existing name.
-    """
-    for path in filter(None, (files.recording, files.picture, files.figures)):
-        if os.path.isfile(os.path.join(path, 'metadata.yaml')):
-            shutil.rmtree(path)
-        elif os.path.isfile(path):
-            os.remove(path)
-
-
 def _start(processes: Processes, view: View, experiment: Experiment, recording: str) -> int:
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
     settings, namespace = experiment.settings, experiment.namespace
@@ -233,49 +211,3 @@ def missing_of_rosbag2() -> list[str]:
 def _spin(executor: SingleThreadedExecutor, stop: Future) -> None:
     with suppress(ExternalShutdownException):
         spin_until(executor, stop)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
-    parser = argparse.ArgumentParser(
-        prog='experiment',
-        description='Fly a scenario on a simulator, record it, and evaluate it.')
-    parser.add_argument('--scenario', default='steps',
-                        help='name or file of the scenario (%(default)s)')
-    settings_module.add_options(parser)
-    parser.add_argument('--output', default='', metavar='PREFIX',
-                        help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
-    parser.add_argument('--no-record', action='store_true',
-                        help='delete the recording after the report')
-    parser.add_argument('--namespace', default='/experiment',
-                        help='namespace of the vehicle (%(default)s)')
-    arguments = parser.parse_args(without_ros_arguments(
-        sys.argv[1:] if argv is None else argv))
-    namespace = f'/{arguments.namespace.strip("/")}'
-    try:
-        _check_namespace(namespace)
-        scenario = scenarios.load(scenarios.find(
-            arguments.scenario, get_package_share_directory('xplane_bridge')))
-    except ScenarioError as error:
-        print(f'experiment: {error}', file=sys.stderr)
-        return NOT_FLOWN
-    settings = settings_module.from_options(arguments)
-    prefix = arguments.output or f'{settings.sim}_{scenario.name}'
-    files = Files('' if arguments.no_record else f'{prefix}.mcap', f'{prefix}.png',
-                  f'{prefix}.json', f'{prefix}.log')
-    return fly(Experiment(
-        scenario, settings, files, namespace,
-        f'{scenario.name} on {settings.host or settings.sim}'))
-
-
-def _check_namespace(namespace: str) -> None:
-    try:
-        validate_namespace(namespace)
-    except InvalidNamespaceException as error:
-        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
-    if namespace == '/':
-        raise ScenarioError('--namespace: expected a name, such as uav1')
-
-
-if __name__ == '__main__':
-    sys.exit(main())

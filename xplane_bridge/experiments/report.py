@@ -21,8 +21,9 @@ from contextlib import suppress
 import json
 import math
 import os
+import shutil
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from xplane_bridge.experiments import analysis, rosbag2, verdict
 from xplane_bridge.experiments.analysis import Flight
@@ -30,6 +31,14 @@ from xplane_bridge.experiments.execution import Execution
 from xplane_bridge.experiments.scenario import Event
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
+
+
+class Result(NamedTuple):
+    """What came out of a flight: flown steps, figures by name, and the judged criteria."""
+
+    steps: list[FlownStep]
+    figures: dict[str, Any]
+    judgements: list[Judgement]
 
 
 def report(experiment: Experiment, recording: str, run: Execution, code: int) -> int:
@@ -44,17 +53,13 @@ def report(experiment: Experiment, recording: str, run: Execution, code: int) ->
 
 def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int) -> int:
     """Print and write the results of a flight; return the experiment's exit code."""
-    scenario = experiment.scenario
-    steps = _flown_steps(run, flight)
-    flown_steps = [step for _, step in steps]
-    figures = _figures(experiment, run, flight, flown_steps)
     try:
-        judgements = verdict.judge(scenario, flight, figures, run.flown, steps)
+        steps, figures, judgements = evaluate(run, flight)
     except KeyError as error:
-        print(f'experiment: scenario {scenario.name}: {error.args[0]}', file=sys.stderr)
+        print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
     print('\nSummary')
-    for line in _lines(figures, flown_steps, flight):
+    for line in _lines(figures, steps, flight):
         print(f'  {line}')
     files = experiment.files
     if files.recording:
@@ -65,6 +70,28 @@ def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int)
         _write(experiment, run, code == PASSED, judgements, figures)
         print(f'  figures: {files.figures}')
     return code if code != PASSED else _judged(judgements)
+
+
+def evaluate(run: Execution, flight: Flight) -> Result:
+    """Return what came out of a flight. Raises KeyError for a criterion of an unknown figure."""
+    steps = _flown_steps(run, flight)
+    flown = [step for _, step in steps]
+    figures = _figures(run, flight, flown)
+    return Result(
+        flown, figures, verdict.judge(run.scenario, flight, figures, run.flown, steps))
+
+
+def clear(files: Files) -> None:
+    """
+    Remove the files of an earlier experiment with the same names.
+
+    Its figures would be mistaken for this one's, and rosbag2 refuses an existing name.
+    """
+    for path in filter(None, (files.recording, files.picture, files.figures)):
+        if os.path.isfile(os.path.join(path, 'metadata.yaml')):
+            shutil.rmtree(path)
+        elif os.path.isfile(path):
+            os.remove(path)
 
 
 def _flown_steps(run: Execution, flight: Flight) -> list[tuple[Event, FlownStep]]:
@@ -88,10 +115,10 @@ def _judged(judgements: Sequence[Judgement]) -> int:
 
 
 def _figures(
-    experiment: Experiment, run: Execution, flight: Flight, steps: Sequence[FlownStep]
+    run: Execution, flight: Flight, steps: Sequence[FlownStep]
 ) -> dict[str, Any]:
     figures = analysis.figures(flight, run.flown)
-    if experiment.scenario.route is not None:
+    if run.scenario.route is not None:
         passed = run.guidance.passed if run.guidance is not None else []
         figures['route'] = {
             'reached': len(passed),

@@ -27,6 +27,9 @@ from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 # Exit codes of an experiment.
 PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
+# In one process, without ROS: experiments/core.py.
+CORE = 'core'
+
 _FAULTS = ('loss', 'delay', 'jitter')
 
 
@@ -47,6 +50,11 @@ class Settings:
     loss: float = 0.0
     delay: float = 0.0
     jitter: float = 0.0
+
+    @property
+    def in_process(self) -> bool:
+        """Return whether it is flown in one process, without ROS."""
+        return self.sim == CORE
 
     @property
     def simulator(self) -> Simulator:
@@ -86,9 +94,13 @@ class Experiment:
 
 def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one if per refusal
     """Raise ScenarioError for combinations that are not possible."""
+    if settings.in_process:
+        _check_in_process(settings, scenario)
+        return
     if settings.sim not in SIMULATORS:
         raise ScenarioError(
-            f'there is no simulator {settings.sim!r}: expected one of {", ".join(SIMULATORS)}')
+            f'there is no simulator {settings.sim!r}: expected one of '
+            f'{", ".join((*SIMULATORS, CORE))}')
     if not 0.0 < settings.speed < math.inf:
         raise ScenarioError(f'speed is {settings.speed}, expected above 0')
     default = Settings()
@@ -124,11 +136,28 @@ def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one 
                             + ', '.join(name for name in _FAULTS if getattr(settings, name)))
 
 
+def _check_in_process(settings: Settings, scenario: Scenario) -> None:
+    default = Settings()
+    unused = [name for name in ('host', 'port', 'speed', *_FAULTS)
+              if getattr(settings, name) != getattr(default, name)]
+    if unused:
+        raise ScenarioError(
+            f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}')
+    if scenario.needs_real_time():
+        raise ScenarioError(
+            f'scenario {scenario.name} works in real time only, because of '
+            f'{", ".join(scenario.needs_real_time())}: {CORE} has no link to lose and no process '
+            'to stop')
+    if not 0 <= settings.seed < 2 ** 31:
+        raise ScenarioError(f'--seed: {settings.seed} is not in 0..2147483647')
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Add the options for Settings."""
     default = Settings()
     parser.add_argument('--sim', default=default.sim, metavar='SIM',
-                        help=f'{", ".join(SIMULATORS)} (%(default)s)')
+                        help=f'{", ".join(SIMULATORS)}, or {CORE}: in this process, without ROS '
+                        '(%(default)s)')
     parser.add_argument('--host', default='',
                         help='address of a real simulator, instead of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")

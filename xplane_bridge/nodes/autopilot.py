@@ -26,7 +26,7 @@ from typing import Any
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
-from xplane_bridge.autopilot import Autopilot, Gains, Measurement, Target
+from xplane_bridge.autopilot import Autopilot, check_targets, Gains, Measurement, Target
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
@@ -50,12 +50,6 @@ _REPEAT_AFTER = 1.0
 _REPEATED = 20
 
 _TARGET_MASK = Mask(AutopilotTarget)
-# Plausible targets: an airspeed of 0 is not one, and a heading beyond two turns is in degrees.
-_TARGETS = {
-    'altitude': (-1000.0, 30000.0, 'm'),
-    'true_heading': (-4.0 * math.pi, 4.0 * math.pi, 'rad'),
-    'airspeed': (1.0, 1000.0, 'm/s'),
-}
 
 # Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
@@ -106,7 +100,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     def check(self, given: Any) -> None:
         """Refuse targets that cannot be flown."""
-        _check_targets({name: value for name, value in _wanted(given).items() if value == value})
+        check_targets({name: value for name, value in _wanted(given).items() if value == value})
 
     def open(self) -> None:
         """Create topics and the service."""
@@ -246,7 +240,7 @@ class AutopilotNode(BridgeNode[Any]):
         if not self._engaged:
             raise ValueError('the autopilot is not engaged; call autopilot/engage first')
         given = _TARGET_MASK.given(message)
-        _check_targets(given)
+        check_targets(given)
         self._set_target(given)
 
     def _set_target(self, given: Mapping[str, float]) -> None:
@@ -311,14 +305,6 @@ def _wanted(given: Any) -> dict[str, float]:
     """Return the targets set by the parameters, NaN for none."""
     return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
             'airspeed': given.airspeed}
-
-
-def _check_targets(targets: Mapping[str, float]) -> None:
-    """Raise ValueError for an implausible target."""
-    for name, value in targets.items():
-        low, high, unit = _TARGETS[name]
-        if not low <= value <= high:
-            raise ValueError(f'{name} {value:g} {unit} is not in {low:g} .. {high:g} {unit}')
 
 
 def _nanoseconds(message: Any) -> int:

@@ -1,0 +1,204 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A scenario flown in one process, without ROS."""
+
+import json
+import math
+from pathlib import Path
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.autopilot import Autopilot
+from xplane_bridge.experiments import core, execution, main, scenario
+from xplane_bridge.experiments.core import CoreRun
+from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = """
+duration: 3.0
+initial: {altitude: 1200.0, heading_deg: 200.0, airspeed: 48.0}
+events:
+  - {at: 0.0, controls: {elevator: 0.08, throttle: 0.7}, for: 0.5}
+  - {at: 0.6, engage: true}
+  - {at: 0.8, turbulence: [15.0, 4]}
+  - {at: 1.0, change: {heading_deg: 30.0}}
+criteria:
+  - {quantity: pitch_deg, statistic: rise, to: 0.8, at_least: 0.3}
+  - {quantity: altitude, statistic: first, at_least: 1199.9, at_most: 1200.1}
+  - {figure: rates.imu/data.rate, at_least: 59.9, at_most: 60.1}
+"""
+
+
+def packaged(name):
+    return scenario.load(str(ROOT / 'scenarios' / f'{name}.yaml'))
+
+
+def short(tmp_path, text=SHORT):
+    path = tmp_path / 'short.yaml'
+    path.write_text(text)
+    return path
+
+
+def experiment(tmp_path, *arguments, text=SHORT):
+    return main.main(['--sim', 'core', '--scenario', str(short(tmp_path, text)), '--output',
+                      str(tmp_path / 'out'), *arguments])
+
+
+@pytest.mark.parametrize('name', ['steps', 'racetrack', 'turbulence', 'engine_out'])
+def test_the_scenarios_meet_their_criteria(name):
+    run = CoreRun(packaged(name))
+    run.fly()
+    missed = [str(one) for one in run.evaluate().judgements if not one.passed]
+    assert run.flown == run.scenario.duration
+    assert not missed
+
+
+def test_the_same_seed_gives_the_same_flight(tmp_path):
+    flights = []
+    for seed in (7, 7, 8):
+        run = CoreRun(scenario.load(str(short(tmp_path))), seed)
+        run.fly()
+        flights.append([
+            series.values.tobytes() for series in run.vehicle.flight().series.values()])
+    assert flights[0] == flights[1]
+    assert flights[0] != flights[2]
+
+
+def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
+    """A sum of sixtieths, or X-Plane's single precision, may be just below an event's time."""
+    class Vehicle:
+        def set_target(self, values):
+            pass
+
+        def engage(self, on, now):
+            pass
+
+        def disturb(self, name, value):
+            pass
+
+        def last(self, name):
+            return 0.0
+
+        def since(self, name, start):
+            return (), ()
+
+    vehicle = Vehicle()
+    wanted = {60: 'target', 600: 'wind', 54_000: 'turbulence'}
+    flight = scenario.parse('day', {
+        'duration': 1000.0, 'criteria': [{'figure': 'duration', 'at_least': 0.0}],
+        'events': [{'at': 0.0, 'engage': True}, {'at': 1.0, 'target': {'altitude': 1000.0}},
+                   {'at': 10.0, 'wind': [1.0, 0.0, 0.0]},
+                   {'at': 900.0, 'turbulence': [1.0, 1.0]}]})
+    for rounded in (float, np.float32):
+        run = execution.Execution(flight, vehicle, vehicle, core.Silent())
+        # The first stamp of a bridge is 1 us.
+        run.begin = 1e-6
+        seconds = 0.0
+        for frame in range(60_001):
+            before = len(run.occurrences)
+            run.act(max(float(rounded(seconds)), 1e-6))
+            if frame and len(run.occurrences) > before:
+                assert run.occurrences[-1].event.action == wanted[frame]
+            seconds += core.FRAME
+        assert len(run.occurrences) == 4
+        assert run.is_over
+
+
+def test_another_law_flies(tmp_path):
+    class Counting(Autopilot):
+        updates = 0
+
+        def update(self, now, dt):
+            self.updates += 1
+            assert dt == pytest.approx(0.0 if self.updates == 1 else core.FRAME)
+            return super().update(now, dt)
+
+    law = Counting()
+    run = CoreRun(scenario.load(str(short(tmp_path))), law=law)
+    commands = list(run.frames())
+    assert len(commands) == 3 * 60
+    assert commands[0].elevator == 0.08
+    # Engaged at 0.6 s, it commands in that frame; the last state has no command.
+    assert law.updates == 180 - 36 + 1
+    assert law.target.heading == pytest.approx(math.radians(230.0), abs=0.05)
+
+
+def test_it_is_a_command_that_needs_no_ros(tmp_path):
+    script = tmp_path / 'blocked.py'
+    script.write_text("""
+import sys
+
+class Blocked:
+    def find_spec(self, name, *_):
+        first = name.partition('.')[0]
+        if first in ('rclpy', 'ament_index_python') or first.endswith('_msgs') or (
+                name == 'xplane_bridge.msg'):
+            raise ModuleNotFoundError(f'no {name}', name=name)
+
+sys.meta_path.insert(0, Blocked())
+from xplane_bridge.experiments.main import main
+sys.exit(main(sys.argv[1:]))
+""")
+    done = subprocess.run(
+        [sys.executable, str(script), '--sim', 'core', '--scenario', 'turbulence', '--output',
+         str(tmp_path / 'out')], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={'PYTHONPATH': str(ROOT)}, timeout=120)
+    assert done.returncode == PASSED, done.stdout + done.stderr
+    assert 'all criteria are met' in done.stdout
+    figures = json.loads((tmp_path / 'out.json').read_text())
+    assert figures['passed']
+    assert (figures['settings']['sim'], figures['begin'], figures['flown']) == ('core', 0.0, 60.0)
+    assert figures['figures']['latency'] == {}
+    assert {path.name for path in tmp_path.iterdir()} <= {'blocked.py', 'out.json', 'out.png'}
+
+
+def test_a_missed_criterion_fails(tmp_path, capsys):
+    assert experiment(tmp_path, text=SHORT.replace('at_least: 0.3', 'at_least: 60')) == MISSED
+    assert 'MISSED  rise of pitch_deg' in capsys.readouterr().out
+    assert not json.loads((tmp_path / 'out.json').read_text())['passed']
+
+
+@pytest.mark.parametrize(('arguments', 'text', 'sentence'), [
+    (('--host', '127.0.0.1'), SHORT, 'core has no link and runs as fast as possible: omit host'),
+    (('--speed', '2', '--loss', '0.1'), SHORT, 'omit speed, loss'),
+    (('--seed', '-1'), SHORT, '--seed: -1'),
+    (('--sim', 'x'), SHORT, 'xplane_udp, core'),
+    ((), SHORT.replace('turbulence: [15.0, 4]', 'link_down: true'), 'works in real time only'),
+    ((), SHORT.replace('airspeed: 48', 'airspeed: 10'), 'cannot be trimmed'),
+    ((), SHORT.replace('heading_deg: 30.0', 'airspeed: -60'), 'airspeed -12'),
+    ((), SHORT.replace('rates.imu/data.rate', 'latency.loop.p99'), "no figure 'latency.loop.p99'"),
+])
+def test_what_cannot_be_flown_is_refused(arguments, text, sentence, tmp_path, capsys):
+    assert experiment(tmp_path, *arguments, text=text) == NOT_FLOWN
+    assert sentence in capsys.readouterr().err
+
+
+def test_interrupted_it_reports_what_was_flown(tmp_path, monkeypatch, capsys):
+    def interrupted(run):
+        for frame, _ in enumerate(run.frames()):
+            if frame == 90:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(CoreRun, 'fly', interrupted)
+    assert experiment(tmp_path) == INTERRUPTED
+    figures = json.loads((tmp_path / 'out.json').read_text())
+    assert not figures['complete']
+    assert figures['flown'] == pytest.approx(1.5)
+    assert 'interrupted; the results so far follow' in capsys.readouterr().out

@@ -1,0 +1,349 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A scenario flown in this process, without ROS: the simulated aircraft, a control law, the events.
+
+    from xplane_bridge.experiments.core import CoreRun
+    from xplane_bridge.experiments.scenario import load
+
+    run = CoreRun(load('scenarios/steps.yaml'))
+    run.fly()
+    print(run.evaluate().judgements)
+
+Each frame is that of a flight through ROS in lockstep: the state is measured, the law commands,
+what is due happens, and the aircraft flies on with that command. What a wire rounds is not rounded
+here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+import math
+import sys
+import time
+from typing import Any, Protocol
+
+import numpy as np
+
+from xplane_bridge.autopilot import Autopilot, check_targets, Measurement, Target
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
+from xplane_bridge.conversions.units import KNOT
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.experiments import report
+from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
+from xplane_bridge.experiments.execution import Display, Execution, ExperimentError
+from xplane_bridge.experiments.peers import simulated_start
+from xplane_bridge.experiments.quantities import TARGET
+from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+from xplane_bridge.experiments.settings import Experiment, INTERRUPTED, NOT_FLOWN, PASSED
+from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.simulators.initial import Initial
+
+FRAME = 1.0 / 60.0
+"""Seconds from a command to the next: simulator_node's frame_rate."""
+
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+_MEASURED = (
+    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    *_CONTROLS)
+_COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
+_TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
+# Topics that would have a message at each state.
+_TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
+
+
+class Law(Protocol):
+    """A control law, such as autopilot.Autopilot."""
+
+    target: Target
+
+    def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
+        """Start from ``controls``; without a target, hold the current state."""
+
+    def update(self, now: Measurement, dt: float) -> Controls:
+        """Return the controls for a measurement taken ``dt`` seconds after the last."""
+
+
+class Silent:
+    """Shows nothing of a flight."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+    def update(self, phase: str, progress: float) -> None:
+        """Do nothing."""
+
+
+class Printed(Silent):
+    """Prints what happens in a flight."""
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, flush=True)
+
+
+class CoreVehicle:
+    """
+    An aircraft with its control law, and what was measured, commanded and wanted so far.
+
+    ``observe`` measures the current state; then either ``command_of_law`` or ``own_command`` has
+    what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds since the
+    initial state.
+    """
+
+    def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None) -> None:
+        """Trim the aircraft; ValueError if that is not possible."""
+        self.aircraft = Aircraft(initial=initial, seed=seed)
+        self.law: Law = law or Autopilot()
+        self.time = 0.0
+        self._wind: Sequence[float] = (0.0, 0.0, 0.0)
+        self._turbulence: Sequence[float] = (0.0, 0.0)
+        # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
+        self._set_weather()
+        self._undulation = undulation_source()
+        self._local: LocalFrame | None = None
+        self._engaged = False
+        self._observed_at = math.nan
+        self._command: Controls | None = None
+        self._standing: dict[str, float] = {}
+        self._measured: list[tuple[float, ...]] = []
+        self._commanded: list[tuple[float | None, ...]] = []
+        self._wanted: list[tuple[float, ...]] = []
+
+    # A frame.
+
+    @property
+    def state(self) -> AircraftState:
+        """Return the aircraft's state."""
+        return self.aircraft.state
+
+    def observe(self) -> None:
+        """Measure the current state; while engaged, the law computes its command."""
+        state = self.aircraft.state
+        lat_deg, lon_deg = state.lat_deg, state.lon_deg
+        altitude = msl_to_ellipsoid(
+            state.altitude_msl, self._undulation.height_m(lat_deg, lon_deg))
+        if self._local is None:
+            self._local = LocalFrame(lat_deg, lon_deg, altitude)
+        east, north, _ = self._local.geodetic_to_enu(lat_deg, lon_deg, altitude)
+        self._measured.append((
+            self.time, lat_deg, lon_deg, altitude, state.phi, state.theta, state.psi, east, north,
+            state.cas, state.elevator, state.aileron, state.rudder, state.engines[0].throttle))
+        self._now = Measurement(
+            state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas)
+        elapsed, self._observed_at = self.time - self._observed_at, self.time
+        self._command = self.law.update(self._now, elapsed) if self._engaged else None
+
+    @property
+    def command_of_law(self) -> Controls | None:
+        """Return the law's command for the observed state, None while it is not engaged."""
+        return self._command
+
+    def own_command(self, changed: Mapping[str, float]) -> Controls:
+        """Return the last command, at first the reported controls, with those ``changed``."""
+        standing = self._standing or {name: self.last(name) for name in _CONTROLS}
+        return Controls(**{**standing, **changed})
+
+    def fly_on(self, command: Controls) -> None:
+        """Fly a frame with a command."""
+        given = command.given()
+        self._standing = {name: given.get(name, 0.0) for name in _CONTROLS}
+        self._commanded.append((
+            self.time, command.elevator, command.aileron, command.rudder, command.throttle))
+        self.aircraft.set_controls(**given)
+        self.aircraft.advance(FRAME)
+        self.time += FRAME
+
+    # What events do.
+
+    def engage(self, on: bool, now: float) -> None:
+        """Engage the law, which commands at once, or disengage it."""
+        if on and not self._engaged:
+            self.law.engage(self._now, self._reported())
+            self._keep_target()
+            self._command = self.law.update(self._now, 0.0)
+        self._engaged = on
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Change the law's targets; its next command follows them."""
+        try:
+            check_targets(values)
+        except ValueError as error:
+            raise ExperimentError(f'the target cannot be flown: {error}') from None
+        self.law.target = replace(self.law.target, **values)
+        self._keep_target()
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Refuse: without commands this simulation does not go on."""
+        raise ExperimentError('autopilot_frozen works in real time only')
+
+    def disturb(self, name: str, value: bool | Sequence[float]) -> None:
+        """Set wind, turbulence or the failure of all engines."""
+        if name == 'engine_failed':
+            if value:
+                self.aircraft.fail_engine()
+            else:
+                self.aircraft.restore_engine()
+            return
+        if isinstance(value, bool):
+            raise ExperimentError(f'{name} works in real time only')
+        if name == 'wind':
+            self._wind = value
+        else:
+            self._turbulence = value
+        self._set_weather()
+
+    def _set_weather(self) -> None:
+        east, north, up = self._wind
+        at_20_ft, severity = self._turbulence
+        self.aircraft.set_wind(north, east, -up)
+        self.aircraft.set_turbulence(at_20_ft, int(severity))
+
+    def _reported(self) -> Controls:
+        state = self.aircraft.state
+        return Controls(
+            state.elevator, state.aileron, state.rudder, state.engines[0].throttle, state.flaps,
+            state.gear, state.speedbrake)
+
+    def _keep_target(self) -> None:
+        target = self.law.target
+        self._wanted.append((self.time, target.altitude, target.heading, target.airspeed))
+
+    # What is known.
+
+    def last(self, name: str) -> float:
+        """Return the newest value of a measured quantity or a target, NaN if there is none."""
+        if name in _TARGETS:
+            return self._wanted[-1][1 + _TARGETS.index(name)] if self._wanted else math.nan
+        return self._measured[-1][_COLUMNS[name]] if self._measured else math.nan
+
+    def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
+        """Return times and values of a measured quantity from ``start`` on."""
+        rows = self._measured[bisect_left(self._measured, (start,)):]
+        values = [row[_COLUMNS[name]] for row in rows]
+        if name == 'heading':
+            values = np.unwrap(values).tolist()
+        return [row[0] for row in rows], values
+
+    def flight(self) -> Flight:
+        """Return all that was measured, commanded and wanted, as a recording would have it."""
+        series: dict[str, Series] = {}
+        topics: dict[str, Arrivals] = {}
+        for rows, names, of in (
+            (self._measured, _MEASURED, _TOPICS),
+            (self._commanded, tuple(f'command_{name}' for name in _CONTROLS),
+             ('command/controls',)),
+            (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
+        ):
+            if rows:
+                times, *columns = np.array(rows, dtype=np.float64).T
+                series |= {
+                    name: Series(times, column)
+                    for name, column in zip(names, columns, strict=True)}
+                never = np.full(len(times), math.nan)
+                topics |= {topic: Arrivals(times, never) for topic in of}
+        return make_flight('core', 0.0, series, topics)
+
+
+class CoreRun(Execution):
+    """
+    Fly a scenario in this process.
+
+    ``vehicle`` is what flies; another law than the autopilot's may be given. Raises ScenarioError
+    for a scenario that needs real time, and ValueError if the initial state cannot be trimmed.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int = 0, law: Law | None = None,
+                 display: Display | None = None) -> None:
+        if scenario.needs_real_time():
+            raise ScenarioError(
+                f'scenario {scenario.name} works in real time only, because of '
+                f'{", ".join(scenario.needs_real_time())}')
+        self.vehicle = CoreVehicle(start_of(scenario.initial), seed, law)
+        super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
+        self.begin = 0.0
+
+    def fly(self) -> None:
+        """Fly it to its end; raise ExperimentError if that is not possible."""
+        for _ in self.frames():
+            pass
+
+    def frames(self) -> Iterator[Controls]:
+        """Fly it frame by frame, yielding the command that each was flown with."""
+        vehicle = self.vehicle
+        while True:
+            vehicle.observe()
+            self.act(vehicle.time)
+            if self.is_over:
+                return
+            command = vehicle.command_of_law
+            if command is None:
+                command = vehicle.own_command(self.held_controls(vehicle.time) or {})
+            vehicle.fly_on(command)
+            yield command
+
+    def evaluate(self) -> report.Result:
+        """Return figures and criteria of what was flown. Raises KeyError for unknown figures."""
+        return report.evaluate(self, self.vehicle.flight())
+
+
+def start_of(initial: Mapping[str, Any]) -> Initial:
+    """Return where a scenario starts: what it does not say is simulator_node's default."""
+    default = Initial()
+    given = simulated_start(initial)
+    return Initial(
+        lat_deg=given.get('latitude_deg', default.lat_deg),
+        lon_deg=given.get('longitude_deg', default.lon_deg),
+        altitude_msl=given.get('altitude', default.altitude_msl),
+        heading_deg=given.get('heading_deg', default.heading_deg),
+        airspeed_kt=given.get('airspeed', round(default.airspeed_kt * KNOT, 3)) / KNOT,
+        parked=given.get('parked', default.parked))
+
+
+def _last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the last row of each time."""
+    return list({row[0]: row for row in rows}.values())
+
+
+def fly(experiment: Experiment) -> int:
+    """
+    Fly a scenario in this process; write the files, print the report.
+
+    Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
+    """
+    try:
+        run = CoreRun(experiment.scenario, experiment.settings.seed, display=Printed())
+    except (ImportError, ValueError) as error:
+        print(f'experiment: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN
+    report.clear(experiment.files)
+    code, begin = PASSED, time.process_time()
+    try:
+        run.fly()
+    except KeyboardInterrupt:
+        print('interrupted; the results so far follow', flush=True)
+        code = INTERRUPTED
+    except (ExperimentError, ValueError) as error:
+        print(f'experiment: {error}', file=sys.stderr, flush=True)
+        code = NOT_FLOWN
+    used = time.process_time() - begin
+    if not run.flown:
+        return code
+    print(f'{run.flown:.1f} s flown in {used:.2f} s of processor time', flush=True)
+    return report.report_on(experiment, run.vehicle.flight(), run, code)

@@ -1,0 +1,94 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""experiment: fly a scenario on a simulator, record it, and evaluate it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+import sys
+
+from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.experiments import scenario as scenarios
+from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
+    parser = argparse.ArgumentParser(
+        prog='experiment',
+        description='Fly a scenario on a simulator, record it, and evaluate it.')
+    parser.add_argument('--scenario', default='steps',
+                        help='name or file of the scenario (%(default)s)')
+    settings_module.add_options(parser)
+    parser.add_argument('--output', default='', metavar='PREFIX',
+                        help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
+    parser.add_argument('--no-record', action='store_true',
+                        help='delete the recording after the report')
+    parser.add_argument('--namespace', default='/experiment',
+                        help='namespace of the vehicle (%(default)s)')
+    arguments = parser.parse_args(without_ros_arguments(
+        sys.argv[1:] if argv is None else argv))
+    namespace = f'/{arguments.namespace.strip("/")}'
+    settings = settings_module.from_options(arguments)
+    try:
+        if not settings.in_process:
+            _check_namespace(namespace)
+        scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
+        settings_module.check(settings, scenario)
+    except ScenarioError as error:
+        print(f'experiment: {error}', file=sys.stderr)
+        return NOT_FLOWN
+    prefix = arguments.output or f'{settings.sim}_{scenario.name}'
+    # Without ROS there are no messages to record, and no processes.
+    recorded = not (settings.in_process or arguments.no_record)
+    experiment = Experiment(
+        scenario, settings,
+        Files(f'{prefix}.mcap' if recorded else '', f'{prefix}.png', f'{prefix}.json',
+              '' if settings.in_process else f'{prefix}.log'),
+        namespace, f'{scenario.name} on {settings.host or settings.sim}')
+    if settings.in_process:
+        from xplane_bridge.experiments import core
+        return core.fly(experiment)
+    from xplane_bridge.experiments.experiment import fly
+    return fly(experiment)
+
+
+def _share() -> str:
+    """Return the folder with the scenarios: this package's, without ROS that of the sources."""
+    try:
+        from ament_index_python.packages import get_package_share_directory
+        return str(get_package_share_directory('xplane_bridge'))
+    except (ImportError, LookupError, OSError):
+        return str(Path(__file__).resolve().parents[2])
+
+
+def _check_namespace(namespace: str) -> None:
+    from rclpy.exceptions import InvalidNamespaceException
+    from rclpy.validate_namespace import validate_namespace
+
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
+    if namespace == '/':
+        raise ScenarioError('--namespace: expected a name, such as uav1')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
