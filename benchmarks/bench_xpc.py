@@ -58,7 +58,7 @@ LATENCIES = ((50, 1), (100, 1), (500, 2), (1000, 4))
 COMMAND_RATES = (50, 100, 200)
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
 THROUGHPUT_AIRCRAFT = 8
-FLEETS = ((1, 240.0), (5, 240.0), (20, 240.0), (1, 1200.0), (5, 1200.0), (20, 1200.0))
+FLEETS = ((1, 240.0), (5, 240.0), (11, 240.0), (20, 240.0), (20, 480.0))
 
 # Updates per second for each of 19 others, and how many of them fit into one request.
 FLEET_RATE = 25.0
