@@ -140,6 +140,24 @@ def test_an_aircraft_whose_datarefs_give_no_pose_is_polled_alone():
     assert asked_alone(world) == {0}
 
 
+def test_aircraft_that_are_polled_alone_leave_others_their_rate():
+    """As aircraft that do not exist might be: 14 of 19, two datagrams each per update."""
+    world = started(fleet(20, set(range(6, 20))))
+    each = rates(world.run(4.0), 4.0)
+    assert each[0] == pytest.approx(50.0, abs=1.0)
+    assert min(each[n] for n in range(1, 6)) > 40.0
+    assert min(each[n] for n in range(6, 20)) > 2.0
+
+
+def test_aircraft_that_are_polled_alone_get_their_turns():
+    """The rest would use up the budget."""
+    world = started(fleet(20, {4, 19}, budget=150.0))
+    each = rates(world.run(4.0), 4.0)
+    assert each[0] > 30.0
+    assert 2.0 < each[4] < each[3]
+    assert each[19] == pytest.approx(each[4], abs=1.0)
+
+
 def test_an_aircraft_leaves_its_group_when_its_datarefs_give_no_pose_any_more():
     lacking = set()
     world = started(fleet(8, lacking))

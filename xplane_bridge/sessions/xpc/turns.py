@@ -53,8 +53,8 @@ class Turns:
 
     Telemetry is polled when due. Reads and the watch share the rest in turns; if that is too
     little, each still gets a turn after some telemetry polls. A read that changes something waits
-    no longer than ``lifetime`` seconds. The first of the telemetry polls has priority over
-    ``others`` in the same way.
+    no longer than ``lifetime`` seconds. In the same way the first of the telemetry polls has
+    priority over ``others``, and of these the requests of several aircraft over those of one.
     """
 
     def __init__(
@@ -64,18 +64,16 @@ class Turns:
         self.reads = Reads(statistics)
         self._watch: Watch | None = None
         self._watch_serial = 0
+        self._closing: list[str] = []
         self._alone = polls
         self._others = others
-        self._polls = [*polls, *others.polls]
-        # How often in a row the first was polled while others were due.
-        self._others_passed_over = 0
+        self._regrouped(())
         self._poll_of_channel = {
             channel: poll for poll in polls
             for channel in (poll.position_channel, poll.state_channel)}
         self._flow = flow
         self._statistics = statistics
         self._lifetime = lifetime
-        self._closing: list[str] = []
         # Lower-priority requests, the next one first.
         self._beside = [
             _Beside(self._read_is_due, self._start_read),
@@ -121,6 +119,12 @@ class Turns:
     def _regrouped(self, closed: Sequence[str]) -> None:
         self._closing.extend(closed)
         self._polls = [*self._alone, *self._others.polls]
+        # The first aircraft, requests of several, those of one; and how often each rank was due
+        # when one before it was polled.
+        alone = 2 if self._others.shared else 1
+        self._ranks = {poll: 1 if poll.cost == 1 else alone for poll in self._polls}
+        self._ranks.update((poll, 0) for poll in self._polls[:1])
+        self._passed_over = [0, 0, 0]
 
     # Replies.
 
@@ -223,33 +227,39 @@ class Turns:
     def _ready_poll(self, now: float) -> AircraftPoll | None:
         """Return the telemetry poll that is due, of several the one waiting longest."""
         ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
-        if ready and self._first_has_priority and ready[0] is self._polls[0]:
-            return ready[0]
-        return min(ready, key=_due, default=None)
-
-    @property
-    def _first_has_priority(self) -> bool:
-        return bool(self._others.members) and self._others_passed_over < _PASSED_OVER
+        if not ready or not self._others.members:
+            return min(ready, key=_due, default=None)
+        ranks = sorted({self._ranks[poll] for poll in ready})
+        rank = next(
+            (rank for rank in ranks if self._passed_over[rank] >= _PASSED_OVER), ranks[0])
+        return min((poll for poll in ready if self._ranks[poll] == rank), key=_due)
 
     def _leave_for_first(self, poll: AircraftPoll) -> int:
         """Return how many datagrams a poll must leave, so that the first need not wait."""
-        first = self._polls[0]
-        return first.cost if self._first_has_priority and poll is not first else 0
+        rank = self._ranks[poll]
+        if not rank or not self._others.members or self._passed_over[rank] >= _PASSED_OVER:
+            return 0
+        return self._polls[0].cost
 
     def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
-        """Poll aircraft; none overtakes another, but for the first."""
+        """Poll aircraft; none of one rank overtakes another."""
         waiting = [beside for beside in self._beside if beside.is_due(now)]
         while (ready := self._ready_poll(now)) and self._flow.take_poll(
                 ready.cost, now, leave=self._leave_for_first(ready)):
-            if ready is not self._polls[0]:
-                self._others_passed_over = 0
-            elif any(now >= poll.due and not poll.waiting for poll in self._polls[1:]):
-                self._others_passed_over += 1
+            self._pass_over(ready, now)
             for beside in waiting:
                 beside.passed_over += 1
             for request in ready.start(now):
                 self._flow.ask(request[0])
                 requests.append(request)
+
+    def _pass_over(self, taken: AircraftPoll, now: float) -> None:
+        """Count that polls of the next rank have been passed over, if they are due."""
+        rank = self._ranks[taken]
+        self._passed_over[rank] = 0
+        if any(now >= poll.due and not poll.waiting
+               for poll in self._polls if self._ranks[poll] == rank + 1):
+            self._passed_over[rank + 1] += 1
 
     def _ask_beside(
         self, now: float, requests: list[_Request], *, owed: bool = False
