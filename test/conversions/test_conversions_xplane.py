@@ -14,6 +14,8 @@
 
 """X-Plane's datarefs as a state when some of them are missing."""
 
+import math
+
 import pytest
 
 from xplane_bridge.conversions.xplane import missed, OWN_DATAREFS, own_state
@@ -40,6 +42,18 @@ def test_one_dataref_that_does_not_come_empties_its_own_field_only():
     assert (lacking.air.indicated_airspeed, lacking.air.dynamic_pressure) == (None, None)
     assert (lacking.air.true_airspeed, lacking.air.wind) == (
         full.air.true_airspeed, full.air.wind)
+
+
+@pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_none(value):
+    name = POSITION + 'Prad'
+    assert own_state(PLACE, ATTITUDE, values_without() | {name: value}) == (
+        own_state(PLACE, ATTITUDE, values_without(name)))
+
+
+def test_huge_values_whose_sum_is_infinite_are_values():
+    huge = values_without() | dict.fromkeys((POSITION + 'Prad', POSITION + 'Qrad'), 1e308)
+    assert own_state(PLACE, ATTITUDE, huge).angular_velocity == (1e308, -1e308, -0.5)
 
 
 def test_without_any_dataref_the_attitude_of_the_position_is_left():

@@ -470,6 +470,21 @@ def test_resp_size_is_that_of_recorded_answers(counts, name):
     assert xpc.resp_size(counts) == len(data_of(name))
 
 
+def test_answers_of_one_length_may_have_different_rows():
+    first = ((1.0,), (2.0, 3.0))
+    for rows in (first, ((1.0, 2.0), (3.0,)), first, ((), (1.0, 2.0, 3.0)), first):
+        assert decode_reply(xpc.encode(xpc.Datarefs(rows))) == xpc.Datarefs(rows)
+
+
+@given(st.lists(st.lists(st.floats(width=32, allow_nan=False), max_size=3), max_size=5))
+def test_an_answer_is_read_in_the_same_way_again(rows):
+    message = xpc.Datarefs(tuple(map(tuple, rows)))
+    data = xpc.encode(message)
+    assert decode_reply(data) == decode_reply(data) == message
+    with pytest.raises(ProtocolError):
+        decode_reply(data + b'\0')
+
+
 def test_four_unknown_arrays_fit_an_answer_and_five_do_not():
     assert xpc.resp_size([xpc.MAX_VALUES] * 4) <= xpc.RESP_LIMIT
     assert xpc.resp_size([xpc.MAX_VALUES] * 5) > xpc.RESP_LIMIT

@@ -168,21 +168,24 @@ def other_prefix(aircraft: int) -> str:
     return f'sim/multiplayer/position/plane{aircraft}_'
 
 
-class Values:
+class Values(dict[str, float | None]):
     """Values by dataref name, None if X-Plane has none or it is not finite."""
 
-    __slots__ = ('_values',)
-
     def __init__(self, values: Mapping[str, float]) -> None:
-        self._values = values
+        super().__init__(values)
+        # The sum of finite numbers is finite, unless they are huge.
+        if not math.isfinite(sum(values.values())):
+            for name, value in values.items():
+                if not math.isfinite(value):
+                    del self[name]
 
-    def __getitem__(self, name: str) -> float | None:
-        value = self._values.get(name)
-        return None if value is None or not math.isfinite(value) else value
+    def __missing__(self, name: str) -> None:
+        return None
 
     def vector(self, names: Sequence[str]) -> Vector | None:
         """Return three values, or None if one is missing."""
-        x, y, z = map(self.__getitem__, names)
+        first, second, third = names
+        x, y, z = self[first], self[second], self[third]
         return None if x is None or y is None or z is None else (x, y, z)
 
     def first(self, names: Sequence[str]) -> float | None:

@@ -80,6 +80,7 @@ class Template:
             field for field in self._fields if any(_is_in(field, slot) for slot in slots)]
         self._buffer = bytearray(serialize_message(message))
         self._groups = _groups(self._fields, _BYTE_ORDERS.get(bytes(self._buffer[:4]), '='))
+        self.is_packed = True
         self.is_packed = self._is_verified()
 
     def filled(self, *numbers: float) -> Any:
@@ -87,9 +88,6 @@ class Template:
         if not self.is_packed:
             _assign(self._message, self._fields, numbers)
             return self._message
-        return self._packed(numbers)
-
-    def _packed(self, numbers: Sequence[float]) -> bytes:
         buffer = self._buffer
         for pack_into, offset, begin, end in self._groups:
             pack_into(buffer, offset, *numbers[begin:end])
@@ -107,7 +105,7 @@ class Template:
             for number, field in enumerate(
                 (field for field in self._fields for _ in range(field.count)), 1)]
         _assign(expected, self._fields, trial)
-        return bool(deserialize_message(self._packed(trial), kind) == expected)
+        return bool(deserialize_message(self.filled(*trial), kind) == expected)
 
 
 def _is_in(field: _Field, slot: str) -> bool:

@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from operator import itemgetter
 import struct
 from typing import Any
 
@@ -68,10 +70,49 @@ def _pack_datarefs(message: Datarefs) -> bytes:
     return _packed('RESP', ''.join(form), *values)
 
 
+class _Layout:
+    """The layout of a RESP: the same request is answered in the same way, many times a second."""
+
+    def __init__(self, rows: Sequence[tuple[float, ...]]) -> None:
+        counts = [len(row) for row in rows]
+        ends = [*accumulate(counts, initial=0)]
+        self._parts = [slice(begin, end) for begin, end in pairwise(ends)]
+        self._numbers = struct.Struct(
+            f'<{HEADER_SIZE + 1}x' + ''.join(f'x{count}f' for count in counts))
+        self._counts_of = itemgetter(HEADER_SIZE, *(
+            HEADER_SIZE + 1 + place + 4 * begin for place, begin in enumerate(ends[:-1])))
+        self._counts = (len(counts), *counts)
+
+    def rows(self, data: bytes) -> tuple[tuple[float, ...], ...] | None:
+        """Return the rows of a RESP of the same length, None if its layout differs."""
+        if self._counts_of(data) != self._counts:
+            return None
+        numbers = self._numbers.unpack(data)
+        return tuple([numbers[part] for part in self._parts])
+
+
+# The last layout of each length.
+_layouts: dict[int, _Layout] = {}
+_MOST_LAYOUTS = 64
+
+
 def _unpack_datarefs(data: bytes) -> Datarefs:
+    layout = _layouts.get(len(data))
+    if layout is not None and (known := layout.rows(data)) is not None:
+        return Datarefs(known)
+    rows = _read_rows(data)
+    if rows:
+        if len(_layouts) >= _MOST_LAYOUTS:
+            _layouts.clear()
+        _layouts[len(data)] = _Layout(rows)
+    return Datarefs(tuple(rows))
+
+
+def _read_rows(data: bytes) -> list[tuple[float, ...]]:
+    """Return the rows of any RESP, one by one."""
     need(data, 'count', HEADER_SIZE, 1)
     count = data[HEADER_SIZE]
-    rows = []
+    rows: list[tuple[float, ...]] = []
     offset = HEADER_SIZE + 1
     try:
         for _ in range(count):
@@ -82,7 +123,7 @@ def _unpack_datarefs(data: bytes) -> Datarefs:
         need(data, f'row {len(rows) + 1} of {count} count', offset, 1)
         need_floats(data, f'row {len(rows) + 1}', offset)
     check_end(data, f'{len(rows)} rows', offset)
-    return Datarefs(tuple(rows))
+    return rows
 
 
 _TERRAIN_50 = struct.Struct('<B3d3f2f')
