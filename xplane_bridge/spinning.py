@@ -27,6 +27,8 @@ from rclpy.waitable import NumberOfEntities
 # Messages of one subscription that are handled before the others have their turn.
 _AT_ONCE = 10
 _FOR_EVER = -1
+# What the short way needs of an executor, and rclpy does not promise.
+_PRIVATE = ('_guard', '_sigint_gc')
 
 
 def spin_until(executor: Any, stop: Any) -> None:
@@ -40,12 +42,16 @@ def spin_until(executor: Any, stop: Any) -> None:
     Messages are handed to their callbacks right here; all else is left to the executor. For each
     message an rclpy executor makes a task and at least two new wait sets, which costs several
     times as much as receiving it. As in the executor, callbacks run one at a time, in this thread.
+    An executor built otherwise than those of the known distributions does all of it itself.
     """
+    is_known = all(hasattr(executor, name) for name in _PRIVATE)
     # The callback wakes the executor; without one, the future would not.
     stop.add_done_callback(lambda _: None)
     while executor.context.ok() and not stop.done():
         # Jazzy and Kilted poll waiting coroutines, and must not sleep while there is one.
-        if any(not task.done() for task, _, _ in getattr(executor, '_tasks', ())):
+        if not is_known or any(
+            not task.done() for task, _, _ in getattr(executor, '_tasks', ())
+        ):
             executor.spin_once()
             continue
         _handle_messages(executor, stop)

@@ -124,3 +124,20 @@ def test_a_subscription_made_while_spinning_is_heard(ros):
         node.create_subscription(Clock, '/ball', catch, 10)
 
     spun(ros, prepare)
+
+
+def test_an_executor_built_otherwise_does_it_all_itself(ros, monkeypatch):
+    monkeypatch.setattr('xplane_bridge.spinning._PRIVATE', ('not of this rclpy',))
+    heard = []
+
+    def prepare(node, stop, throw):
+        def catch(message):
+            heard.append(message)
+            if len(heard) < 20:
+                throw()
+            else:
+                stop.set_result(None)
+
+        node.create_subscription(Clock, '/ball', catch, 10)
+
+    assert spun(ros, prepare) >= 20
