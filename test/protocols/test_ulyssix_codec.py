@@ -29,8 +29,13 @@ from vector_files import vectors
 
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.ulyssix import PacketFlag, PacketTime, WordOrder
-from xplane_bridge.protocols.ulyssix.columns import _remember
+from xplane_bridge.protocols.ulyssix import (
+    layouts,
+    PacketFlag,
+    PacketLayouts,
+    PacketTime,
+    WordOrder,
+)
 from xplane_bridge.protocols.ulyssix.dialect import to_readable
 
 VECTORS = {
@@ -637,7 +642,9 @@ def even_packet(parameters, each):
 
 @pytest.mark.parametrize(('parameters', 'each'), [(1, 5000), (10, 500), (50, 100), (500, 10)])
 def test_equal_counts_are_copied_in_order(parameters, each):
-    packet = ulyssix.decode(ulyssix.encode(even_packet(parameters, each)), 'peer')
+    data, known = ulyssix.encode(even_packet(parameters, each)), PacketLayouts()
+    for _ in range(3):
+        packet = ulyssix.decode(data, 'peer', layouts=known)
     assert packet.counts.tolist() == [each] * parameters
     assert packet.values.reshape(parameters, each)[-1, :2].tolist() == [
         1000 * (parameters - 1),
@@ -658,17 +665,56 @@ def test_counts_that_only_seem_equal_are_walked():
 
 
 def test_counts_that_come_again_are_read_each_anew():
-    # All of one length; from the third of a kind on they are read by the cached layout.
+    # All of one length; from the third of a kind on they are decoded by the known layout.
     first_kind, second_kind, even = (2, 1, 3), (3, 1, 2), (2, 2, 2)
     kinds = 3 * [first_kind] + 2 * [second_kind, first_kind] + 3 * [even] + [(6, 0, 0)]
+    known = PacketLayouts()
     for number, counts in enumerate(3 * kinds):
         values = [100.0 * number + index for index in range(6)]
         first, second = counts[0], counts[0] + counts[1]
         data = floats(*values[:first]) + floats(*values[first:second]) + floats(*values[second:])
-        packet = ulyssix.decode(datagram(data, 6), 'peer')
+        packet = ulyssix.decode(datagram(data, 6), 'peer', layouts=known)
         assert packet.counts.tolist() == list(counts)
         assert packet.values.tolist() == values
         packet.counts[:] = 0  # the caller's own
+
+
+@given(
+    st.lists(st.permutations([0, 1, 1, 2, 3]), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=8, max_size=30),
+    st.randoms(use_true_random=False),
+)
+def test_counts_in_any_order_are_decoded_as_if_new(kinds, order, random):
+    packets = []
+    for index, is_named in order:
+        # Samples that may be taken for counts.
+        data = b''.join(
+            u32(count) + b''.join(u32(random.randrange(4)) for _ in range(count))
+            for count in kinds[index % len(kinds)])
+        name = random.choice((b'a', b'b')) if is_named else None
+        packets.append(datagram(data, 7, control=0 if name is None else 2, names=name))
+    known = PacketLayouts()
+    for packet in packets:
+        assert outcome(packet, known=known) == outcome(packet)
+
+
+def test_what_is_remembered_takes_little_memory(monkeypatch):
+    monkeypatch.setattr(layouts, '_MOST_KNOWN', 1000)
+    monkeypatch.setattr(layouts, '_MOST_FRAMES', 4)
+    random = np.random.default_rng(7)
+    datagrams = [
+        b''.join(u32(count) + bytes(4 * count) for count in random.permutation(40).tolist())
+        for _ in range(200)]
+    known = PacketLayouts()
+    tracemalloc.start()
+    for data in datagrams:
+        for length in range(3):
+            for _ in range(3):
+                names = b'x' * (length + 1)
+                outcome(datagram(data, 780, control=2, names=names), known=known)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000  # of about 5 MB
 
 
 def test_the_largest_datagram():
@@ -871,9 +917,9 @@ def test_mutated_packets_give_a_packet_or_a_protocol_error(data, changes):
     decodes_or_says_why(bytes(mutated))
 
 
-def outcome(data, width):
+def outcome(data, width=None, known=None):
     try:
-        return to_readable(ulyssix.decode(data, 'peer', integer_width=width))
+        return to_readable(ulyssix.decode(data, 'peer', integer_width=width, layouts=known))
     except ProtocolError as error:
         return str(error)
 
@@ -885,12 +931,11 @@ def outcome(data, width):
 )
 def test_what_is_remembered_of_a_packet_changes_nothing_about_the_next(name, change, width):
     data = bytearray.fromhex(VECTORS[name]['hex'])
-    _remember.cache_clear()
+    known = PacketLayouts()
     for _ in range(3):
-        outcome(data, width)
+        outcome(data, width, known)
     data[change[0] % len(data)] = change[1]
-    after_others = outcome(data, width)
-    _remember.cache_clear()
+    after_others = outcome(data, width, known)
     assert repr(after_others) == repr(outcome(data, width))  # repr: NaN does not equal itself
 
 

@@ -22,6 +22,7 @@ the readings followed here.
 
 from xplane_bridge.protocols.ulyssix.codec import decode, encode
 from xplane_bridge.protocols.ulyssix.dialect import Dialect
+from xplane_bridge.protocols.ulyssix.layouts import PacketLayouts
 from xplane_bridge.protocols.ulyssix.messages import (
     Control,
     COUNTER_MODULUS,
@@ -49,4 +50,4 @@ __all__ = [
     'Control', 'COUNTER_MODULUS', 'data_packet', 'DataPacket', 'decode',
     'decode_bcd', 'Dialect', 'encode', 'encode_bcd', 'MAX_DATAGRAM', 'MESSAGES', 'MICROS_PER_DAY',
     'MICROS_PER_HOUR', 'MICROS_PER_MINUTE', 'MICROS_PER_SECOND', 'micros_since_jan1', 'Packet',
-    'PacketFlag', 'PacketTime', 'SkippedPacket', 'WordOrder']
+    'PacketFlag', 'PacketLayouts', 'PacketTime', 'SkippedPacket', 'WordOrder']

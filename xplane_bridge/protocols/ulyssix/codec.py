@@ -30,6 +30,7 @@ import numpy as np
 from xplane_bridge.protocols.base import checked_int, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix.columns import read_columns, SAMPLE_LAYOUTS, write_columns
+from xplane_bridge.protocols.ulyssix.layouts import PacketLayouts
 from xplane_bridge.protocols.ulyssix.messages import (
     Control,
     DataPacket,
@@ -59,14 +60,16 @@ _INTEGER = int(Control.INTEGER)
 
 
 def decode(
-    data: bytes | bytearray | memoryview, sender: Sender, *, integer_width: int | None = None
+    data: bytes | bytearray | memoryview, sender: Sender, *, integer_width: int | None = None,
+    layouts: PacketLayouts | None = None,
 ) -> Packet:
     """
     Decode one datagram of the publisher, the only side that sends.
 
     integer_width: bytes per value in integer mode, 4 or 8. None detects it: the counts must end
     exactly where the payload size says and add up to samples in payload, and there must be as many
-    parameters as names; if both widths fit, 8 is used, with a flag.
+    parameters as names; if both widths fit, 8 is used, with a flag. layouts: those of earlier
+    packets, which only make decoding faster; new ones are added.
 
     The result holds copies, so the buffer of data may be reused. Harmless oddities are flagged.
     One of these is a sum of counts that differs from samples in payload while the width is
@@ -80,7 +83,19 @@ def decode(
         raise ProtocolError('nothing is sent to a publisher')
     if integer_width not in SAMPLE_LAYOUTS:
         raise ValueError(f'integer_width is {integer_width}, expected 4, 8 or None')
-    view = memoryview(data)
+    if not isinstance(data, bytes):
+        data = memoryview(data).cast('B')
+    if layouts is not None:
+        known = layouts.decode(data, integer_width)
+        if known is not None:
+            return known
+    return _decode(memoryview(data), integer_width, layouts)
+
+
+def _decode(
+    view: memoryview, integer_width: int | None, layouts: PacketLayouts | None
+) -> Packet:
+    """Walk through a datagram, and learn its layout."""
     if len(view) < _HEADER.size:
         raise ProtocolError(f'header: {len(view)} bytes, need {_HEADER.size}')
     counter, control = _HEADER.unpack_from(view)
@@ -102,20 +117,25 @@ def decode(
 
     start = payload + _PAYLOAD_HEADER.size
     tagged = control & _TIME_TAGGED != 0
-    is_integer = control & _INTEGER != 0
-    if is_integer and integer_width is None:
-        integer_width, odd = _find_width(view, start, end, tagged, samples_in_payload, names)
+    width = integer_width if control & _INTEGER else None
+    detected = control & _INTEGER != 0 and width is None
+    if detected:
+        width, odd = _find_width(view, start, end, tagged, samples_in_payload, names)
         flags += odd
-    layout = SAMPLE_LAYOUTS[integer_width if is_integer else None][tagged]
+    layout = SAMPLE_LAYOUTS[width][tagged]
     counts, values, times = read_columns(view, start, end, layout)
     if len(values) != samples_in_payload:
         flags += (PacketFlag.SAMPLE_COUNT_MISMATCH,)
     if names is not None and len(names) != len(counts):
         names = None
         flags += (PacketFlag.NAME_COUNT_MISMATCH,)
-    return DataPacket(
-        counter, control, names, samples_in_payload, total_samples, bcd.hex(),
-        integer_width if is_integer else None, counts, values, times, flags)
+    packet = DataPacket(
+        counter, control, names, samples_in_payload, total_samples, bcd.hex(), width, counts,
+        values, times, flags)
+    # A detected width depends on the data, a wrong number of samples is flagged.
+    if layouts is not None and not detected and len(values) == samples_in_payload:
+        layouts.learn(view, integer_width, payload, end, layout, packet)
+    return packet
 
 
 def _read_names(

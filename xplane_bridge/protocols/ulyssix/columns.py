@@ -12,18 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-The data of a Ulyssix packet: per parameter a count and its samples, decoded into columns.
+"""The data of a Ulyssix packet: per parameter a count and its samples, decoded into columns."""
 
-Only walking from count to count finds them, and for dozens of parameters that takes longer than
-everything else. But a publisher's rates are constant, so its counts recur: a layout seen twice in
-a row is cached, and one look at the places of all counts verifies it for the next packet.
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import itemgetter
 import struct
 from typing import Any
 
@@ -32,8 +23,8 @@ from numpy.typing import NDArray
 
 from xplane_bridge.protocols.errors import ProtocolError
 
+COUNT = np.dtype('<u4')
 _COUNT = struct.Struct('<I')
-_INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +67,9 @@ def read_columns(view: memoryview, start: int, end: int, layout: SampleLayout) -
 
     At least four more bytes must follow. Raises ProtocolError if a count does not fit.
     """
-    size = layout.sample.itemsize
-    memory = _remember(start, end, size)
-    known = memory.division
-    if known is not None and known.read_counts(view, start) == known.counts:
-        memory.last = None  # a layout that is walked now and then is not worth caching
-        if known.strides is None:
-            samples = np.ndarray(known.shape, layout.sample, b''.join(known.parts(view)))
-        else:
-            samples = np.ndarray(
-                known.shape, layout.sample, view, start + _COUNT.size, known.strides)
-        return known.array.copy(), *_copy(samples, layout)
-    counts, parts = _walk(view, start, end, size)
-    if counts and counts == memory.last:
-        memory.division = _divide(counts, start, size)
-    memory.last = counts
+    counts, parts = _walk(view, start, end, layout.sample.itemsize)
     samples = np.ndarray((sum(counts),), layout.sample, b''.join(parts))
-    return np.array(counts, _INT64), *_copy(samples, layout)
+    return np.array(counts, np.int64), *copy_columns(samples, layout)
 
 
 def _walk(view: memoryview, start: int, end: int, size: int) -> tuple[list[int], list[memoryview]]:
@@ -124,7 +101,7 @@ def _overrun(parameter: int, count: int, size: int, begin: int, end: int) -> Pro
     )
 
 
-def _copy(
+def copy_columns(
     samples: NDArray[Any], layout: SampleLayout
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Copy values and times out of the samples, each into one contiguous array."""
@@ -132,62 +109,7 @@ def _copy(
     if layout.tagged:
         values, times = samples['value'], samples['time'].flatten()
     values = values.flatten()
-    return values.astype(_INT64) if layout.narrow else values, times
-
-
-@dataclass(frozen=True, slots=True)
-class _Division:
-    """
-    How counts divide the data.
-
-    read_counts reads the values in the places of all counts; parts reads the samples of each
-    parameter. shape, strides: of all samples in place, from the first one on, which requires equal
-    counts; otherwise strides is None and shape is that of the joined parts.
-    """
-
-    counts: tuple[int, ...]
-    array: NDArray[np.int64]
-    read_counts: Callable[[memoryview, int], tuple[int, ...]]
-    parts: Callable[[memoryview], tuple[memoryview, ...]]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...] | None
-
-
-def _divide(counts: list[int], start: int, size: int) -> _Division:
-    places = struct.Struct('<' + ''.join([f'I{count * size}x' for count in counts]))
-    parts = []
-    at = start
-    for count in counts:
-        begin = at + _COUNT.size
-        at = begin + count * size
-        parts.append(slice(begin, at))
-    shape: tuple[int, ...] = (sum(counts),)
-    strides: tuple[int, ...] | None = None
-    if len(counts) == 1:  # a single row copies faster
-        strides = (size,)
-    elif len(set(counts)) == 1:
-        shape, strides = (len(counts), counts[0]), (_COUNT.size + counts[0] * size, size)
-    return _Division(
-        tuple(counts), np.array(counts, _INT64), places.unpack_from, itemgetter(*parts), shape,
-        strides)
-
-
-@dataclass(slots=True)
-class _Memory:
-    """
-    The layout of counts seen twice in a row.
-
-    last: the latest counts that differ from the layout's.
-    """
-
-    last: list[int] | None = None
-    division: _Division | None = None
-
-
-@lru_cache(maxsize=64)  # each combination of rates that are due makes data of another length
-def _remember(start: int, end: int, size: int) -> _Memory:
-    """Return the cached layouts of data at this offset, with samples of this size."""
-    return _Memory()
+    return values.astype(np.int64) if layout.narrow else values, times
 
 
 def write_columns(

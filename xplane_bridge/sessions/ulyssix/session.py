@@ -79,6 +79,7 @@ class UlyssixSession(Session):
         self.names: tuple[str, ...] = ()
         self.parameter_count: int | None = None
         self._fixed_width = integer_width
+        self._layouts = ulyssix.PacketLayouts()
         self._rates = tuple(rates)
         self._given_names = tuple(names)
         # The names of the last packet that had some, as received and as shown.
@@ -128,15 +129,15 @@ class UlyssixSession(Session):
     def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:
         """Decode with the settled width; detect it again if that fails."""
         if self._fixed_width is not None:
-            return ulyssix.decode(data, 'peer', integer_width=self._fixed_width)
+            return self._decode_as(data, self._fixed_width)
         if self.integer_width is not None:
             try:
-                packet = ulyssix.decode(data, 'peer', integer_width=self.integer_width)
+                packet = self._decode_as(data, self.integer_width)
                 if PacketFlag.SAMPLE_COUNT_MISMATCH not in packet.flags:
                     return packet
             except ProtocolError:
                 pass
-        packet = ulyssix.decode(data, 'peer')
+        packet = self._decode_as(data, None)
         if isinstance(packet, DataPacket) and packet.integer_width is not None:
             if PacketFlag.INTEGER_WIDTH_AMBIGUOUS not in packet.flags:
                 self.integer_width = packet.integer_width
@@ -146,6 +147,10 @@ class UlyssixSession(Session):
                 if isinstance(narrow, DataPacket) and len(narrow.counts) == self.parameter_count:
                     return narrow
         return packet
+
+    def _decode_as(self, data: bytes, integer_width: int | None) -> ulyssix.Packet:
+        return ulyssix.decode(
+            data, 'peer', integer_width=integer_width, layouts=self._layouts)
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Name what the decoder rejects: its words before a number or a position."""
