@@ -26,6 +26,7 @@ from importlib.metadata import PackageNotFoundError, version
 import os
 from pathlib import Path
 import platform
+import re
 import sys
 import time
 
@@ -47,8 +48,10 @@ def machine() -> str:
     except PackageNotFoundError:
         rclpy = 'none'
     middleware = os.environ.get('RMW_IMPLEMENTATION', 'default RMW')
+    # Without what its builder appended.
+    kernel = re.sub(r'[^0-9.].*', '', platform.release())
     return (
-        f'{os.cpu_count()} cores of {page.processor()}, {platform.system()} {platform.release()}, '
+        f'{os.cpu_count()} cores of {page.processor()}, {platform.system()} {kernel}, '
         f'Python {platform.python_version()}, ROS 2 {distro}, rclpy {rclpy}, {middleware}')
 
 

@@ -52,7 +52,7 @@ CPU_PERCENT = 50.0
 
 PACKETS = 1000
 PADDED = 32
-ROUNDS = 50
+ROUNDS = 20
 _NS = 1_000_000_000
 
 
@@ -217,7 +217,7 @@ for line in sys.stdin.buffer:
 """
 
 
-def latency(goals: Goals, seconds: float = 4.0) -> None:
+def latency(goals: Goals, seconds: float = 3.0) -> None:
     """Measure the time from the last byte written to the subscriber, beside a bare rclpy hop."""
     subscriber = AltitudeSubscriber()
     rows = []
@@ -278,7 +278,7 @@ def latency(goals: Goals, seconds: float = 4.0) -> None:
          f'goal {MEDIAN_RATIO}', 'p99 us', 'bare p99 us'), rows)
 
 
-def load(goals: Goals, seconds: float = 5.0) -> None:
+def load(goals: Goals, seconds: float = 4.0) -> None:
     """Measure CPU time with the line saturated at its baud rate, and at a plugin's usual rate."""
     rows = []
     for profile in ('v2', 'cobs'):

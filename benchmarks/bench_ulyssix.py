@@ -192,7 +192,7 @@ def bridge() -> Iterator[tuple[subprocess.Popen[str], Source, Peer]]:
         yield node, source, subscriber
 
 
-def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+def latency(goals: Goals, rounds: int = 2, seconds: float = 1.5) -> None:
     """Measure how long a packet takes from sendto() to the subscriber."""
     rows = []
     for samples, rate in LATENCIES:
@@ -221,7 +221,7 @@ def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
           'lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 5.0) -> None:
+def load(goals: Goals, seconds: float = 4.0) -> None:
     """Measure what the node costs at Altair's 100 packets per second."""
     rows = []
     with bridge() as (node, source, subscriber):

@@ -29,7 +29,18 @@ import threading
 import time
 from typing import Any
 
-from bench_xpc import BARE, COMPARED, compared, latencies_us, NAMESPACE, QOS, topic, TOPICS, wait
+from bench_xpc import (
+    BARE,
+    COMPARED,
+    compared,
+    latencies_us,
+    NAMESPACE,
+    QOS,
+    round_seconds,
+    topic,
+    TOPICS,
+    wait,
+)
 import numpy as np
 from peers import ELEVATOR_STEP
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
@@ -48,7 +59,7 @@ RATES = (50, 100, 500, 1000)
 COMMAND_RATES = (50, 100)
 WATCHED = 200
 WATCH_RATE = 50
-STARTS = 5
+STARTS = 3
 
 _ELEVATOR = b'sim/joystick/yoke_pitch_ratio'
 _LAT, _LON = 47.5, 11.25
@@ -143,44 +154,45 @@ def running_node(peer: XPlane, rate: float, **others: Any) -> Iterator[subproces
         yield process
 
 
-def latency(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+def latency(goals: Goals, rounds: int = 3) -> None:
     """Measure the time from the kernel's receipt of a datagram to its fix in another process."""
     rows = []
     fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
-    for rate in RATES:
-        with (
-            XPlane() as peer, Peer('publisher') as publisher, Peer('subscriber') as subscriber,
-            running_node(peer, rate),
-        ):
-            peer.pace = rate
-            subscriber.ask('open', topics={fix: 'fix', bare_fix: 'fix'})
-            publisher.ask('open', topics={bare_fix: 'fix'})
-            wait(subscriber, fix)
+    with Peer('publisher') as publisher, Peer('subscriber') as subscriber:
+        subscriber.ask('open', topics={fix: 'fix', bare_fix: 'fix'})
+        publisher.ask('open', topics={bare_fix: 'fix'})
+        for rate in RATES:
+            seconds = round_seconds(rate)
             bridge, bare = [], []
             sent = received = 0
-            for _ in range(rounds):
-                # The peer pauses while the bare hop is measured.
-                peer.pace = 5.0
-                subscriber.ask('report')
-                publisher.ask('publish', groups=[[bare_fix]], rate=rate, seconds=seconds)
-                bare.append(latencies_us(subscriber.ask('report')[bare_fix]))
+            with XPlane() as peer, running_node(peer, rate):
                 peer.pace = rate
-                time.sleep(0.3)
-                subscriber.ask('report')
-                first = peer.frame
-                time.sleep(seconds)
-                sent += peer.frame - first
-                samples = subscriber.ask('report')[fix]
-                received += len(samples)
-                bridge.append(latencies_us(samples))
+                wait(subscriber, fix)
+                for _ in range(rounds):
+                    # The peer pauses while the bare hop is measured.
+                    peer.pace = 5.0
+                    subscriber.ask('report')
+                    publisher.ask('publish', groups=[[bare_fix]], rate=rate, seconds=seconds)
+                    bare.append(latencies_us(subscriber.ask('report')[bare_fix]))
+                    peer.pace = rate
+                    time.sleep(0.3)
+                    subscriber.ask('report')
+                    first = peer.frame
+                    time.sleep(seconds)
+                    sent += peer.frame - first
+                    samples = subscriber.ask('report')[fix]
+                    received += len(samples)
+                    bridge.append(latencies_us(samples))
+            # What the node sent last is not the next one's.
+            subscriber.ask('report')
             rows.append([*compared(f'{rate}/s', bridge, bare, goals), sent, received])
     show(
         'Datagram (kernel receive time) to subscriber of another process: fix, beside a bare '
-        f'rclpy hop of the same message\n({QOS}; in turn, {rounds} x {seconds:g} s each)',
+        f'rclpy hop of the same message\n({QOS}; in turn, {rounds} times)',
         ('updates', *COMPARED, 'sent', 'received'), rows)
 
 
-def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
+def commands(goals: Goals, rounds: int = 3) -> None:
     """Measure the time from a command's publication to its datagram."""
     rows = []
     command, bare_command = topic('command/controls'), topic('controls', namespace=BARE)
@@ -192,6 +204,7 @@ def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
         wait(subscriber, topic('fix'))
         publisher.ask('open', topics={command: 'controls', bare_command: 'controls'}, depth=1)
         for rate in COMMAND_RATES:
+            seconds = round_seconds(rate)
             bridge, bare = [], []
             sent = received = 0
             for _ in range(rounds):
@@ -214,7 +227,7 @@ def commands(goals: Goals, rounds: int = 2, seconds: float = 2.5) -> None:
         ('commands', *COMPARED, 'sent', 'merged or lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 6.0) -> None:
+def load(goals: Goals, seconds: float = 5.0) -> None:
     """Measure CPU time and memory at 50 updates/s, all topics subscribed elsewhere."""
     kinds = {topic(name): name for name in (*TOPICS, 'datum')}
     bare = {topic(name, namespace=BARE): name for name in TOPICS}
@@ -257,7 +270,7 @@ def _cost(name: str, node: subprocess.Popen[str], subscriber: Peer, seconds: flo
             goals.at_most(cpu, CPU_PERCENT), f'{memory:.0f}', goals.at_most(memory, MEMORY_MB)]
 
 
-def watch(goals: Goals, seconds: float = 6.0) -> None:
+def watch(goals: Goals, seconds: float = 5.0) -> None:
     """Measure many subscriptions beside the telemetry."""
     names = [f'sim/bench/value_{n}' for n in range(WATCHED)]
     watched = topic('datarefs')
@@ -276,13 +289,14 @@ def watch(goals: Goals, seconds: float = 6.0) -> None:
             frames = peer.frame - first
             cpu = 100.0 * (cpu_seconds(node.pid) - before) / (time.monotonic() - begin)
         rows = [[name, frames, len(report[name]), frames - len(report[name]),
+                 f'{len(report[name]) / frames:.3f}',
                  goals.at_least(len(report[name]) / frames, SHARE_OF_UPDATES),
                  f'{cpu:.1f}', f'{settled:.1f}'] for name in (watched, topic('fix'))]
     show(
         f'{WATCHED} RREF subscriptions at {WATCH_RATE}/s beside the telemetry, two datagrams an '
         'update\n(until settled: from the start of the process, requests leave 10 ms apart)',
-        ('topic', 'sent', 'received', 'lost', f'goal {SHARE_OF_UPDATES:g}', '% of a core',
-         's until settled'), rows)
+        ('topic', 'sent', 'received', 'lost', 'share received', f'goal {SHARE_OF_UPDATES:g}',
+         '% of a core', 's until settled'), rows)
 
 
 def startup(goals: Goals) -> None:

@@ -34,7 +34,8 @@ SUMMARY = 'of this release'
 _PAIR = re.compile(
     r'<!-- figures (.+?) begin -->\n(.*?)<!-- figures \1 end -->\n', re.DOTALL)
 _CELL = re.compile(r'(?<!\\)\|')
-_MISSED = '**missed**'
+# A judged cell, with the goal before it if it differs by row.
+_VERDICT = re.compile(r'(.*?) ?(met|\*\*missed\*\*)')
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _replaced(text: str, name: str, block: str) -> str:
 
 
 def _markdown(table: Table) -> str:
-    cells = [[_MISSED if cell == 'missed' else cell.replace('|', r'\|') for cell in row]
+    cells = [[re.sub('missed$', '**missed**', cell.replace('|', r'\|')) for cell in row]
              for row in (table.columns, *table.rows)]
     lines = [f'| {" | ".join(row)} |' for row in cells]
     lines.insert(1, '|---' + '|---:' * (len(table.columns) - 1) + '|')
@@ -99,13 +100,17 @@ def _summary(text: str) -> str:
     for found in _PAIR.finditer(text):
         for figure, columns, rows in _tables(found[2]):
             for index, column in enumerate(columns):
-                judged = [row for row in rows if row[index] in ('met', _MISSED)]
-                if column.startswith('goal') and judged:
-                    met = sum(row[index] == 'met' for row in judged)
+                if not column.startswith('goal'):
+                    continue
+                judged = [(row[index - 1], verdict) for row in rows
+                          if (verdict := _VERDICT.fullmatch(row[index]))]
+                if judged:
+                    goal = column.removeprefix('goal').strip() or _extremes(
+                        [verdict[1] for _, verdict in judged])
+                    met = sum(verdict[2] == 'met' for _, verdict in judged)
                     lines.append(
-                        f'| {found[1]}: {figure} | {columns[index - 1]} | '
-                        f'{column.removeprefix("goal").strip()} | '
-                        f'{_extremes([row[index - 1] for row in judged])} | '
+                        f'| {found[1]}: {figure} | {columns[index - 1]} | {goal} | '
+                        f'{_extremes([value for value, _ in judged])} | '
                         f'{_of(met, len(judged))} |')
     return '\n'.join(lines) + '\n'
 

@@ -129,7 +129,7 @@ def port_of(process: subprocess.Popen[str]) -> int:
     return int(found[1])
 
 
-def consistency(goals: Goals, seconds: float = 3.0) -> None:
+def consistency(goals: Goals, seconds: float = 2.0) -> None:
     """Measure how many states per second are complete, and the time skew of their parts."""
     rows: list[list[object]] = []
     for frame_rate in FRAME_RATES:

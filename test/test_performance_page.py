@@ -95,6 +95,15 @@ def test_the_summary_has_the_goals_of_all_benchmarks_on_the_page(written):
     assert written('two', latency(1.0)).count('figures two begin') == 1
 
 
+def test_a_goal_may_differ_by_row(written):
+    show('Share', ('count', 'share', 'goal'), [
+        [1, '0.60', '0.5 met'], [500, '0.20', '0.25 missed'], [2, '0.10', '-']])
+    text = written('one', take_tables())
+    assert '| 500 | 0.20 | 0.25 **missed** |' in text
+    share, = (line for line in text.splitlines() if line.startswith('| one: '))
+    assert share.endswith(' | share | 0.25 to 0.5 | 0.20 to 0.60 | **1 of 2** |')
+
+
 def test_the_machine_is_named_without_its_host_name():
     assert page.processor()
     assert float(page.load()) >= 0.0
