@@ -35,6 +35,7 @@ import sys
 import time
 from timeit import timeit
 
+from bench_xpc import COMPARED, compared, round_seconds
 import numpy as np
 from numpy.typing import NDArray
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
@@ -52,7 +53,7 @@ SUSTAINED = 1000  # packets/s of LARGE samples without loss
 LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
 THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
-LATENCIES = ((SMALL, 100), (SMALL, 1000), (LARGE, 100), (LARGE, 500))
+LATENCIES = ((SMALL, (100, 1000)), (LARGE, (100, 500)))  # packets/s
 ROUNDS = 200
 NEW = 600  # packets, more than the decoder keeps in mind
 CALLS = 20
@@ -192,33 +193,30 @@ def bridge() -> Iterator[tuple[subprocess.Popen[str], Source, Peer]]:
         yield node, source, subscriber
 
 
-def latency(goals: Goals, rounds: int = 2, seconds: float = 1.5) -> None:
+def latency(goals: Goals, rounds: int = 3) -> None:
     """Measure how long a packet takes from sendto() to the subscriber."""
     rows = []
-    for samples, rate in LATENCIES:
+    for samples, rates in LATENCIES:
         with bridge() as (_, source, subscriber), Peer('publisher', _PEERS) as publisher:
             publisher.ask('open', topic=BARE, samples=samples)
-            through: list[int] = []
-            bare: list[int] = []
-            sent = 0
-            for _ in range(rounds):
-                subscriber.ask('report')
-                publisher.ask('publish', rate=rate, seconds=seconds)
-                time.sleep(0.2)
-                bare += subscriber.ask('report')[BARE][0]
-                sent += source.send(samples, rate, seconds)
-                time.sleep(0.2)
-                through += subscriber.ask('report')[TOPIC][0]
-            median, p99 = np.percentile(through, (50, 99)) / 1e3
-            bare_median, bare_p99 = np.percentile(bare, (50, 99)) / 1e3
-            rows.append([
-                f'{len(packet(samples, 10)) / 1e3:.1f} kB, {rate}/s', f'{median:.0f}',
-                f'{bare_median:.0f}', f'{median / bare_median:.2f}', f'{p99:.0f}',
-                f'{bare_p99:.0f}', f'{p99 / bare_p99:.2f}', sent, sent - len(through)])
+            for rate in rates:
+                through, bare = [], []
+                sent = 0
+                for _ in range(rounds):
+                    seconds = round_seconds(rate)
+                    subscriber.ask('report')
+                    publisher.ask('publish', rate=rate, seconds=seconds)
+                    time.sleep(0.2)
+                    bare.append(np.array(subscriber.ask('report')[BARE][0]) / 1e3)
+                    sent += source.send(samples, rate, seconds)
+                    time.sleep(0.2)
+                    through.append(np.array(subscriber.ask('report')[TOPIC][0]) / 1e3)
+                label = f'{len(packet(samples, 10)) / 1e3:.1f} kB, {rate}/s'
+                received = sum(map(len, through))
+                rows.append([*compared(label, through, bare, goals), sent, sent - received])
     show(f'sendto() to subscriber of another process, beside a bare rclpy hop of the same '
-         f'message\n({QOS}; in turn, {rounds} x {seconds:g} s each)',
-         ('packets', 'median us', 'bare us', 'ratio', 'p99 us', 'bare p99 us', 'ratio', 'sent',
-          'lost'), rows)
+         f'message\n({QOS}; in turn, {rounds} times)',
+         ('packets', *COMPARED, 'sent', 'lost'), rows)
 
 
 def load(goals: Goals, seconds: float = 4.0) -> None:
