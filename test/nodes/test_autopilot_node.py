@@ -240,6 +240,36 @@ def test_it_engages_at_the_stamp_it_is_told_however_far_behind_it_is(ros):
     ros.wait_for(lambda: vehicle.commanded() == [33, 67], 'the next command')
 
 
+def test_in_lockstep_it_holds_at_a_stamp_until_that_moves_on(ros):
+    ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+    node = ros.start(AutopilotNode, lockstep=True, hold_at=0.0)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+    vehicle.publish(17)
+    ros.wait_for(lambda: node._last, 'the update')
+    assert ros.change(node, engage_at=0.017).successful
+    ros.wait_for(lambda: ros.messages['/autopilot/active_target'], 'the autopilot to engage')
+    assert vehicle.commanded() == []
+    assert ros.change(node, hold_at=0.05).successful
+    ros.wait_for(lambda: vehicle.commanded() == [17], 'the first command')
+    for milliseconds in (33, 50):
+        vehicle.publish(milliseconds)
+    ros.wait_for(lambda: node._held, 'the update that is held')
+    # However often it comes.
+    vehicle.publish(50)
+    ros.wait_for(lambda: node._repeated, 'the update again')
+    assert vehicle.commanded() == [17, 33]
+    # A target that arrives now counts for this update.
+    ros.publisher(AutopilotTarget, '/autopilot/target').publish(
+        masked(AutopilotTarget, altitude=1200.0))
+    ros.wait_for(lambda: ros.messages['/autopilot/active_target'][-1].altitude == 1200.0,
+                 'the target')
+    assert ros.change(node, hold_at=math.nan).successful
+    ros.wait_for(lambda: vehicle.commanded() == [17, 33, 50], 'the command that was held')
+    first, _, held = ros.messages['/command/controls']
+    assert held.elevator > first.elevator
+
+
 def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
     ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
     ros.start(AutopilotNode, engage=True)

@@ -32,11 +32,15 @@ from xplane_bridge.experiments.verdict import flown_step, Occurrence
 # X-Plane's time is single precision: after a day it is rounded to 8 ms. Rounding must not decide
 # in which frame something happens.
 _ROUNDED_TIME = 0.004
+# A little less: what is executed at this time is due then, however the sum is rounded.
+_DUE_BEFORE = _ROUNDED_TIME - 1e-6
 # Events that a busy machine delays by more than this are reported as late.
 _LATE = 0.5
 _SURFACES = ('elevator', 'aileron', 'rudder')
 # A new heading target is sent when it differs by more.
 _HEADING_STEP = 0.25 * DEGREE
+# How often the heading along a route is computed, in seconds.
+_GUIDANCE_PERIOD = 0.1
 
 
 class ExperimentError(Exception):
@@ -104,7 +108,14 @@ class Execution:
         self._events = deque(scenario.events)
         self._held: tuple[Event, float, float] | None = None
         self._heading = math.nan
+        self._follow_at = scenario.route.begin if scenario.route is not None else math.inf
         self._phase = scenario.name
+
+    @property
+    def due(self) -> float:
+        """Return the time at which act() has something to do next, if no controls are held."""
+        at = self._events[0].at if self._events else math.inf
+        return self.begin + min(at, self._follow_at, self.scenario.duration) - _DUE_BEFORE
 
     @property
     def is_over(self) -> bool:
@@ -126,12 +137,17 @@ class Execution:
             self.occurrences.append(occurrence)
             if event.expect is not None:
                 self._waiting.append(occurrence)
-        route = self.scenario.route
-        if route is not None and self.flown >= route.begin - _ROUNDED_TIME:
+        if self.flown >= self._follow_at - _ROUNDED_TIME:
+            while self._follow_at <= self.flown + _ROUNDED_TIME:
+                self._follow_at += _GUIDANCE_PERIOD
             self._follow(now)
+        self.show(self.flown)
+
+    def show(self, flown: float) -> None:
+        """Show how far it has been flown, and how the steps that are over were."""
         if self._waiting:
-            self._judge_steps()
-        self._display.update(self._phase, self.flown / duration)
+            self._judge_steps(flown)
+        self._display.update(self._phase, flown / self.scenario.duration)
 
     def held_controls(self, now: float) -> dict[str, float] | None:
         """Return the controls held by the scenario, centred at the end; None if none."""
@@ -208,12 +224,12 @@ class Execution:
             self._heading = heading
             self._set_target({'heading': heading})
 
-    def _judge_steps(self) -> None:
+    def _judge_steps(self, flown: float) -> None:
         """Report how a step was flown when its time is over."""
         for occurrence in list(self._waiting):
             expect = occurrence.event.expect
             assert expect is not None
-            if self.flown < occurrence.at + expect.until - occurrence.event.at - _ROUNDED_TIME:
+            if flown < occurrence.at + expect.until - occurrence.event.at - _ROUNDED_TIME:
                 continue
             self._waiting.remove(occurrence)
             name, = occurrence.event.value

@@ -117,8 +117,8 @@ def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
     """Provide a node that spins in a separate thread and monitors the vehicle."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Node('experiment', namespace=experiment.namespace, parameter_overrides=[
-        Parameter('use_sim_time', value=experiment.settings.simulated_time)])
-    monitor = Monitor(node, experiment.namespace)
+        Parameter('use_sim_time', value=experiment.settings.follows_clock)])
+    monitor = Monitor(node, experiment.namespace, experiment.settings.lockstep)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     stop = Future(executor=executor)
@@ -158,7 +158,7 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
     settings, namespace = experiment.settings, experiment.namespace
     simulator = settings.simulator
     host, port = settings.host, settings.port or simulator.port
-    simulated = {'use_sim_time': True} if settings.simulated_time else {}
+    simulated = {'use_sim_time': True} if settings.follows_clock else {}
     data_port = simulator.data_port
     if not host:
         host, data_port = '127.0.0.1', peers.free_ports(1)
@@ -177,8 +177,8 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
         data_port)))
     autopilot = processes.start('autopilot_node', peers.ros_arguments(
-        namespace, {**simulated, **kept, 'lockstep': settings.lockstep},
-        {'command/controls': 'autopilot/controls'} if settings.lockstep else None))
+        namespace, {**simulated, **kept, **(
+            {'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
     command = recorder(recording, namespace)
     if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
         view.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not installed): '

@@ -12,19 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lockstep: each frame waits for a command, and each command for all events that are due."""
+"""Lockstep: each frame waits for a command, and some frames for what is due in them."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import math
 
 from xplane_bridge.experiments.execution import ExperimentError
-from xplane_bridge.experiments.quantities import stamp_of
+from xplane_bridge.experiments.monitor import is_due
 from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
 from xplane_bridge.msg import FlightControls
 
+# How often the progress is shown, and a stall looked for.
+_LOOK = 0.1
 # A simulation in lockstep that has not advanced for this long, and has repeated its state this
 # often, has lost its command. On a busy machine the time alone would not prove it.
 _REPEAT_AFTER = 1.0
@@ -37,70 +38,62 @@ class Lockstep:
     """
     The frames of a simulation in lockstep, each of which ends with one command.
 
-    The autopilot's commands arrive on autopilot/controls; hand_on() forwards them, or others, to
-    the bridge.
+    Either from here, by command(), or from the autopilot, for all frames before a given stamp.
+    ``stamp`` is that of the frame that waits.
     """
 
     def __init__(self, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
-        self._commands: deque[FlightControls] = deque()
         self._standing: dict[str, float] = {}
-        self._handed_on: tuple[float, FlightControls] | None = None
-        vehicle.on_command_of_autopilot(self._on_command)
+        self._command: FlightControls | None = None
+        self.stamp = -math.inf
 
-    def next_turn(self, engaged: bool) -> tuple[float, FlightControls | None]:
+    def wait(
+        self, due: float, show: Callable[[float], None] = lambda _: None
+    ) -> float:
         """
-        Wait until the frame waits for its command; return its stamp.
+        Wait for the first frame whose stamp is ``due`` or later; return its stamp.
 
-        Also returns the autopilot's command, or None while it is not ``engaged``. Raises
-        ExperimentError if nothing advances.
+        ``show`` is called with the newest stamp a few times per second. Raises ExperimentError if
+        nothing advances.
         """
         monitor = self._vehicle.monitor
         stamps = monitor.stamps
-        done, command = self._handed_on or (-math.inf, None)
 
-        def autopilot() -> bool:
-            # A repeated command has already been forwarded.
-            while self._commands and stamp_of(self._commands[0]) <= done:
-                self._commands.popleft()
-            return bool(self._commands) and (
-                'odom' not in stamps or stamps['odom'] >= stamp_of(self._commands[0]))
+        def complete() -> bool:
+            newest = stamps['imu/data']
+            return is_due(newest, due) and stamps.get('controls', -math.inf) >= newest and (
+                'odom' not in stamps or stamps['odom'] >= newest)
 
-        def vehicle() -> bool:
-            return stamps['imu/data'] > done and (
-                stamps.get('controls', -math.inf) >= stamps['imu/data'])
-
-        waited, heard = 0.0, monitor.counts['imu/data']
-        while not monitor.wait_for(autopilot if engaged else vehicle, _REPEAT_AFTER):
-            waited += _REPEAT_AFTER
+        monitor.wait_only_for(due)
+        waited, last, heard = 0.0, stamps['imu/data'], monitor.counts['imu/data']
+        while not monitor.wait_for(complete, _LOOK):
+            newest = stamps['imu/data']
+            show(newest)
+            waited = 0.0 if newest > last else waited + _LOOK
+            last = newest
             if waited >= LONGEST_SILENCE or self._vehicle.has_failed():
                 raise ExperimentError(f'lockstep has stalled; {self._vehicle.why()}')
             # A second command for one state would be taken for the next one's.
-            repeated = monitor.counts['imu/data'] - heard
-            if command is not None and stamps['imu/data'] <= done and repeated > _REPEATED:
-                self._vehicle.command(command)
+            if self._command is not None and newest <= self.stamp and (
+                    waited >= _REPEAT_AFTER and monitor.counts['imu/data'] - heard > _REPEATED):
+                self._vehicle.command(self._command)
                 heard = monitor.counts['imu/data']
-        with monitor.arrived:
-            if engaged:
-                command = self._commands.popleft()
-                return stamp_of(command), command
-            return stamps['imu/data'], None
+        self.stamp = stamps['imu/data']
+        return self.stamp
 
-    def hand_on(self, stamp: float, command: FlightControls) -> None:
-        """Complete the frame of this stamp with a command."""
-        self._standing = {name: getattr(command, name) for name in _AWAITED}
-        self._handed_on = stamp, command
-        self._vehicle.command(command)
-
-    def own_command(self, changed: Mapping[str, float]) -> FlightControls:
-        """Return the current controls with those ``changed``."""
+    def command(self, changed: Mapping[str, float]) -> None:
+        """Complete the frame that waits: keep the controls, with those ``changed``."""
         values = self._standing or {
             name: self._vehicle.monitor.last(name) for name in _AWAITED}
-        return self._vehicle.make_command({
+        self._command = self._vehicle.make_command({
             name: 0.0 if math.isnan(value) else value
             for name, value in {**values, **changed}.items()})
+        self._standing = {name: getattr(self._command, name) for name in _AWAITED}
+        self._vehicle.command(self._command)
 
-    def _on_command(self, command: FlightControls) -> None:
-        with self._vehicle.monitor.arrived:
-            self._commands.append(command)
-            self._vehicle.monitor.arrived.notify_all()
+    def let_autopilot_command(self, until: float) -> None:
+        """Let the autopilot command for the frame that waits, and for those before ``until``."""
+        self._command = None
+        self._standing = {}
+        self._vehicle.hold_autopilot(until)

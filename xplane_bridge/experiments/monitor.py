@@ -19,6 +19,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 import math
+import struct
 import threading
 import time
 from typing import Any
@@ -27,6 +28,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.conversions import frames
@@ -40,6 +42,9 @@ _MOST_DIAGNOSTICS = 500
 _LONGEST_SENTENCE = 1000
 # Stamps further than this from the local time are a simulator's own time.
 _SAME_CLOCK = 3600.0
+# Of a flight in lockstep, where nothing is due, this often (s) is enough for people.
+_SEEN_EVERY = 0.1
+_LITTLE_ENDIAN = 1
 
 
 class Series:
@@ -76,10 +81,15 @@ class Monitor:
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
     ``diagnostics`` the newest sentence by name.
     Hold ``arrived`` for every access from another thread.
+
+    In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamp
+    given to wait_only_for(): each frame waits for the processor time spent here.
     """
 
-    def __init__(self, node: Node, namespace: str) -> None:
+    def __init__(self, node: Node, namespace: str, lockstep: bool = False) -> None:
         self.arrived = threading.Condition()
+        self._lockstep = lockstep
+        self._awaited = -math.inf
         self.series = {name: Series() for name in QUANTITIES}
         self.counts: Counter[str] = Counter()
         self.stamps: dict[str, float] = {}
@@ -93,25 +103,45 @@ class Monitor:
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _subscribe(self, node: Node, kind: type, namespace: str, topic: str) -> None:
-        extract = EXTRACT[topic]
+        raw = self._lockstep and topic != TARGET
+        seen = -math.inf
 
         def take(message: Any) -> None:
             with self.arrived:
-                stamp = stamp_of(message)
-                self.counts[topic] += 1
-                self.stamps[topic] = stamp
-                for name, value in extract(message).items():
-                    series = self.series[name]
-                    if name == 'heading' and series.values:
-                        value = series.last + frames.wrap_angle(value - series.last)
-                    series.add(stamp, value)
-                if topic == 'fix':
-                    latency = time.time() - stamp
-                    self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
-                self.arrived.notify_all()
+                self._take(topic, stamp_of(message), message)
+
+        def take_bytes(data: bytes) -> None:
+            nonlocal seen
+            stamp = _stamp_of_bytes(data)
+            with self.arrived:
+                if is_due(stamp, self._awaited) or not seen <= stamp < seen + _SEEN_EVERY:
+                    seen = stamp
+                    self._take(topic, stamp, deserialize_message(data, kind))
+                else:
+                    self.counts[topic] += 1
+                    self.stamps[topic] = stamp
 
         node.create_subscription(
-            kind, f'{namespace}/{topic}', take, _LATCHED if topic == TARGET else _DEPTH)
+            kind, f'{namespace}/{topic}', take_bytes if raw else take,
+            _LATCHED if topic == TARGET else _DEPTH, raw=raw)
+
+    def _take(self, topic: str, stamp: float, message: Any) -> None:
+        self.counts[topic] += 1
+        self.stamps[topic] = stamp
+        for name, value in EXTRACT[topic](message).items():
+            series = self.series[name]
+            if name == 'heading' and series.values:
+                value = series.last + frames.wrap_angle(value - series.last)
+            series.add(stamp, value)
+        if topic == 'fix':
+            latency = time.time() - stamp
+            self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
+        self.arrived.notify_all()
+
+    def wait_only_for(self, stamp: float) -> None:
+        """Look at each message of this stamp or later, and at few before."""
+        with self.arrived:
+            self._awaited = stamp
 
     def wait_for(self, predicate: Any, timeout: float) -> bool:
         """Wait until ``predicate()`` is true after a message; return whether it became true."""
@@ -135,3 +165,15 @@ class Monitor:
                 # Anybody in the ROS domain may publish there, under any name.
                 if name in self.diagnostics or len(self.diagnostics) < _MOST_DIAGNOSTICS:
                     self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)
+
+
+def is_due(stamp: float, due: float) -> bool:
+    """Return whether a stamp is ``due`` or later, to the nanosecond, as in the autopilot."""
+    return stamp >= due or (math.isfinite(due) and round(stamp * 1e9) >= round(due * 1e9))
+
+
+def _stamp_of_bytes(data: bytes) -> float:
+    """Return the stamp of a serialised message that begins with a header."""
+    seconds, nanoseconds = struct.unpack_from(
+        '<iI' if data[1] & _LITTLE_ENDIAN else '>iI', data, 4)
+    return float(seconds + nanoseconds * 1e-9)

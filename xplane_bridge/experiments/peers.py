@@ -35,7 +35,7 @@ _LOOPBACK = '127.0.0.1'
 KEPT = 1000
 _RECORDED = (
     'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'command/controls',
-    'autopilot/controls', 'autopilot/active_target')
+    'autopilot/active_target')
 _TRIES = 50
 
 
@@ -55,7 +55,8 @@ def bridge_parameters(
             'controls_port': port + 1}
     given['port'] = port
     if simulated_time:
-        given |= {'stamp': 'simulator', 'use_sim_time': True}
+        # In lockstep nothing here depends on ROS time, and each frame would wait for /clock.
+        given |= {'stamp': 'simulator', 'use_sim_time': not lockstep}
     if simulator.protocol.name == 'xpc':
         given |= {
             'rate': rate, 'lockstep': lockstep,
@@ -90,13 +91,9 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def ros_arguments(
-    namespace: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None
-) -> list[str]:
+def ros_arguments(namespace: str, parameters: Mapping[str, Any]) -> list[str]:
     """Return the command-line arguments of a node's executable."""
     arguments = ['--ros-args', '-r', f'__ns:={namespace}']
-    for source, target in (remappings or {}).items():
-        arguments += ['-r', f'{source}:={target}']
     for name, value in parameters.items():
         # JSON is YAML: a string stays a string, a float keeps its decimal point.
         arguments += ['-p', f'{name}:={json.dumps(value)}']

@@ -26,14 +26,16 @@ from xplane_bridge.experiments.view import View
 
 # How long the flight waits for a message before it checks the time.
 _TICK = 0.02
+# Less than what two stamps differ by, in seconds.
+_STAMP_STEP = 0.5e-6
 
 
 class Run(Execution):
     """
     Fly a scenario with a vehicle.
 
-    In lockstep the autopilot's commands are forwarded after all events due at their stamp: so each
-    run does the same at the same frame, with one command for each.
+    In lockstep the autopilot commands, except at a stamp at which something is due: there it holds
+    its command until that is done. So each run does the same at the same frame.
     """
 
     def __init__(self, vehicle: Vehicle, scenario: Scenario, view: View) -> None:
@@ -82,20 +84,19 @@ class Run(Execution):
         self.act(now)
 
     def _fly_in_lockstep(self, lockstep: Lockstep) -> None:
-        last = -math.inf
+        self.begin = lockstep.wait(-math.inf)
         while True:
-            stamp, command = lockstep.next_turn(self.engaged)
-            if math.isnan(self.begin):
-                self.begin = stamp
-            if stamp > last:
-                last = stamp
-                was_engaged = self.engaged
-                self.act(stamp)
-                if self.is_over:
-                    return
-                if self.engaged and not was_engaged:
-                    # The autopilot then already commands at this stamp.
-                    continue
-            if command is None:
-                command = lockstep.own_command(self.held_controls(stamp) or {})
-            lockstep.hand_on(stamp, command)
+            stamp = lockstep.stamp
+            self.act(stamp)
+            if self.is_over:
+                return
+            if self.engaged:
+                lockstep.let_autopilot_command(self.due)
+                lockstep.wait(self.due, self._show_progress)
+            else:
+                lockstep.command(self.held_controls(stamp) or {})
+                lockstep.wait(stamp + _STAMP_STEP)
+
+    def _show_progress(self, stamp: float) -> None:
+        self._ros.check_alone()
+        self.show(stamp - self.begin)

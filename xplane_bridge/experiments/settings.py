@@ -66,6 +66,11 @@ class Settings:
         """Return whether stamps are the simulator's time."""
         return self.lockstep or self.speed != 1.0
 
+    @property
+    def follows_clock(self) -> bool:
+        """Return whether nodes follow /clock: in lockstep none depends on ROS time."""
+        return self.simulated_time and not self.lockstep
+
     def figures(self) -> dict[str, Any]:
         """Return them by name, for the report."""
         return asdict(self)

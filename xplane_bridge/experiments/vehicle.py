@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import os
 import signal
 import threading
@@ -165,18 +165,13 @@ class Vehicle:
 
     # Commands and targets.
 
-    def on_command_of_autopilot(self, callback: Callable[[FlightControls], None]) -> None:
-        """Receive the commands that the autopilot computes in lockstep."""
-        self._node.create_subscription(
-            FlightControls, f'{self._namespace}/autopilot/controls', callback, 10)
-
     def make_command(self, values: Mapping[str, float]) -> FlightControls:
         """Return a command that sets these; the others keep their value."""
         command = FlightControls()
         _CONTROLS_MASK.fill(command, values)
         # In lockstep it responds to a state, as the autopilot's do, and has its stamp.
         seconds = self.monitor.stamps['imu/data'] if self.lockstep else self.now()
-        command.header.stamp = Time(seconds=seconds).to_msg()
+        command.header.stamp = Time(nanoseconds=round(seconds * 1e9)).to_msg()
         return command
 
     def command(self, command: FlightControls) -> None:
@@ -196,6 +191,10 @@ class Vehicle:
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
             raise ExperimentError('the autopilot does not report its target')
+
+    def hold_autopilot(self, stamp: float) -> None:
+        """Let the autopilot command in lockstep, but not at this stamp, nor later."""
+        self._set('autopilot_node', [Parameter(name='hold_at', value=_value(stamp))])
 
     def _ask_to_engage(self, on: bool) -> None:
         counts = self.monitor.counts

@@ -74,6 +74,9 @@ class _OwnParameters(BaseParameters):
     lockstep: bool = parameter(
         False, 'Command once per stamp, when imu/data, fix, air_data and controls of that stamp '
         'have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
+    hold_at: float = parameter(
+        math.nan, 'In lockstep: stamp of imu/data, s, from which on nothing is commanded until '
+        'this is set to a later one; NaN is never.', live=True)
 
 
 AutopilotParameters = make_dataclass(
@@ -110,6 +113,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._engaged = False
         self._wants_to_engage = self.parameters.engage
         self._engage_at = _at(self.parameters.engage_at)
+        self._hold_at = _at(self.parameters.hold_at)
+        # What the control law has for the update that is held.
+        self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
         self._updates = 0
         self._incomplete: dict[int, dict[str, Any]] = {}
@@ -139,15 +145,22 @@ class AutopilotNode(BridgeNode[Any]):
     def end(self) -> None:
         """Stop commanding."""
         self._engaged = False
+        self._held = None
 
     def close(self) -> None:
         """Do nothing: only topics were opened."""
 
     def changed(self, given: Any) -> None:
-        """Use new gains, or engage at a new stamp."""
+        """Use new gains, engage at a new stamp, or hold at another one."""
         self._law.gains = self._gains(given)
         if given.engage_at != self.parameters.engage_at:
             self._engage_at = _at(given.engage_at)
+            if given.lockstep and not self._engaged and self._last is not None and (
+                    self._last[1] >= self._engage_at):
+                # The simulator waits at this update.
+                self._fly(*self._last, 0.0)
+        self._hold_at = _at(given.hold_at)
+        self._release()
 
     @staticmethod
     def _gains(given: Any) -> Gains:
@@ -169,7 +182,7 @@ class AutopilotNode(BridgeNode[Any]):
         if self._engaged and self._last is not None and stamp == self._last[1]:
             # The simulator has not advanced yet. A command for its next state would be wrong.
             self._repeated += 1
-            if self._repeated > _REPEATED and (
+            if self._held is None and self._repeated > _REPEATED and (
                     time.monotonic() - self._commanded_at > _REPEAT_AFTER):
                 self._publish_command()
             return
@@ -194,17 +207,28 @@ class AutopilotNode(BridgeNode[Any]):
             return
         stamp = _nanoseconds(message)
         last, self._last = self._last, (measurement, stamp)
+        self._fly(measurement, stamp, 0.0 if last is None else (stamp - last[1]) * 1e-9)
+
+    def _fly(self, measurement: Measurement, stamp: int, elapsed: float) -> None:
+        """Engage if that is due; command if engaged, unless this update is held."""
         if not self._engaged and stamp >= self._engage_at:
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
             self._engage(measurement, _wanted(self.parameters))
             # Engaged now, whatever the previous update was.
-            last = None
-        if not self._engaged:
+            elapsed = 0.0
+        if self._engaged:
+            self._held = measurement, elapsed
+            self._release()
+
+    def _release(self) -> None:
+        """Command for the update that is held, unless it still is to be."""
+        if self._held is None or self._last is None or self._last[1] >= self._hold_at:
             return
-        elapsed = 0.0 if last is None else (stamp - last[1]) * 1e-9
+        (measurement, elapsed), self._held = self._held, None
         controls = self._law.update(measurement, elapsed)
-        self._command.header.stamp = message.header.stamp
+        stamp = self._command.header.stamp
+        stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
         fill_controls(self._command, controls)
         self._publish_command()
         self._updates += 1
@@ -261,7 +285,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
         if not request.data:
-            self._engaged = self._wants_to_engage = False
+            self._disengage()
             response.message = 'disengaged; the controls keep their positions'
         elif self._engaged:
             response.message = 'already engaged'
@@ -275,6 +299,10 @@ class AutopilotNode(BridgeNode[Any]):
             self._engage(self._last[0], {})
             response.message = 'engaged; holding the current state'
         response.success = True
+
+    def _disengage(self) -> None:
+        self._engaged = self._wants_to_engage = False
+        self._held = None
 
     def _engage(self, measurement: Measurement, target: Mapping[str, float]) -> None:
         self._law.engage(measurement, self._reported)

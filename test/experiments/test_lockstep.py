@@ -1,0 +1,102 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Flights in lockstep: when something is due, and what is looked at in between."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from sensor_msgs.msg import Imu, NavSatFix
+
+from xplane_bridge.experiments.execution import Execution
+from xplane_bridge.experiments.monitor import is_due, Monitor
+from xplane_bridge.experiments.scenario import parse
+
+
+class Nothing:
+    """A vehicle, its telemetry and the display of a flight of which only the times matter."""
+
+    def __init__(self):
+        self.done = []
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.done.append(name) or 0.0
+
+    def last(self, name):
+        return 0.0
+
+
+def execution(**scenario):
+    nothing = Nothing()
+    return Execution(parse('flight', {
+        'duration': 10.0, 'criteria': [{'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}],
+        **scenario}), nothing, nothing, nothing)
+
+
+def test_what_is_due_is_the_next_event_the_route_or_the_end():
+    flight = execution(
+        events=[{'at': 1.0, 'engage': True}, {'at': 3.0, 'target': {'altitude': 1500.0}}],
+        route={'begin': 5.0, 'waypoints': [[1000, 0]], 'lead': 10.0, 'lookahead': 100.0})
+    flight.begin = 100.0
+    found = []
+    while not flight.is_over:
+        found.append(round(flight.due - 100.0, 3))
+        flight.act(flight.due)
+    assert found[:3] == pytest.approx([0.996, 2.996, 4.996])
+    # Along the route ten times per second, until the end.
+    assert found[3:6] == pytest.approx([5.096, 5.196, 5.296])
+    assert found[-1] == pytest.approx(9.996)
+    assert len(found) == 53
+
+
+def test_a_stamp_is_due_to_the_nanosecond():
+    assert is_due(5.0, 5.0)
+    assert is_due(4.9999999999, 5.0)
+    assert not is_due(4.999999999, 5.0)
+    assert is_due(0.0, -float('inf'))
+    assert not is_due(1e9, float('inf'))
+
+
+def test_until_something_is_due_few_messages_are_looked_at(ros):
+    monitor = Monitor(ros.observer, '', lockstep=True)
+    fix = ros.publisher(NavSatFix, '/fix', 100)
+    imu = ros.publisher(Imu, '/imu/data', 100)
+    monitor.wait_only_for(2.0)
+    count = 0
+
+    def publish(begin, end):
+        nonlocal count
+        count += end - begin
+        for tick in range(begin, end):
+            for publisher, message in ((fix, NavSatFix(altitude=float(tick))), (imu, Imu())):
+                message.header.stamp.sec, rest = divmod(tick, 50)
+                message.header.stamp.nanosec = rest * 20_000_000
+                publisher.publish(message)
+        # No more than the queues hold.
+        ros.wait_for(lambda: all(
+            monitor.counts[topic] == count for topic in ('fix', 'imu/data')), 'all of them')
+
+    for begin in range(0, 100, 10):
+        publish(begin, begin + 10)
+    times = monitor.series['altitude'].times
+    # Ten per second, as far as there are so many.
+    assert 15 <= len(times) <= 20
+    publish(100, 105)
+    assert list(times[-5:]) == pytest.approx([2.0, 2.02, 2.04, 2.06, 2.08])
+    assert monitor.last('altitude') == 104.0
+    # After a restart of the simulator too.
+    publish(1, 2)
+    assert monitor.last('altitude') == 1.0
