@@ -28,6 +28,7 @@ import pytest
 from xplane_bridge.autopilot import Autopilot, Measurement, Target
 from xplane_bridge.conversions import frames, huginn, xplane
 from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions.xplane_local import LocalAxes
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.experiments.response import step_response
 from xplane_bridge.experiments.scenario import load
@@ -64,7 +65,9 @@ class XpcLoop:
         self.frontend = XpcFrontend(self.endpoint)
         self.frontend.open(self.world, 0.0)
         self.session = XpcSession(
-            {0: Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)}, rate=50.0)
+            {0: Polled(
+                (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
+                LocalAxes().pose_of(0))}, rate=50.0)
         self.session.start(0.0)
         self.channels = {}
         self.now = 0.0

@@ -120,3 +120,20 @@ def test_without_the_origin_there_is_none():
 
 def test_everything_that_a_pose_needs_is_polled():
     assert given().keys() <= set(xplane.other_datarefs(7))
+
+
+def test_the_users_aircraft_has_a_pose_by_its_datarefs():
+    """Straight above the origin."""
+    names = {
+        'local_x': 0.0, 'local_y': 1000.0, 'local_z': 0.0, 'latitude': 47.0, 'longitude': 8.0,
+        'elevation': 1000.0, 'theta': 2.0, 'phi': 3.0, 'psi': 90.0, 'lat_ref': 47.0,
+        'lon_ref': 8.0}
+    values = {f'sim/flightmodel/position/{name}': value for name, value in names.items()}
+    pose = LocalAxes().pose_of(0)
+    got = pose(values)
+    assert (got.lat, got.lon, got.alt) == pytest.approx((47.0, 8.0, 1000.0))
+    assert (got.pitch, got.roll, got.heading) == (2.0, 3.0, 90.0)
+    # A bit that flipped on the way.
+    assert pose({**values, 'sim/flightmodel/position/local_x': 5000.0}) is None
+    del values['sim/flightmodel/position/local_x']
+    assert pose(values) is None

@@ -88,9 +88,9 @@ def test_silence_counts_from_the_last_reply_while_others_are_outstanding():
     session = XpcSession({n: names_of(n) for n in range(2)}, rate=1.0)
     session.start(0.0)
     assert [channel for channel, _ in session.poll(0.0)] == [
-        'position 0', 'state 0', 'position 1', 'state 1']
+        'position 0 0', 'state 0 0', 'position 1 0', 'state 1 0']
     reply = b'POSI\0' + bytes(1) + bytes(40)
-    assert session.receive('position 0', reply, None, 0.1)
+    assert session.receive('position 0 0', reply, None, 0.1)
     now = 0.1
     while session.peer_state is PeerState.ANSWERING and now < 3.0:
         session.poll(now)
@@ -126,16 +126,16 @@ def polled(period=1.0):
 
 def test_replies_of_two_frames_are_asked_again_at_once():
     poll = polled()
-    assert poll.receive('position 0', replace(POSITION, lat=41.0), 0.01) is None
-    assert poll.receive('state 0', xpc.Datarefs(PLACE), 0.02) is None
+    assert poll.receive('position 0 0', replace(POSITION, lat=41.0), 0.01) is None
+    assert poll.receive('state 0 0', xpc.Datarefs(PLACE), 0.02) is None
     assert not poll.waiting
     assert poll.due == 0.02 + FRAME_GAP
 
 
 def test_replies_of_one_frame_keep_the_schedule():
     poll = polled()
-    assert poll.receive('position 0', POSITION, 0.01) is None
-    assert poll.receive('state 0', xpc.Datarefs(PLACE), 0.02) is not None
+    assert poll.receive('position 0 0', POSITION, 0.01) is None
+    assert poll.receive('state 0 0', xpc.Datarefs(PLACE), 0.02) is not None
     assert poll.due == 1.0
 
 
@@ -146,9 +146,9 @@ def test_frame_that_answers_twice_is_asked_again_at_once():
     gaps = []
     for start in (0.0, 1.0, 2.0):
         poll.start(start)
-        poll.receive('position 0', POSITION, start)
+        poll.receive('position 0 0', POSITION, start)
         time = 7.0 if start else 6.0
-        update = poll.receive('state 0', xpc.Datarefs((*PLACE, (time,))), start + 0.01)
+        update = poll.receive('state 0 0', xpc.Datarefs((*PLACE, (time,))), start + 0.01)
         gaps.append((update is not None, round(poll.due - start - 0.01, 9)))
     # Two new frames, then the second again: the gap to the next is wider.
     assert gaps == [(True, 0.99), (True, 0.99), (False, pytest.approx(2.0 * FRAME_GAP, rel=0.01))]

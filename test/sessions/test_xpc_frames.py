@@ -30,14 +30,14 @@ def make():
 
 
 def answer(poll, now, time, latitude=47.5, paused=0.0):
-    """Poll, and answer after 10 ms; return the telemetry and how long the poll then waits."""
+    """Poll, and answer after 10 ms; return the telemetry and the gap to the next poll."""
     poll.start(now)
     now += 0.010
     place = xpc.PositionReply(1, latitude, 8.0, 1500.0, 0.0, 0.0, 90.0, 1.0)
-    assert poll.receive(poll.position_channel, place, now) is None
+    assert poll.receive('position 0 0', place, now) is None
     rows = ((latitude,), (8.0,), (1500.0,), (time,), (paused,))
-    telemetry = poll.receive(poll.state_channel, xpc.Datarefs(rows), now)
-    return telemetry, poll.due - now
+    telemetry = poll.receive('state 0 0', xpc.Datarefs(rows), now)
+    return telemetry, poll.pace.gap
 
 
 def test_a_frame_answered_twice_is_dropped_and_the_gap_widens():
@@ -83,9 +83,9 @@ def test_without_the_running_time_every_answer_is_taken():
     for n in range(3):
         poll.start(n)
         place = xpc.PositionReply(1, 47.5, 8.0, 1500.0, 0.0, 0.0, 90.0, 1.0)
-        poll.receive(poll.position_channel, place, n + 0.01)
+        poll.receive('position 0 0', place, n + 0.01)
         rows = ((47.5,), (8.0,), (1500.0,))
-        assert poll.receive(poll.state_channel, xpc.Datarefs(rows), n + 0.01) is not None
+        assert poll.receive('state 0 0', xpc.Datarefs(rows), n + 0.01) is not None
 
 
 def test_time_that_stands_still_without_a_pause_does_not_widen_the_gap():
@@ -98,9 +98,9 @@ def test_time_that_stands_still_without_a_pause_does_not_widen_the_gap():
 
 def test_a_poll_asked_for_is_due_at_once_and_the_next_a_period_later():
     poll = AircraftPoll(0, POLLED, 0.1, Statistics())
-    poll.due = 1.0
+    poll.pace.due = 1.0
     answer(poll, 1.0, 10.0)
     assert poll.due == pytest.approx(1.1)
     poll.poll_now(1.02)
-    _, wait = answer(poll, 1.02, 10.017, 47.75)
-    assert 1.03 + wait == pytest.approx(1.12)
+    answer(poll, 1.02, 10.017, 47.75)
+    assert poll.due == pytest.approx(1.12)

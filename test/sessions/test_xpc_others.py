@@ -196,11 +196,11 @@ def test_another_x_plane_is_given_the_chance_again():
 def test_sockets_of_aircraft_that_join_a_group_are_closed():
     lacking = {3, 4}
     world = started(fleet(8, lacking))
-    assert {'position 3', 'state 4'} <= world.open
+    assert {'position 3 0', 'state 4 0'} <= world.open
     lacking.clear()
     world.run(1.0)
     channels = {channel for channel in world.open if channel.split()[0] != 'beacon'}
-    assert channels <= {'position 0', 'state 0', 'probe', *(
+    assert channels <= {'position 0 0', 'state 0 0', 'probe', *(
         channel for channel in channels if channel.startswith('others'))}
     assert len(channels) <= 5
 

@@ -96,7 +96,7 @@ def test_requests_of_one_update_leave_together():
     for at, channel, _ in world.sent:
         times.setdefault(at, []).append(channel)
     assert len(times) == pytest.approx(50, abs=1)
-    assert all(channels == ['position 0', 'state 0'] for channels in times.values())
+    assert all(channels == ['position 0 0', 'state 0 0'] for channels in times.values())
 
 
 def test_replies_of_two_frames_are_not_joined():
@@ -136,7 +136,7 @@ def test_in_lockstep_a_poll_follows_each_command():
     times = {}
     for at, channel, _ in world.sent:
         times.setdefault(at, []).append(channel)
-    assert list(times.values()) == [['command', 'position 0', 'state 0']] * 20
+    assert list(times.values()) == [['command', 'position 0 0', 'state 0 0']] * 20
     # Without commands it still probes what exists.
     world.sent.clear()
     world.run(1.0)
@@ -535,7 +535,7 @@ def test_watching_other_datarefs_closes_the_old_channels():
         world.call(session.watch, [f'n/{number}/1'], 20.0)
         world.run(0.3)
     world.call(session.watch, [], 20.0)
-    assert world.open == {'position 0', 'state 0'}
+    assert world.open == {'position 0 0', 'state 0 0'}
     assert not events_of(WatchedDatarefs, world.run(1.0))
     for event in events_of(WatchedDatarefs, world.events):
         assert event.names == (f'n/{event.values[0][0]:.0f}/1',)

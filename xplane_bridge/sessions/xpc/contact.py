@@ -18,10 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from xplane_bridge.sessions.round_trip import RoundTrip
+
 # Without any reply for this long, the peer counts as away. Even before, when it has as many
-# requests as it can read in a frame, it is only probed now and then with a small one.
+# requests as it can read in a frame, it is only probed now and then with a small one. Both are
+# longer over a slow network.
 _SILENCE = 1.0
 _STALL = 0.25
+_SILENCE_TIMEOUTS = 2.0
 _PROBE_PERIOD = 0.5
 
 # Replies required from a peer that has fallen silent before commands continue: they tell whether
@@ -42,7 +46,8 @@ class Contact:
     ``identifies`` says whether replies identify the peer; otherwise commands never wait.
     """
 
-    def __init__(self, *, identifies: bool) -> None:
+    def __init__(self, round_trip: RoundTrip, *, identifies: bool) -> None:
+        self._round_trip = round_trip
         self._identifies = identifies
         self._waiting_since: float | None = None
         self._asked_at = 0.0
@@ -72,18 +77,26 @@ class Contact:
 
     def _wait_from(self, now: float) -> None:
         self._waiting_since = now
-        self._probe_at = now + _STALL
+        self._probe_at = now + self._stall
+
+    @property
+    def _stall(self) -> float:
+        return max(_STALL, self._round_trip.usual_timeout)
+
+    @property
+    def _silence(self) -> float:
+        return max(_SILENCE, _SILENCE_TIMEOUTS * self._round_trip.usual_timeout)
 
     @property
     def silent_at(self) -> float | None:
         """Return when the peer counts as away, None if no reply is outstanding."""
-        return None if self._waiting_since is None else self._waiting_since + _SILENCE
+        return None if self._waiting_since is None else self._waiting_since + self._silence
 
     # Whether commands wait.
 
     def holds(self, now: float) -> bool:
         """Return whether commands wait until it is known who answers."""
-        if self._waiting_since is not None and now >= self._waiting_since + _STALL:
+        if self._waiting_since is not None and now >= self._waiting_since + self._stall:
             self.doubt(_IDENTITY)
         return bool(self._unseen)
 

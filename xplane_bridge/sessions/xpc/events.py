@@ -88,12 +88,18 @@ class PeerReplaced:
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """Monotonic counters: updates counts by aircraft."""
+    """
+    Monotonic counters: updates counts by aircraft.
+
+    split counts polls that met two frames, repeated frames that were polled twice, and overtaken
+    those that came after a newer one.
+    """
 
     requests: int = 0
     replies: int = 0
     lost: int = 0
     split: int = 0
     repeated: int = 0
+    overtaken: int = 0
     watched: int = 0
     malformed: Kinds = field(default_factory=lambda: Kinds(MESSAGES['peer']))

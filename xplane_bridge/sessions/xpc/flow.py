@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from xplane_bridge.sessions.budget import Budget
 
 # The plugin reads at most 20 datagrams per frame, 0.07 ms each, until none is pending. A request
@@ -49,9 +51,14 @@ class Flow:
     priority over reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in
     order of arrival: a reply shows that its request, and everything sent before, is no longer
     pending. With no request outstanding nothing more can be learnt, and only the budget counts.
+    Over a slow network, what was sent within the last ``distance`` seconds has not arrived, and
+    is not pending either.
     """
 
     def __init__(self, rate: float) -> None:
+        self.distance = 0.0
+        # Of what is under way: when it was sent, and how many polls and commands before.
+        self._under_way: deque[tuple[float, int, int]] = deque()
         self._budget = Budget(rate, _BURST)
         self._command_budget = Budget(_COMMAND_SHARE * rate, _COMMAND_BURST)
         # How many polls and commands were sent, and how many of them the plugin has read.
@@ -77,15 +84,15 @@ class Flow:
 
     def take_poll(self, count: int, now: float, *, leave: int = 0) -> bool:
         """Take this many datagrams for telemetry, if ``leave`` remain; return whether taken."""
-        if self._is_full(count) or not self._budget.take(
+        if self._is_full(count, now) or not self._budget.take(
                 count, now, leave=_LEFT_FOR_COMMANDS + leave):
             return False
-        self._polls += count
+        self._send(now, polls=count)
         return True
 
     def when_poll(self, count: int, now: float, *, leave: int = 0) -> float | None:
         """Return when take_poll() succeeds, None if that depends on a reply."""
-        if self._is_full(count):
+        if self._is_full(count, now):
             return None
         return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS + leave)
 
@@ -95,15 +102,16 @@ class Flow:
 
         ``room`` must remain in the plugin's frame for pending telemetry.
         """
-        if self._is_full(1 if owed else 1 + min(room, _LARGEST_ROOM)) or not self._budget.take(
+        count = 1 if owed else 1 + min(room, _LARGEST_ROOM)
+        if self._is_full(count, now) or not self._budget.take(
                 1, now, leave=_LEFT_FOR_COMMANDS if owed else _LEFT_FOR_POLLS):
             return False
-        self._polls += 1
+        self._send(now, polls=1)
         return True
 
     def when_watch(self, now: float, *, room: int) -> float | None:
         """Return when take_watch() succeeds, None if that depends on a reply."""
-        if self._is_full(1 + min(room, _LARGEST_ROOM)):
+        if self._is_full(1 + min(room, _LARGEST_ROOM), now):
             return None
         return self._budget.when(1, now, leave=_LEFT_FOR_POLLS)
 
@@ -124,16 +132,16 @@ class Flow:
         return self._when_command(now, 0, _LEFT_FOR_POLLS)
 
     def _take_command(self, now: float, leave: int, left_for_polls: int) -> bool:
-        if self._is_full_of_commands(1 + leave) or self._command_budget.when(
+        if self._is_full_of_commands(1 + leave, now) or self._command_budget.when(
             1, now, leave=leave
         ) > now or not self._budget.take(1, now, leave=left_for_polls):
             return False
         self._command_budget.charge(1, now)
-        self._commands += 1
+        self._send(now, commands=1)
         return True
 
     def _when_command(self, now: float, leave: int, left_for_polls: int) -> float | None:
-        if self._is_full_of_commands(1 + leave):
+        if self._is_full_of_commands(1 + leave, now):
             return None
         return max(
             self._budget.when(1, now, leave=left_for_polls),
@@ -142,7 +150,7 @@ class Flow:
     def charge(self, count: int, now: float) -> None:
         """Take datagrams that cannot wait."""
         self._budget.charge(count, now)
-        self._commands += count
+        self._send(now, commands=count)
 
     def ask(self, channel: str) -> None:
         """Record that what was just taken includes a request, answered on ``channel``."""
@@ -164,10 +172,25 @@ class Flow:
         self._read_polls, self._read_commands = self._polls, self._commands
         self._asked = 0
         self._requests.clear()
+        self._under_way.clear()
 
-    def _is_full(self, count: int) -> bool:
-        return self.unanswered and self._polls - self._read_polls + count > _WAITING_POLLS
+    def _send(self, now: float, *, polls: int = 0, commands: int = 0) -> None:
+        self._under_way.append((now, self._polls, self._commands))
+        self._polls += polls
+        self._commands += commands
 
-    def _is_full_of_commands(self, count: int) -> bool:
-        return (
-            self.unanswered and self._commands - self._read_commands + count > _WAITING_COMMANDS)
+    def _is_full(self, count: int, now: float) -> bool:
+        return self.unanswered and (
+            self._arrived(now)[0] - self._read_polls + count > _WAITING_POLLS)
+
+    def _is_full_of_commands(self, count: int, now: float) -> bool:
+        return self.unanswered and (
+            self._arrived(now)[1] - self._read_commands + count > _WAITING_COMMANDS)
+
+    def _arrived(self, now: float) -> tuple[int, int]:
+        """Return how many polls and commands may have reached the plugin."""
+        while self._under_way and self._under_way[0][0] <= now - self.distance:
+            self._under_way.popleft()
+        if not self._under_way:
+            return self._polls, self._commands
+        return self._under_way[0][1:]

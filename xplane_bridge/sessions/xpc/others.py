@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
+from xplane_bridge.sessions.round_trip import RoundTrip
+from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
+from xplane_bridge.sessions.xpc.polls import StatePoll, stem_of
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 
 _HEADER = 6
@@ -31,36 +33,31 @@ _GATHERING = 0.2
 _FAILURES = 5
 
 
-class GroupPoll(AircraftPoll):
+class GroupPoll(StatePoll):
     """Poll several aircraft with one GETD, so that all are of the same frame."""
 
-    cost = 1
-
     def __init__(
-        self, channel: str, members: Sequence[AircraftPoll], period: float, statistics: Statistics
+        self, stem: str, members: Sequence[AircraftPoll], period: float, statistics: Statistics,
+        round_trip: RoundTrip,
     ) -> None:
-        names = _names(members)
-        super().__init__(members[0].aircraft, Polled(names, ()), period, statistics)
+        self.names = _names(members)
+        request = xpc.encode(xpc.GetDatarefs(self.names))
+        super().__init__({stem: request}, period, statistics, round_trip)
         self.members = tuple(members)
-        self.state_channel = channel
-        self._requests = [(channel, xpc.encode(xpc.GetDatarefs(names)))]
 
-    def take(self, reply: xpc.Reply, now: float) -> dict[str, float] | None:
+    def receive(self, channel: str, reply: xpc.Reply, now: float) -> dict[str, float] | None:
         """Handle a reply; return its values by name, None if it is not of another frame."""
+        poll = self.poll_on(channel)
         if (
-            self._sent_at is None
-            or not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count
+            poll is None
+            or not isinstance(reply, xpc.Datarefs) or len(reply.rows) != len(self.names)
         ):
             self._statistics.unexpected += 1
             return None
-        self._statistics.replies += 1
-        if not self._repeated:
-            self._learn(now - self._sent_at)
-        self._finish(now)
+        self._take(channel, poll, reply, now)
+        self._finish(poll, now)
         values = {name: row[0] for name, row in zip(self.names, reply.rows, strict=True) if row}
-        if self._is_answered_again(reply.rows, values):
-            self._statistics.repeated += 1
-            self.due = now + self._gap
+        if poll.is_void or not self._is_next(poll, values, now):
             return None
         return values
 
@@ -74,9 +71,10 @@ class Others:
 
     def __init__(
         self, members: Sequence[AircraftPoll], sizes: Mapping[str, int], period: float,
-        statistics: Statistics,
+        statistics: Statistics, round_trip: RoundTrip,
     ) -> None:
         self.members = tuple(members)
+        self._round_trip = round_trip
         self._sizes = sizes
         self._period = period
         self._statistics = statistics
@@ -89,7 +87,7 @@ class Others:
         self._group()
 
     @property
-    def polls(self) -> list[AircraftPoll]:
+    def polls(self) -> list[StatePoll]:
         """Return the polls of groups, and of aircraft that are polled alone."""
         return [*self._groups.values(), *dict.fromkeys(self._alone.values())]
 
@@ -113,19 +111,20 @@ class Others:
 
     def handles(self, channel: str) -> bool:
         """Return whether a channel is one of these polls'."""
-        return channel in self._groups or channel in self._alone
+        stem = stem_of(channel)
+        return stem in self._groups or stem in self._alone
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> list[Telemetry]:
         """Handle a reply on one of these channels; return the telemetry that it completes."""
-        group = self._groups.get(channel)
+        group = self._groups.get(stem_of(channel))
         if group is None:
-            member = self._alone[channel]
+            member = self._alone[stem_of(channel)]
             update = member.receive(channel, reply, now)
             if update is None:
                 return []
             self._judge(member, member.pose is not None and member.pose(update.values), now)
             return [update]
-        values = group.take(reply, now)
+        values = group.receive(channel, reply, now)
         if values is None:
             return []
         updates = []
@@ -161,20 +160,21 @@ class Others:
     def _group(self, due: float = 0.0) -> list[str]:
         """Divide the aircraft among as few requests as possible; return the unused channels."""
         self.regroup_at = None
-        before = [*self._groups, *self._alone]
+        before = self.polls
         self._alone = {
-            channel: member for member in self.members if self._fails(member)
-            for channel in (member.position_channel, member.state_channel)}
+            stem: member for member in self.members if self._fails(member)
+            for stem in (member.position_stem, member.state_stem)}
         self._groups.clear()
         for members in _share(
                 [member for member in self.members if not self._fails(member)], self._sizes):
             # A late reply to an earlier group must not be taken for one to this.
             self._serial += 1
-            channel = f'others {self._serial}'
-            group = GroupPoll(channel, members, self._period, self._statistics)
+            stem = f'others {self._serial}'
+            group = GroupPoll(stem, members, self._period, self._statistics, self._round_trip)
             group.suspend(due)
-            self._groups[channel] = group
-        return [channel for channel in before if channel not in self._alone]
+            self._groups[stem] = group
+        alone = self._alone.values()
+        return [channel for poll in before if poll not in alone for channel in poll.close()]
 
 
 def _share(

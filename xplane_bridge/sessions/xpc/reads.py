@@ -24,10 +24,13 @@ from typing import Any
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import LONGEST_READ, READ_TOO_LONG, ReadDone
+from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 
-_TIMEOUT = 0.5
+# How long a reply may take near the plugin, whose frames may pause; elsewhere it is the round
+# trip that counts.
+_SHORTEST_TIMEOUT = 0.5
 # A request that is not answered for this long does not block the others.
 _PATIENCE = 0.1
 
@@ -121,8 +124,9 @@ class Reads:
     to nobody. No read takes longer than LONGEST_READ.
     """
 
-    def __init__(self, statistics: Statistics) -> None:
+    def __init__(self, statistics: Statistics, round_trip: RoundTrip) -> None:
         self._statistics = statistics
+        self._round_trip = round_trip
         # Those that wait for their turn, the next one first, and those that wait for a reply.
         self._queue: deque[_Read] = deque()
         self._asked: dict[str, _Read] = {}
@@ -163,7 +167,7 @@ class Reads:
         if not self:
             return None
         deadlines = [read.ends_at for read in self._all]
-        deadlines += [read.sent_at + _TIMEOUT for read in self._asked.values()]
+        deadlines += [read.sent_at + self._timeout for read in self._asked.values()]
         deadlines += [read.expires_at for read in self._queue]
         if self._queue and now < self._due:
             deadlines.append(self._due)
@@ -224,14 +228,14 @@ class Reads:
         """Count overdue replies as lost; return the reads that this ends."""
         ended = []
         for channel, read in list(self._asked.items()):
-            if now < read.sent_at + _TIMEOUT:
+            if now < read.sent_at + self._timeout:
                 continue
             self._statistics.lost += 1
             self._close(channel)
             if read.repeatable and read.tries < 2:
                 self._queue.appendleft(read)
                 continue
-            reason = f'no reply from X-Plane within {_TIMEOUT} s'
+            reason = f'no reply from X-Plane within {self._timeout:.2g} s'
             if not isinstance(read.request, xpc.GetDatarefs):
                 reason += '; it does not reply where there is no terrain'
             ended.append(ReadDone(read.ticket, (), reason))
@@ -266,6 +270,10 @@ class Reads:
         del self._asked[channel]
         self._given_up.append(channel)
         self._serials[int(channel.removeprefix(_PREFIX).partition('.')[0])] += 1
+
+    @property
+    def _timeout(self) -> float:
+        return max(_SHORTEST_TIMEOUT, self._round_trip.usual_timeout)
 
     @property
     def _channel(self) -> str:

@@ -39,6 +39,7 @@ from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
+from xplane_bridge.sessions.xpc.polls import make_round_trip
 from xplane_bridge.sessions.xpc.presence import Presence
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES
@@ -105,22 +106,27 @@ class XpcSession(Session):
         self._peer = Peer(address, plugin_version, hears_beacons, port)
         self._lockstep = lockstep
         self._lifetime = lifetime
+        self._round_trip = make_round_trip()
         period = period_of(_LOCKSTEP_RATE if lockstep else rate)
         polls = [
-            AircraftPoll(number, polled, period, self.statistics, () if place else REPORTED)
+            AircraftPoll(
+                number, polled, period, self.statistics, () if place else REPORTED,
+                self._round_trip)
             for place, (number, polled) in enumerate(aircraft.items())
         ]
         # The first identifies the peer, by what only it is asked for.
         shared = [poll for poll in polls[1:] if poll.pose is not None]
         sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
-        self._others = Others(shared, sizes, period, self.statistics)
+        self._others = Others(
+            shared, sizes, period, self.statistics, self._round_trip)
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._flow = Flow(budget)
-        self._contact = Contact(identifies=bool(polls) and not lockstep)
+        self._contact = Contact(
+            self._round_trip, identifies=bool(polls) and not lockstep)
         self._tickets = Tickets()
         self._turns = Turns(
             [poll for poll in polls if poll not in shared], self._others, self._flow,
-            self.statistics, lifetime)
+            self.statistics, self._round_trip, lifetime)
         self._commands = Commands(
             self._flow, self._contact, self._turns, self.statistics, self._tickets,
             lifetime=lifetime, lockstep=lockstep)
@@ -165,6 +171,7 @@ class XpcSession(Session):
     def start(self, now: float) -> None:
         """Start polling."""
         self._active = True
+        self._round_trip.reset()
         self._commands.begin()
         self._turns.begin(now)
         self._presence.start(now)

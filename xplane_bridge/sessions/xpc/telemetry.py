@@ -20,80 +20,51 @@ from collections.abc import Iterable, Mapping
 import struct
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
-from xplane_bridge.sessions.xpc.flow import FRAME_GAP
+from xplane_bridge.sessions.xpc.polls import make_round_trip, Poll, StatePoll, stem_of
 from xplane_bridge.sessions.xpc.watch import patient_leases
-
-# Replies take up to a frame; below 10 frames per second X-Plane itself slows its time down. A
-# frame that lasts twice as long as the others is common, and must not be requested twice.
-_FIRST_TIMEOUT = 0.2
-_SHORTEST_TIMEOUT = 0.03
-_LONGEST_TIMEOUT = 0.5
 
 # Position and datarefs that disagree this often in a row are not from different frames: this
 # X-Plane's two representations of a position differ, so agreement is no longer required.
 _DISAGREEMENTS = 60
 
-# Plugins up to rc5 wait for more datagrams for some milliseconds in each frame, and a busy rc6
-# may take as long: a request after FRAME_GAP can then hit the same frame. The gap adapts.
-_WIDEST_GAP = 0.012
-_GAP_DECAY = 0.999
-# This often in a row it is not a repeated frame, but a simulator whose time has stopped.
-_STANDING = 3
-
 _RUNNING_TIME = 'sim/time/total_running_time_sec'
-_PAUSED = 'sim/time/paused'
 
 _FLOAT = struct.Struct('<f')
 
 
-class AircraftPoll:
+class AircraftPoll(StatePoll):
     """
     Poll one aircraft with a GETP and a GETD, each on its own channel, both sent together.
 
     The plugin answers both requests in one frame or in two, which the position datarefs show. If
-    X-Plane's running time is among the datarefs, a frame that is answered twice can be told from
-    the next one. ``reported`` are additional datarefs, for the session itself.
-    ``period`` is in seconds, 0 for once per frame. One request per channel is outstanding.
+    the datarefs give the pose too, they suffice: where the other reply is of another frame, or
+    has not arrived before. ``reported`` are additional datarefs, for the session itself.
+    ``period`` is in seconds, 0 for once per frame.
     """
-
-    # Datagrams that start() returns.
-    cost = 2
 
     def __init__(
         self, aircraft: int, polled: Polled, period: float, statistics: Statistics,
-        reported: tuple[str, ...] = (),
+        reported: tuple[str, ...] = (), round_trip: RoundTrip | None = None,
     ) -> None:
         self.aircraft = aircraft
-        self.period = period
-        self.leases = patient_leases((), period, 0.0)
+        self.position_stem = f'position {aircraft}'
+        self.state_stem = f'state {aircraft}'
         self.names = names = polled.names
+        super().__init__(
+            {
+                self.position_stem: xpc.encode(xpc.GetPosition(aircraft)),
+                self.state_stem: xpc.encode(xpc.GetDatarefs(names + reported)),
+            }, period, statistics, round_trip or make_round_trip())
+        self.leases = patient_leases((), period, 0.0)
         self.pose = polled.pose
         self._place = polled.place
         self._position_name = f'position of aircraft {aircraft} (GETP)'
         self._reported = reported
-        self.position_channel = f'position {aircraft}'
-        self.state_channel = f'state {aircraft}'
-        self.due = 0.0
-        self._requests = [
-            (self.position_channel, xpc.encode(xpc.GetPosition(aircraft))),
-            (self.state_channel, xpc.encode(xpc.GetDatarefs(names + reported))),
-        ]
         self._count = len(names) + len(reported)
-        self._statistics = statistics
-        self._position: xpc.PositionReply | None = None
-        self._values: Mapping[str, float] | None = None
-        self._sent_at: float | None = None
-        self._answered: set[str] = set()
-        self._repeated = False
-        self._backoff = 0
-        self._smoothed: float | None = None
-        self._deviation = 0.0
         self._disagreements = 0
-        self._gap = self._gap_before = FRAME_GAP
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
-        self._last: tuple[object, float] | None = None
-        self._standing = 0
 
     def begin(self, now: float) -> None:
         """Want every value from now on."""
@@ -104,144 +75,72 @@ class AircraftPoll:
         """Record the arrival of values in a request shared with other aircraft."""
         self.leases.heard((self._position_name, *values), now)
 
-    def said(self, reply: xpc.Reply) -> tuple[float | None, dict[str, tuple[float, ...]]]:
-        """Return X-Plane's running time, if a reply contains it, and the other reports."""
+    def said(
+        self, channel: str, reply: xpc.Reply
+    ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
+        """
+        Return X-Plane's running time, if a reply contains it, and the other reports.
+
+        None if it is not the state, or late.
+        """
+        poll = self.poll_on(channel)
+        if stem_of(channel) != self.state_stem or poll is None or poll.has_timed_out:
+            return None
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
             return None, {}
         time = () if self._time_row is None else reply.rows[self._time_row]
         return time[0] if time else None, dict(
             zip(self._reported, reply.rows[len(self.names):], strict=True))
 
-    @property
-    def waiting(self) -> bool:
-        """Return whether replies are outstanding."""
-        return self._sent_at is not None
-
-    @property
-    def deadline(self) -> float:
-        """Return when the outstanding replies time out, or the next poll is due."""
-        return self.due if self._sent_at is None else self._sent_at + self._timeout
-
-    @property
-    def _timeout(self) -> float:
-        """Return how long to wait, as in TCP, from the mean and spread of reply times."""
-        if self._smoothed is None:
-            timeout = _FIRST_TIMEOUT
-        else:
-            spread = max(self._smoothed, 4.0 * self._deviation)
-            timeout = max(_SHORTEST_TIMEOUT, self._smoothed + spread)
-        # The first retry may be due to a lost datagram just as well as to a slower peer.
-        return float(min(_LONGEST_TIMEOUT, timeout * 2.0 ** max(0, self._backoff - 1)))
-
-    def start(self, now: float) -> list[tuple[str, bytes]]:
-        """Start the next poll: return what to send."""
-        self._position = self._values = None
-        self._answered.clear()
-        self._sent_at = now
-        # The schedule is kept as long as the simulator keeps up with it.
-        self.due = max(self.due + self.period, now - self.period)
-        self._statistics.requests += self.cost
-        return self._requests
-
-    def give_up(self, now: float) -> None:
-        """Count the outstanding replies as lost; the next poll is due at once."""
-        self._statistics.lost += self.cost - len(self._answered)
-        self._repeated = True
-        self._backoff = min(self._backoff + 1, 6)
-        self._sent_at = None
-        self.due = now
-
-    def poll_now(self, now: float) -> None:
-        """Make the next poll due at once."""
-        self.due = min(self.due, now)
-
     def suspend(self, due: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; restart at ``due``."""
-        self.due = due
-        self._sent_at = None
-        self._repeated = False
-        self._backoff = 0
-        self._smoothed = None
+        super().suspend(due)
         self._disagreements = 0
-        self._last = None
-        self._gap = FRAME_GAP
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
         """Handle one reply; return the aircraft's telemetry if it is now complete."""
-        if self._sent_at is None:
-            # Late, or a duplicate: this poll has its replies, or has timed out.
-            self._statistics.unexpected += 1
-            return None
-        if channel == self.position_channel and isinstance(reply, xpc.PositionReply):
-            self._position = reply
+        poll = self.poll_on(channel)
+        stem = stem_of(channel)
+        if poll is not None and stem == self.position_stem and isinstance(
+                reply, xpc.PositionReply):
+            self._take(channel, poll, reply, now)
             self.leases.heard((self._position_name,), now)
         elif (
-            channel == self.state_channel
-            and isinstance(reply, xpc.Datarefs)
-            and len(reply.rows) == self._count
+            poll is not None and stem == self.state_stem
+            and isinstance(reply, xpc.Datarefs) and len(reply.rows) == self._count
         ):
-            self._values = {
+            values = {
                 name: row[0] for name, row in zip(self.names, reply.rows, strict=False) if row}
-            self.leases.heard(self._values, now)
+            self._take(channel, poll, values, now)
+            self.leases.heard(values, now)
         else:
+            # A duplicate, or nobody's.
             self._statistics.unexpected += 1
             return None
-        self._statistics.replies += 1
-        if not self._repeated and channel not in self._answered:
-            self._learn(now - self._sent_at)
-        self._answered.add(channel)
-        if self._position is None or self._values is None:
+        return self._update(poll, now)
+
+    def _update(self, poll: Poll, now: float) -> Telemetry | None:
+        """Return what a poll shows, if it is enough, and newer than the last."""
+        values: Mapping[str, float] | None = poll.replies.get(self.state_stem)
+        if values is None or poll.is_void or poll.is_over and not poll.has_timed_out:
             return None
-        self._finish(now)
-        if not self._of_one_frame(self._position, self._values):
+        pose: xpc.PositionReply | None = poll.replies.get(self.position_stem)
+        if pose is not None and not self._of_one_frame(pose, values):
             self._statistics.split += 1
-            self.due = now + self._gap
+            pose = None
+        elif pose is None and self.pose is None:
             return None
-        if self._is_answered_again(self._position, self._values):
-            self._statistics.repeated += 1
-            self.due = now + self._gap
+        if pose is None and self.pose is not None:
+            pose = self.pose(values)
+        if pose is None:
+            if len(poll.replies) == self.cost:
+                self._finish(poll, now)
+                self._repeat(poll, now)
             return None
-        return Telemetry(self.aircraft, self._values, self._position)
-
-    def _is_answered_again(self, position: object, values: Mapping[str, float]) -> bool:
-        """Return whether this frame is the last one again; if polled too early, wait longer."""
-        time = values.get(_RUNNING_TIME)
-        if time is None:
-            return False
-        last, self._last = self._last, (position, time)
-        if last != self._last:
-            self._standing = 0
-            self._gap = max(FRAME_GAP, self._gap * _GAP_DECAY)
-            return False
-        if not self._standing:
-            self._gap_before = self._gap
-        self._standing += 1
-        if self._standing > _STANDING:
-            # The gap was not the reason.
-            self._gap = self._gap_before
-            return False
-        if values.get(_PAUSED) != 1.0:
-            self._gap = min(_WIDEST_GAP, 2.0 * self._gap)
-        return True
-
-    def _learn(self, sample: float) -> None:
-        """
-        Learn from the time that a reply took.
-
-        A repeated request is not used, as the reply may belong to the first one; the longer
-        timeout stays until a request is answered without a retry (RFC 6298, section 3).
-        """
-        self._backoff = 0
-        if self._smoothed is None:
-            self._smoothed, self._deviation = sample, sample / 2.0
-        else:
-            self._deviation += (abs(sample - self._smoothed) - self._deviation) / 4.0
-            self._smoothed += (sample - self._smoothed) / 8.0
-
-    def _finish(self, now: float) -> None:
-        self._sent_at = None
-        self._repeated = False
-        self.due = max(self.due, now + self._gap)
+        self._finish(poll, now)
+        if not self._is_next(poll, values, now):
+            return None
+        return Telemetry(self.aircraft, values, pose)
 
     def _of_one_frame(
         self, position: xpc.PositionReply, values: Mapping[str, float]

@@ -24,9 +24,11 @@ from typing import Any
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.lifetimes import expired
+from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.others import Others
+from xplane_bridge.sessions.xpc.polls import StatePoll, stem_of
 from xplane_bridge.sessions.xpc.reads import Reads
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.watch import Watch
@@ -59,18 +61,18 @@ class Turns:
 
     def __init__(
         self, polls: Sequence[AircraftPoll], others: Others, flow: Flow, statistics: Statistics,
-        lifetime: float,
+        round_trip: RoundTrip, lifetime: float,
     ) -> None:
-        self.reads = Reads(statistics)
+        self.reads = Reads(statistics, round_trip)
+        self._round_trip = round_trip
         self._watch: Watch | None = None
         self._watch_serial = 0
         self._closing: list[str] = []
         self._alone = polls
         self._others = others
         self._regrouped(())
-        self._poll_of_channel = {
-            channel: poll for poll in polls
-            for channel in (poll.position_channel, poll.state_channel)}
+        self._poll_of_stem = {
+            stem: poll for poll in polls for stem in (poll.position_stem, poll.state_stem)}
         self._flow = flow
         self._statistics = statistics
         self._lifetime = lifetime
@@ -109,7 +111,8 @@ class Turns:
             self._watch_serial = self._watch.serial
         self._watch = None
         if names:
-            self._watch = Watch(names, period, self._watch_serial, self._statistics, now)
+            self._watch = Watch(
+                names, period, self._watch_serial, self._statistics, self._round_trip, now)
 
     def poll_now(self, now: float, *, first: bool = False) -> None:
         """Make telemetry due at once, of all aircraft or of the first."""
@@ -118,7 +121,7 @@ class Turns:
 
     def _regrouped(self, closed: Sequence[str]) -> None:
         self._closing.extend(closed)
-        self._polls = [*self._alone, *self._others.polls]
+        self._polls: list[StatePoll] = [*self._alone, *self._others.polls]
         # The first aircraft, requests of several, those of one; and how often each rank was due
         # when one before it was polled.
         alone = 2 if self._others.shared else 1
@@ -132,12 +135,12 @@ class Turns:
         self, channel: str, reply: xpc.Reply
     ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
         """Return AircraftPoll.said() of a reply with the state of an aircraft, else None."""
-        poll = self._poll_of_channel.get(channel)
-        return poll.said(reply) if poll is not None and channel == poll.state_channel else None
+        poll = self._poll_of_stem.get(stem_of(channel))
+        return None if poll is None else poll.said(channel, reply)
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
         """Handle a reply; return the events that it completes."""
-        poll = self._poll_of_channel.get(channel)
+        poll = self._poll_of_stem.get(stem_of(channel))
         event: Any = None
         if poll is not None:
             event = poll.receive(channel, reply, now)
@@ -161,8 +164,7 @@ class Turns:
         if (closed := self._others.regroup(now)) is not None:
             self._regrouped(closed)
         for poll in self._polls:
-            if poll.waiting and now >= poll.deadline:
-                poll.give_up(now)
+            poll.give_up(now)
         if self._watch is not None:
             if self._watch.waiting and now >= self._watch.deadline:
                 lacking = self._watch.give_up(now)
@@ -190,6 +192,7 @@ class Turns:
         read is sent that changes something.
         """
         self._commands, self._held = commands, held
+        self._flow.distance = max((poll.pace.distance for poll in self._polls), default=0.0)
         requests: list[_Request] = []
         if not self.reads and self._watch is None:
             self._ask_aircraft(now, requests)
@@ -208,7 +211,7 @@ class Turns:
         None is among them if a reply decides when telemetry or the watch may send.
         """
         deadlines: list[float | None] = [
-            poll.deadline for poll in self._polls if poll.deadline > now]
+            due for poll in self._polls if (due := poll.deadline(now)) < math.inf]
         if self._others.regroup_at is not None:
             deadlines.append(self._others.regroup_at)
         if (ready := self._ready_poll(now)) is not None:
@@ -224,7 +227,7 @@ class Turns:
             deadlines.append(self._watch.deadline)
         return deadlines
 
-    def _ready_poll(self, now: float) -> AircraftPoll | None:
+    def _ready_poll(self, now: float) -> StatePoll | None:
         """Return the telemetry poll that is due, of several the one waiting longest."""
         ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
         if not ready or not self._others.members:
@@ -234,7 +237,7 @@ class Turns:
             (rank for rank in ranks if self._passed_over[rank] >= _PASSED_OVER), ranks[0])
         return min((poll for poll in ready if self._ranks[poll] == rank), key=_due)
 
-    def _leave_for_first(self, poll: AircraftPoll) -> int:
+    def _leave_for_first(self, poll: StatePoll) -> int:
         """Return how many datagrams a poll must leave, so that the first need not wait."""
         rank = self._ranks[poll]
         if not rank or not self._others.members or self._passed_over[rank] >= _PASSED_OVER:
@@ -253,7 +256,7 @@ class Turns:
                 self._flow.ask(request[0])
                 requests.append(request)
 
-    def _pass_over(self, taken: AircraftPoll, now: float) -> None:
+    def _pass_over(self, taken: StatePoll, now: float) -> None:
         """Count that polls of the next rank have been passed over, if they are due."""
         rank = self._ranks[taken]
         self._passed_over[rank] = 0
@@ -305,7 +308,7 @@ class Turns:
         return sum(poll.cost for poll in self._polls if not poll.waiting)
 
 
-def _due(poll: AircraftPoll) -> float:
+def _due(poll: StatePoll) -> float:
     return poll.due
 
 

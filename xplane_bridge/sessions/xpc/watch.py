@@ -20,11 +20,13 @@ from collections.abc import Iterable, Sequence
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics, WatchedDatarefs
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
 from xplane_bridge.sessions.xpc.reads import batches
 
-_TIMEOUT = 0.5
+# How long a reply may take near the plugin, whose frames may pause.
+_SHORTEST_TIMEOUT = 0.25
 # Every four that are not X-Plane's own take one request, and each request a socket.
 MOST_WATCHED = 3000
 """Datarefs that may be watched at once."""
@@ -58,8 +60,9 @@ class Watch:
 
     def __init__(
         self, names: tuple[str, ...], period: float, serial: int, statistics: Statistics,
-        now: float,
+        round_trip: RoundTrip, now: float,
     ) -> None:
+        self._round_trip = round_trip
         self.names = names
         self.period = period
         self.due = now
@@ -106,7 +109,8 @@ class Watch:
     @property
     def deadline(self) -> float:
         """Return when the outstanding replies time out, or the next group is due."""
-        return self.due if self._sent_at is None else self._sent_at + _TIMEOUT
+        return self.due if self._sent_at is None else self._sent_at + max(
+            _SHORTEST_TIMEOUT, self._round_trip.usual_timeout)
 
     def start(self, now: float) -> tuple[str, bytes]:
         """Start the next round, or continue it: return what to send."""
