@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from xplane_bridge.experiments.execution import Execution, ExperimentError
 from xplane_bridge.experiments.lockstep import Lockstep
@@ -85,10 +86,14 @@ class Run(Execution):
 
     def _fly_in_lockstep(self, lockstep: Lockstep) -> None:
         self.begin = lockstep.wait(-math.inf)
+        began = time.monotonic()
         while True:
             stamp = lockstep.stamp
             self.act(stamp)
             if self.is_over:
+                took = time.monotonic() - began
+                self._view.say(f'flown {self.flown:.1f} s in {took:.1f} s: '
+                               f'{self.flown / took:.1f} times real time')
                 return
             if self.engaged:
                 lockstep.let_autopilot_command(self.due)

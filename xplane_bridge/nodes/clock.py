@@ -141,9 +141,10 @@ class SimulatorClock:
             self._jumps = simulated.jumps
             self._jumped_at = time.monotonic()
             self._node.warn('jump', self._jump())
-        clock = self._message.clock
-        clock.sec, clock.nanosec = divmod(simulated.now_ns, _SECOND)
-        self._publisher.publish(self._message)
+        if self._publisher.get_subscription_count():
+            clock = self._message.clock
+            clock.sec, clock.nanosec = divmod(simulated.now_ns, _SECOND)
+            self._publisher.publish(self._message)
         return stamp
 
     def _jump(self) -> str:

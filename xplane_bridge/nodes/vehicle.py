@@ -279,15 +279,8 @@ class VehiclePublisher:
             self._enu_transforms.publish(
                 self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
                 frames.conjugate(state.orientation))
-        if (
-            'fix_velocity' in topics and state.velocity is not None
-            and _is_heard(self._velocity_publisher)
-        ):
-            self._velocity_publisher.publish(self._velocity.filled(*stamp, *state.velocity))
         if 'imu/data' in topics and _is_heard(self._imu_publisher):
             self._publish_imu(state, stamp)
-        if 'odom' in topics:
-            self._publish_odom(state, stamp)
         if (
             'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
         ):
@@ -298,6 +291,14 @@ class VehiclePublisher:
         ):
             self._controls_publisher.publish(
                 self._controls.filled(*stamp, *control_numbers(state.controls)))
+        # Last: a controller like autopilot_node needs the others only.
+        if (
+            'fix_velocity' in topics and state.velocity is not None
+            and _is_heard(self._velocity_publisher)
+        ):
+            self._velocity_publisher.publish(self._velocity.filled(*stamp, *state.velocity))
+        if 'odom' in topics:
+            self._publish_odom(state, stamp)
 
     def _publish_imu(self, state: VehicleState, stamp: _Stamp) -> None:
         """Publish imu/data; values unknown now are marked by -1 (Imu.msg), not by old values."""
