@@ -15,6 +15,7 @@
 """The cockpit of a JSBSim model: positions of its controls, and failed engines."""
 
 from collections.abc import Mapping, Sequence
+import math
 
 from xplane_bridge.simulators.aircraft_state import (
     AILERON_SIGN,
@@ -87,6 +88,10 @@ class Cockpit:
         if 'speedbrake' in controls:
             self._speedbrake = clamp(controls['speedbrake'], -0.5, 1.5)
             self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
+        if not self._brakes.keys().isdisjoint(controls):
+            self._brake()
+
+    def _brake(self) -> None:
         parking = self._brakes['parking_brake']
         for name, to in self._set_brakes:
             to(max(self._brakes[name], parking))
@@ -113,7 +118,8 @@ class Cockpit:
         count = len(self.mixture)
         values = value if isinstance(value, Sequence) else [value] * count
         given = {n: v for n, v in enumerate(values[:count]) if v is not None}
-        check_finite(**{f'{name}[{n}]': v for n, v in given.items()})
+        if not all(map(math.isfinite, given.values())):
+            check_finite(**{f'{name}[{n}]': v for n, v in given.items()})
         return given
 
     def _numbers(self, engine: int | None) -> range:
