@@ -27,17 +27,10 @@ import math
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.plausibility import attitude_fault, is_attitude, place_fault
-from xplane_bridge.conversions.units import (
-    celsius_to_kelvin,
-    DEGREE,
-    INCH_OF_MERCURY,
-    KNOT,
-)
+from xplane_bridge.conversions.units import celsius_to_kelvin, DEGREE, INCH_OF_MERCURY, KNOT
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 
 OWN_PREFIX = 'sim/flightmodel/position/'
-"""What the datarefs of the user's aircraft begin with."""
-
 _FORCES = 'sim/flightmodel/forces/'
 _WEATHER = 'sim/weather/'
 _WEATHER_12 = 'sim/weather/aircraft/'

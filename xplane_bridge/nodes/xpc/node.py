@@ -36,6 +36,7 @@ from xplane_bridge.nodes.vehicle import make_undulation
 from xplane_bridge.nodes.xpc.commands import XpcCommands
 from xplane_bridge.nodes.xpc.messages import polled, prefix_of, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
+from xplane_bridge.nodes.xpc.rates import RatesReport
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.xpc import (
@@ -128,6 +129,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         self._commands = XpcCommands(self, undulation, self.publisher)
         self._datarefs_rate = Rates()
+        self._rates_report = RatesReport()
 
     def begin(self) -> None:
         """Start polling."""
@@ -193,7 +195,10 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             ('replies', str(statistics.replies)),
             ('lost', str(statistics.lost)),
             ('late or unexpected', str(statistics.unexpected)),
+            ('round trip, ms', '' if session.round_trip is None
+             else f'{1e3 * session.round_trip:.1f}'),
             ('replies from two frames', str(statistics.split)),
+            ('overtaken by newer ones', str(statistics.overtaken)),
             ('frames answered twice', str(statistics.repeated)),
             ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
         )
@@ -222,6 +227,15 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             ('g loads against acceleration, m/s^2',
              '' if difference is None else f'{difference:.3f}'),
         )
+
+    def diagnose_more(self, now: float) -> Iterable[Status]:
+        """Return additional statuses."""
+        yield from super().diagnose_more(now)
+        given = self.parameters
+        yield self._rates_report.status(
+            self.session, given, now,
+            applies=self.active and self.session.peer_state is PeerState.ANSWERING
+            and not given.lockstep and not given.capture_file)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return how many commands arrived."""

@@ -91,8 +91,8 @@ class Statistics(base.Statistics):
     """
     Monotonic counters: updates counts by aircraft.
 
-    split counts polls that met two frames, repeated frames that were polled twice, and overtaken
-    those that came after a newer one.
+    split counts polls that met two frames, repeated frames that were polled twice, overtaken
+    those that came after a newer one, and held_by_budget polls that waited for the budget.
     """
 
     requests: int = 0
@@ -101,5 +101,6 @@ class Statistics(base.Statistics):
     split: int = 0
     repeated: int = 0
     overtaken: int = 0
+    held_by_budget: int = 0
     watched: int = 0
     malformed: Kinds = field(default_factory=lambda: Kinds(MESSAGES['peer']))

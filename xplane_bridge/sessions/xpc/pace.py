@@ -85,6 +85,11 @@ class Pace:
         self._believed_until = 0.0
 
     @property
+    def frame(self) -> float | None:
+        """Return how long a frame lasts, None while unknown; or longer, if all are not seen."""
+        return self._frame
+
+    @property
     def is_far(self) -> bool:
         """Return whether the next poll need not wait for replies to the last one."""
         return self._delayed >= self._delays_needed and self._may_be_far

@@ -161,6 +161,17 @@ class XpcSession(Session):
         """Return the numbers of the aircraft that are polled in requests of several."""
         return self._others.shared
 
+    @property
+    def frame_rate(self) -> float | None:
+        """Return how many frames X-Plane draws per second, None while unknown."""
+        frame = self._turns.frame
+        return None if frame is None else 1.0 / frame
+
+    @property
+    def round_trip(self) -> float | None:
+        """Return how long replies usually take, in seconds, None before the first."""
+        return self._round_trip.mean
+
     def missing(self, now: float) -> dict[str, float]:
         """Return those of ``wanted`` that do not arrive, with since when."""
         missing: dict[str, float] = {}

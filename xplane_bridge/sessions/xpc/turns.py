@@ -80,6 +80,8 @@ class Turns:
         self._beside = [
             _Beside(self._read_is_due, self._start_read),
             _Beside(self._watch_is_due, self._start_watch)]
+        # The poll that waits for the budget, if it is counted.
+        self._held_poll: StatePoll | None = None
         # How many commands were sent, and whether others wait for the peer.
         self._commands = 0
         self._held = False
@@ -89,6 +91,11 @@ class Turns:
         """Return the leases of everything that is polled continuously."""
         watched = [self._watch.leases] if self._watch is not None else []
         return [*(poll.leases for poll in (*self._alone, *self._others.members)), *watched]
+
+    @property
+    def frame(self) -> float | None:
+        """Return how long X-Plane's frames last, None while unknown."""
+        return self._polls[0].pace.frame if self._polls else None
 
     def begin(self, now: float) -> None:
         """Want telemetry from now on."""
@@ -249,12 +256,24 @@ class Turns:
         waiting = [beside for beside in self._beside if beside.is_due(now)]
         while (ready := self._ready_poll(now)) and self._flow.take_poll(
                 ready.cost, now, leave=self._leave_for_first(ready)):
+            self._held_poll = None
             self._pass_over(ready, now)
             for beside in waiting:
                 beside.passed_over += 1
             for request in ready.start(now):
                 self._flow.ask(request[0])
                 requests.append(request)
+        self._count_held(now)
+
+    def _count_held(self, now: float) -> None:
+        """Count a poll that is due, and has to wait for the budget."""
+        ready = self._ready_poll(now)
+        if ready is None or ready is self._held_poll:
+            return
+        at = self._flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready))
+        if at is not None and at > now:
+            self._held_poll = ready
+            self._statistics.held_by_budget += 1
 
     def _pass_over(self, taken: StatePoll, now: float) -> None:
         """Count that polls of the next rank have been passed over, if they are due."""
