@@ -79,6 +79,12 @@ class Watch:
             (time.monotonic(), float(item.value)) for status in message.status
             for item in status.values if item.key == _CLOCK]
 
+    def pass_by(self, seconds: float) -> None:
+        """Hear everything for some seconds."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            rclpy.spin_once(self._node, timeout_sec=left)
+
     def next(self) -> tuple[float, float]:
         """Return when a simulated time was reported next, and that time."""
         count, end = len(self._heard), time.monotonic() + 30.0
@@ -103,10 +109,10 @@ def fly_three(sim: str, watch: Watch) -> tuple[float, dict[str, float]]:
         pids = {name: stack.enter_context(executable(name, *parameters(NAMESPACE, values))).pid
                 for name, values in given.items()}
         watch.next()
-        time.sleep(SETTLING)
+        watch.pass_by(SETTLING)
         begin, flown_from = watch.next()
         before = {name: cpu_seconds(pid) for name, pid in pids.items()}
-        time.sleep(SECONDS)
+        watch.pass_by(SECONDS)
         end, flown_to = watch.next()
         frames = (flown_to - flown_from) / FRAME
         return (end - begin) / frames, {

@@ -91,6 +91,8 @@ def test_until_something_is_due_few_messages_are_looked_at(ros):
 
     for begin in range(0, 100, 10):
         publish(begin, begin + 10)
+        # Close to what is due nothing may wait.
+        assert (monitor.pause() > 0.0) == (begin <= 80)
     times = monitor.series['altitude'].times
     # Ten per second, as far as there are so many.
     assert 15 <= len(times) <= 20

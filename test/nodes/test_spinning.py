@@ -64,7 +64,7 @@ class Spun(SingleThreadedExecutor):
         super().spin_once(timeout_sec)
 
 
-def spun(ros, prepare):
+def spun(ros, prepare, *pause):
     """Spin a node, and publish /ball from /ball, until ``prepare(node, stop)`` stops it."""
     node = Node('spun', context=ros.context)
     executor = Spun(context=ros.context)
@@ -74,7 +74,7 @@ def spun(ros, prepare):
     prepare(node, stop, lambda: ball.publish(Clock()))
     executor.create_task(lambda: ball.publish(Clock()))
     try:
-        spin_until(executor, stop)
+        spin_until(executor, stop, *pause)
     finally:
         executor.shutdown()
         node.destroy_node()
@@ -141,3 +141,27 @@ def test_an_executor_built_otherwise_does_it_all_itself(ros, monkeypatch):
         node.create_subscription(Clock, '/ball', catch, 10)
 
     assert spun(ros, prepare) >= 20
+
+
+def test_messages_that_arrive_in_a_pause_are_handled_after_it(ros):
+    heard, pauses = [], []
+
+    def prepare(node, stop, throw):
+        def catch(_):
+            heard.append(len(pauses))
+            if len(heard) == 1:
+                for _ in range(5):
+                    throw()
+            if len(heard) == 6:
+                stop.set_result(None)
+
+        node.create_subscription(Clock, '/ball', catch, 10)
+
+    def pause():
+        pauses.append(len(heard))
+        return 0.001
+
+    spun(ros, prepare, pause)
+    assert len(heard) == 6
+    # None between messages that were there together.
+    assert len(pauses) <= len(heard)

@@ -122,7 +122,7 @@ def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     stop = Future(executor=executor)
-    spinner = threading.Thread(target=_spin, args=(executor, stop), daemon=True)
+    spinner = threading.Thread(target=_spin, args=(executor, stop, monitor), daemon=True)
     spinner.start()
     try:
         yield node, monitor
@@ -208,6 +208,6 @@ def missing_of_rosbag2() -> list[str]:
     return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
 
 
-def _spin(executor: SingleThreadedExecutor, stop: Future) -> None:
+def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> None:
     with suppress(ExternalShutdownException):
-        spin_until(executor, stop)
+        spin_until(executor, stop, monitor.pause)

@@ -46,6 +46,8 @@ _CHUNK_AGE = 1.0
 # Like rosbag2's --polling-interval.
 _DISCOVERY_PERIOD = 0.1
 _DEPTH = 200
+# After messages, in seconds: much less than the queues hold.
+_PAUSE = 0.005
 _DRAIN_TIME = 0.3
 # Anybody in the ROS domain may create topics, under any name.
 _MOST_TOPICS = 1000
@@ -342,7 +344,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             node, arguments.output, arguments.namespace, arguments.topics
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
-            spin_until(executor, stop)
+            spin_until(executor, stop, lambda: _PAUSE)
             recorder.drain(executor)
         print(f'{arguments.output}: {recorder.summary()}', flush=True)
     except (ImportError, OSError) as error:
