@@ -138,7 +138,10 @@ class XpcPeer:
                 self._commands.append((round(elevator / ELEVATOR_STEP), received.stamp_ns))
             elif received.data.startswith(b'GET'):
                 aircraft, is_state, reply = self._template(received.data)
-                if aircraft < 0:
+                # Shared requests come without a GETP. The local positions in them are wrong, so
+                # that the session polls each aircraft alone.
+                shared = is_state and aircraft > 0 and aircraft not in self._waiting
+                if aircraft < 0 or shared:
                     self._link.send(reply, received.sender)
                 else:
                     self._waiting.setdefault(aircraft, {})[is_state] = reply, received.sender
