@@ -34,6 +34,7 @@ from xpc_peer import paused, turning
 
 from xplane_bridge.msg import AircraftPose, CameraView, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.nodes.xpc.messages import polled
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.world import World
 from xplane_bridge.srv import GetTerrain, PlaceAndProbe, RunCommand
@@ -216,6 +217,11 @@ def test_commands_go_to_the_aircraft_whose_they_are(ros, x_plane):
     assert peer.world('others')[0].lat_deg == pytest.approx(47.3, abs=1e-9)
     assert before == (
         peer.jsbsim('fcs/elevator-cmd-norm'), peer.jsbsim('position/lat-geod-deg'))
+
+
+def test_the_users_aircraft_comes_first_whatever_the_order():
+    assert list(polled([3, 0, 12])) == [0, 3, 12]
+    assert list(polled([3, 12])) == [3, 12]
 
 
 def test_others_share_what_the_first_leaves_of_the_budget(ros, x_plane):

@@ -41,7 +41,7 @@ _LARGEST_ARRAY = 64
 
 
 def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
-    """Return what to poll for each aircraft."""
+    """Return what to poll for each aircraft, first of all for the user's."""
     axes = LocalAxes()
 
     def other(number: int) -> Polled:
@@ -53,7 +53,7 @@ def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
     return {
         number: other(number) if number else Polled(
             (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, axes.pose_of(number))
-        for number in aircraft}
+        for number in sorted(aircraft, key=bool)}
 
 
 def prefix_of(aircraft: int) -> str:
