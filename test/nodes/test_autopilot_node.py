@@ -15,6 +15,7 @@
 """The autopilot node, through real topics against the simulated X-Plane."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,6 +28,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
+from xplane_bridge.nodes import autopilot
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.vehicle import LATCHED
 from xplane_bridge.nodes.xpc import XpcNode
@@ -202,6 +204,29 @@ def test_in_lockstep_a_command_is_repeated_when_its_state_keeps_coming(ros):
     first, second = ros.messages['/command/controls'][:2]
     assert all(getattr(first, name) == getattr(second, name)
                for name in ('header', 'elevator', 'aileron', 'rudder', 'throttle'))
+
+
+def test_in_lockstep_no_command_is_repeated_for_what_a_stopped_bridge_had_waiting(
+        ros, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(autopilot, 'time', SimpleNamespace(monotonic=lambda: now))
+    node = ros.start(AutopilotNode, engage=True, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+    ros.wait_for(lambda: vehicle.publish(0) or vehicle.commanded(), 'the command')
+
+    def repeated(times):
+        ros.wait_for(lambda: vehicle.publish(0) or node._repeated >= times, 'the state again')
+
+    # Stopped for five seconds, it then hands on one state after the other.
+    now += 5.0
+    repeated(50)
+    assert vehicle.commanded() == [0]
+    # The state keeps coming, so the command was lost.
+    for _ in range(3):
+        now += 0.4
+        repeated(node._repeated + 1)
+    ros.wait_for(lambda: vehicle.commanded() == [0, 0], 'the command again')
 
 
 def test_in_lockstep_engaging_later_commands_for_the_update_that_waits(ros):

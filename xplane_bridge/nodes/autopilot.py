@@ -45,9 +45,12 @@ _UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
 _INCOMPLETE = 8
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in
-# transit, and a second one would count for the next state. More than any queue here holds.
+# transit, and a second one would count for the next state. More than any subscription here holds;
+# and after a silence as long as the last one all counts anew: what a bridge that was stopped finds
+# in its socket is older than the command.
 _REPEAT_AFTER = 1.0
 _REPEATED = 20
+_SILENCE = 0.5
 
 _TARGET_MASK = Mask(AutopilotTarget)
 
@@ -121,6 +124,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._incomplete: dict[int, dict[str, Any]] = {}
         self._commanded_at = 0.0
         self._repeated = 0
+        self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._target_publisher = self.make_publisher(
@@ -179,11 +183,15 @@ class AutopilotNode(BridgeNode[Any]):
             return
         self._incomplete = {
             at: others for at, others in self._incomplete.items() if at > stamp}
+        now = time.monotonic()
+        if now - self._heard_at > _SILENCE:
+            self._commanded_at, self._repeated = now, 0
+        self._heard_at = now
         if self._engaged and self._last is not None and stamp == self._last[1]:
             # The simulator has not advanced yet. A command for its next state would be wrong.
             self._repeated += 1
             if self._held is None and self._repeated > _REPEATED and (
-                    time.monotonic() - self._commanded_at > _REPEAT_AFTER):
+                    now - self._commanded_at > _REPEAT_AFTER):
                 self._publish_command()
             return
         for name in _UPDATE:
