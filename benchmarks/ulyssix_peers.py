@@ -15,13 +15,15 @@
 """
 The peers of the Ulyssix benchmark, analogous to peers.py.
 
-Roles: ``publisher`` and ``subscriber`` (bare rclpy) of UlyssixPacket. The send time in ns travels
-end to end in total_samples.
+Roles: ``publisher`` and ``subscriber`` (bare rclpy), ``recorder``, of UlyssixPacket. The send time
+in ns travels end to end in total_samples.
 """
 
 from __future__ import annotations
 
 from array import array
+from functools import partial
+import struct
 import threading
 import time
 from typing import Any
@@ -30,6 +32,10 @@ from peers import main, ROLES
 
 DEPTH = 200
 """Queue depth of the node's packets topic, and of every end here."""
+
+# total_samples in a serialised packet whose frame_id is empty.
+_TOTAL = struct.Struct('<Q')
+_TOTAL_AT = 28
 
 
 class _RosRole:
@@ -73,10 +79,13 @@ class Publisher(_RosRole):
 class Subscriber(_RosRole):
     """Receive packets, recording their latencies."""
 
+    _raw = False
+
     def __init__(self) -> None:
         super().__init__()
         from diagnostic_msgs.msg import DiagnosticArray
         from rclpy.executors import SingleThreadedExecutor
+        from rclpy.task import Future
         self._latencies: dict[str, list[int]] = {}
         self._samples: dict[str, int] = {}
         self._diagnostics: dict[str, str] = {}
@@ -84,18 +93,18 @@ class Subscriber(_RosRole):
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        self._stopping = False
+        self._stop = Future(executor=self._executor)
         self._thread = threading.Thread(target=self._spin)
         self._thread.start()
 
     def close(self) -> None:
         """Stop spinning, and shut down cleanly."""
-        self._stopping = True
+        self._stop.set_result(None)
         self._thread.join()
         super().close()
 
     def _spin(self) -> None:
-        while not self._stopping:
+        while not self._stop.done():
             self._executor.spin_once(timeout_sec=0.2)
 
     def open(self, topics: list[str]) -> None:
@@ -105,8 +114,7 @@ class Subscriber(_RosRole):
             self._latencies[topic] = []
             self._samples[topic] = 0
             self.node.create_subscription(
-                UlyssixPacket, topic,
-                lambda message, topic=topic: self._take(topic, message), DEPTH)
+                UlyssixPacket, topic, partial(self._take, topic), DEPTH, raw=self._raw)
 
     def _take(self, topic: str, message: Any) -> None:
         self._latencies[topic].append(time.time_ns() - message.total_samples)
@@ -114,9 +122,10 @@ class Subscriber(_RosRole):
 
     def _take_diagnostics(self, message: Any) -> None:
         for status in message.status:
-            if status.name.endswith('ulyssix_node: publisher'):
-                self._diagnostics = {item.key: item.value for item in status.values}
-                self._diagnosed.set()
+            if status.name.endswith(('ulyssix_node: publisher', 'ulyssix_node: link')):
+                self._diagnostics |= {item.key: item.value for item in status.values}
+        if any('ulyssix_node: publisher' in status.name for status in message.status):
+            self._diagnosed.set()
 
     def wait(self, topic: str, timeout: float = 15.0) -> bool:
         """Wait for a packet on a topic; return whether one arrived."""
@@ -126,7 +135,7 @@ class Subscriber(_RosRole):
         return bool(self._latencies[topic])
 
     def diagnostics(self) -> dict[str, str]:
-        """Return the node's next report about its publisher."""
+        """Return the node's next report about its publisher and its link."""
         self._diagnosed.clear()
         if not self._diagnosed.wait(5.0):
             raise RuntimeError('no diagnostics came')
@@ -143,7 +152,21 @@ class Subscriber(_RosRole):
         return report
 
 
-ROLES.update(publisher=Publisher, subscriber=Subscriber)
+class Recorder(Subscriber):
+    """Receive packets as this package's own recorder does: directly, and as serialised bytes."""
+
+    _raw = True
+
+    def _spin(self) -> None:
+        from xplane_bridge.spinning import spin_until
+        spin_until(self._executor, self._stop)
+
+    def _take(self, topic: str, message: bytes) -> None:
+        total, = _TOTAL.unpack_from(message, _TOTAL_AT)
+        self._latencies[topic].append(time.time_ns() - total)
+
+
+ROLES.update(publisher=Publisher, recorder=Recorder, subscriber=Subscriber)
 
 if __name__ == '__main__':
     main()
