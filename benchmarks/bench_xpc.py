@@ -17,8 +17,8 @@ Cost and performance of xpc_node, each figure beside its limit, measured alterna
 
 The peer answers with canned replies in the plugin's format (peers.py), except where states are
 compared in time, and for several aircraft: that is the package's simulator, in which they fly.
-Figures: latency, commands, load, throughput, startup, fleet, consistency; all, or those named on
-the command line.
+Figures: latency, commands, load, throughput, startup, fleet, consistency, distance; all, or those
+named on the command line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
 from tables import Goals, show
+from xpc_distance import distance
 from xpc_frames import consistency
 
 from xplane_bridge.simulators.aircraft import Aircraft
@@ -395,7 +396,7 @@ def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:
 
 FIGURES = {
     figure.__name__: figure
-    for figure in (latency, commands, load, throughput, startup, fleet, consistency)}
+    for figure in (latency, commands, load, throughput, startup, fleet, consistency, distance)}
 
 
 def main(names: Sequence[str] = tuple(FIGURES)) -> int:

@@ -24,6 +24,7 @@ altitude of a NavSatFix and in the elevator of FlightControls.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 import json
 import math
 import os
@@ -207,10 +208,12 @@ class _RosRole:
         from geometry_msgs.msg import TwistWithCovarianceStamped
         from nav_msgs.msg import Odometry
         import rclpy
+        from rclpy.signals import SignalHandlerOptions
         from sensor_msgs.msg import Imu, NavSatFix
 
         from xplane_bridge.msg import AirData, Datarefs, FlightControls
-        rclpy.init()
+        # A signal is for the benchmark, whose end also ends this process.
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self.kinds: dict[str, type] = {
             'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
             'odom': Odometry, 'datum': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
@@ -347,9 +350,13 @@ ROLES: dict[str, type[Any]] = {
 def main() -> None:
     """Play a role until the standard input ends."""
     role = ROLES[sys.argv[1]]()
-    for line in sys.stdin:
-        what, arguments = json.loads(line)
-        print(json.dumps(getattr(role, what)(**arguments)), flush=True)
+    # The benchmark may be interrupted, and nobody reads the answer then.
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        for line in sys.stdin:
+            what, arguments = json.loads(line)
+            print(json.dumps(getattr(role, what)(**arguments)), flush=True)
+    # Nothing is left to be written, and to fail, when the interpreter ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     role.close()
 
 

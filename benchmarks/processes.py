@@ -15,7 +15,7 @@
 """The processes of a benchmark: started, queried, measured and stopped from here."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import json
 import os
 from pathlib import Path
@@ -51,7 +51,9 @@ class Peer:
         # It exits when its standard input is closed.
         assert self.process.stdin
         assert self.process.stdout
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):
+            # It may have been interrupted together with us.
+            self.process.stdin.close()
         _end(self.process)
         self.process.stdout.close()
 

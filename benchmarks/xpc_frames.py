@@ -25,6 +25,7 @@ from processes import executable
 from tables import Goals, show
 
 from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.xplane_local import LocalAxes
 from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols import xpc
@@ -39,10 +40,12 @@ FRAME_RATES = (60.0, 30.0)
 class PolledStates:
     """The states that our session obtains from a peer, for as long as the context lasts."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, rate: float = 0.0) -> None:
         self.updates: list[Telemetry] = []
-        session = XpcSession(
-            {0: Polled(xplane.OWN_DATAREFS, xplane.OWN_PLACE)}, rate=0.0, hears_beacons=False)
+        polled = Polled(
+            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
+            LocalAxes().pose_of(0))
+        session = XpcSession({0: polled}, rate=rate, hears_beacons=False)
         self._link = UdpLoop(
             session, lambda _: UdpSocket(peer=('127.0.0.1', port), sender='127.0.0.1'),
             self._take, lambda error: None)
