@@ -35,6 +35,10 @@ from xplane_bridge.spinning import spin_until
 # Implementation details in rcl's error messages, removed.
 _SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')
 
+# A command waits at most this long (s) for the link's thread, which may be busy publishing or
+# decoding: Python's 5 ms are a third of a frame.
+_SWITCH_INTERVAL = 0.0002
+
 
 def run(
     make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
@@ -70,6 +74,7 @@ def run(
                 return 1
             if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
                 return 1
+        sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
         return 0
     finally:
