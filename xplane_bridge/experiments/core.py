@@ -22,8 +22,8 @@ A scenario flown in this process, without ROS: the simulated aircraft, a control
     run.fly()
     print(run.evaluate().judgements)
 
-Each frame is that of a flight through ROS in lockstep: the state is measured, the law commands,
-what is due happens, and the aircraft flies on with that command. What a wire rounds is not rounded
+Each frame is that of a flight through ROS in lockstep: the state is measured, what is due happens,
+the law commands, and the aircraft flies on with that command. What a wire rounds is not rounded
 here.
 """
 
@@ -102,9 +102,9 @@ class CoreVehicle:
     """
     An aircraft with its control law, and what was measured, commanded and wanted so far.
 
-    ``observe`` measures the current state; then either ``command_of_law`` or ``own_command`` has
-    what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds since the
-    initial state.
+    ``observe`` measures the current state; then either ``command_of_law`` or ``own_command``
+    returns what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds
+    since the initial state.
     """
 
     def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None) -> None:
@@ -120,7 +120,7 @@ class CoreVehicle:
         self._local: LocalFrame | None = None
         self._engaged = False
         self._observed_at = math.nan
-        self._command: Controls | None = None
+        self._elapsed = 0.0
         self._standing: dict[str, float] = {}
         self._measured: list[tuple[float, ...]] = []
         self._commanded: list[tuple[float | None, ...]] = []
@@ -134,7 +134,7 @@ class CoreVehicle:
         return self.aircraft.state
 
     def observe(self) -> None:
-        """Measure the current state; while engaged, the law computes its command."""
+        """Measure the current state."""
         state = self.aircraft.state
         lat_deg, lon_deg = state.lat_deg, state.lon_deg
         altitude = msl_to_ellipsoid(
@@ -147,37 +147,35 @@ class CoreVehicle:
             state.cas, state.elevator, state.aileron, state.rudder, state.engines[0].throttle))
         self._now = Measurement(
             state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas)
-        elapsed, self._observed_at = self.time - self._observed_at, self.time
-        self._command = self.law.update(self._now, elapsed) if self._engaged else None
+        self._elapsed, self._observed_at = self.time - self._observed_at, self.time
 
-    @property
-    def command_of_law(self) -> Controls | None:
-        """Return the law's command for the observed state, None while it is not engaged."""
-        return self._command
+    def command_of_law(self) -> Controls:
+        """Return the command of the law, which is engaged, for the observed state."""
+        self._standing = {}
+        return self.law.update(self._now, self._elapsed)
 
     def own_command(self, changed: Mapping[str, float]) -> Controls:
-        """Return the last command, at first the reported controls, with those ``changed``."""
-        standing = self._standing or {name: self.last(name) for name in _CONTROLS}
-        return Controls(**{**standing, **changed})
+        """Return the last own command, at first the reported controls, with those ``changed``."""
+        values = {**(self._standing or {name: self.last(name) for name in _CONTROLS}), **changed}
+        self._standing = {name: values[name] for name in _CONTROLS}
+        return Controls(**values)
 
     def fly_on(self, command: Controls) -> None:
         """Fly a frame with a command."""
-        given = command.given()
-        self._standing = {name: given.get(name, 0.0) for name in _CONTROLS}
         self._commanded.append((
             self.time, command.elevator, command.aileron, command.rudder, command.throttle))
-        self.aircraft.set_controls(**given)
+        self.aircraft.set_controls(**command.given())
         self.aircraft.advance(FRAME)
         self.time += FRAME
 
     # What events do.
 
     def engage(self, on: bool, now: float) -> None:
-        """Engage the law, which commands at once, or disengage it."""
+        """Engage the law at the observed state, or disengage it."""
         if on and not self._engaged:
             self.law.engage(self._now, self._reported())
             self._keep_target()
-            self._command = self.law.update(self._now, 0.0)
+            self._elapsed = 0.0
         self._engaged = on
 
     def set_target(self, values: Mapping[str, float]) -> None:
@@ -292,9 +290,9 @@ class CoreRun(Execution):
             self.act(vehicle.time)
             if self.is_over:
                 return
-            command = vehicle.command_of_law
-            if command is None:
-                command = vehicle.own_command(self.held_controls(vehicle.time) or {})
+            command = (
+                vehicle.command_of_law() if self.engaged
+                else vehicle.own_command(self.held_controls(vehicle.time) or {}))
             vehicle.fly_on(command)
             yield command
 
