@@ -29,6 +29,7 @@ import json
 import math
 import os
 import select
+import socket
 import struct
 import sys
 import threading
@@ -254,17 +255,21 @@ class Publisher(_RosRole):
             time.sleep(0.02)
 
     def publish(
-        self, groups: list[list[str]], rate: float, seconds: float
+        self, groups: list[list[str]], rate: float, seconds: float, port: int = 0
     ) -> list[tuple[int, int]]:
         """
         Publish groups of topics in rotation, ``rate`` groups per second.
 
         The stamp is the time just before publishing. Returns serial numbers with stamps in ns.
+        With a ``port`` the X-Plane Connect there is polled, and its replies are decoded, before
+        each group: what a bridge does at least.
         """
         stamps = []
+        poll = self._poller(port) if port else lambda: None
         begin = time.monotonic()
         for number in range(round(rate * seconds)):
             time.sleep(max(0.0, begin + number / rate - time.monotonic()))
+            poll()
             self._serial += 1
             for topic in groups[number % len(groups)]:
                 publisher, message = self._publishers[topic]
@@ -278,6 +283,24 @@ class Publisher(_RosRole):
                 publisher.publish(message)
             stamps.append((self._serial, now))
         return stamps
+
+    @staticmethod
+    def _poller(port: int) -> Callable[[], Any]:
+        from xplane_bridge.conversions import xplane
+        from xplane_bridge.protocols import xpc
+        requests = []
+        for message in (xpc.GetPosition(0), xpc.GetDatarefs(xplane.OWN_DATAREFS)):
+            link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            link.settimeout(0.2)
+            link.connect(('127.0.0.1', port))
+            requests.append((link, xpc.encode(message)))
+
+        def poll() -> list[Any]:
+            for link, request in requests:
+                link.send(request)
+            return [xpc.decode(link.recv(65536), 'peer') for link, _ in requests]
+
+        return poll
 
 
 class Subscriber(_RosRole):

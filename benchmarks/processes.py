@@ -14,13 +14,14 @@
 
 """The processes of a benchmark: started, queried, measured and stopped from here."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 import json
 import os
 from pathlib import Path
 import subprocess
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
@@ -106,6 +107,13 @@ def cpu_seconds(pid: int) -> float:
     # The name, in brackets, may contain anything.
     fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
+
+
+def cpu_percent(pid: int, work: Callable[[], Any]) -> float:
+    """Return the CPU time of a process while ``work`` runs here, in percent of a core."""
+    before, begin = cpu_seconds(pid), time.monotonic()
+    work()
+    return 100.0 * (cpu_seconds(pid) - before) / (time.monotonic() - begin)
 
 
 def memory_mb(pid: int) -> float:
