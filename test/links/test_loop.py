@@ -306,6 +306,36 @@ def test_channel_given_from_the_start_is_heard():
     assert link.fileno() == -1
 
 
+def test_what_arrives_meanwhile_is_handled_before_the_session_is_polled_again():
+    """Otherwise a reply in two datagrams would wait for a poll between them."""
+    links = {name: UdpSocket(('127.0.0.1', 0), sender='127.0.0.1') for name in ('one', 'other')}
+    done = threading.Event()
+    steps = []
+
+    class TwoReplies(Session):
+        def receive(self, channel, data, sender, now):
+            steps.append(channel)
+            if channel == 'one':
+                peer.sendto(b'second half', links['other'].local)
+            return ()
+
+        def poll(self, now):
+            steps.append('poll')
+            if 'other' in steps:
+                done.set()
+            return ()
+
+    loop = UdpLoop(TwoReplies(), None, lambda *_: None, lambda _: None, channels=links)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.sendto(b'first half', links['one'].local)
+        loop.start()
+        try:
+            assert done.wait(DEADLINE)
+        finally:
+            loop.close()
+    assert steps[:4] == ['poll', 'one', 'other', 'poll']
+
+
 def test_a_flood_of_strangers_takes_no_more_than_its_turn():
     """After at most 64 strangers and 64 of the peer's datagrams, the session polls."""
     session = Session()

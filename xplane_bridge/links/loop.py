@@ -315,12 +315,22 @@ class UdpLoop(SessionLoop):
                 self._sleeping_until = min(
                     math.inf if deadline is None else deadline, self._reopen())
             self._hand_out(events, time.time_ns(), failures)
-            timeout = self._sleeping_until - time.monotonic()
-            for descriptor, _ in self._epoll.poll(min(max(timeout, 0.0), _LONGEST_SLEEP)):
-                if descriptor == self._wake:
-                    os.eventfd_read(self._wake)
-                else:
-                    self._drain(descriptor)
+            timeout = min(max(self._sleeping_until - time.monotonic(), 0.0), _LONGEST_SLEEP)
+            taken = self._take_ready(timeout)
+            if taken and self._wake not in taken:
+                # The other half of a reply may have arrived on another socket meanwhile: it need
+                # not wait until the session has been polled.
+                self._take_ready(0.0, but=taken)
+
+    def _take_ready(self, timeout: float, but: Sequence[int] = ()) -> list[int]:
+        """Handle what arrives within ``timeout`` seconds; return the descriptors."""
+        ready = [descriptor for descriptor, _ in self._epoll.poll(timeout)]
+        for descriptor in ready:
+            if descriptor == self._wake:
+                os.eventfd_read(self._wake)
+            elif descriptor not in but:
+                self._drain(descriptor)
+        return ready
 
     def _drain(self, descriptor: int) -> None:
         """Pass pending datagrams of one socket to the session, and deliver its events."""
