@@ -54,7 +54,7 @@ LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
 THROUGHPUTS = (1000, 2000, 3000, 4000, 5000)  # packets/s
 LATENCIES = ((SMALL, (100, 1000)), (LARGE, (100, 500)))  # packets/s
-ROUNDS = 200
+ROUNDS = 100
 NEW = 600  # packets, more than the decoder keeps in mind
 CALLS = 20
 
