@@ -232,7 +232,8 @@ def test_others_share_what_the_first_leaves_of_the_budget(ros, x_plane):
     rates = [float(values[f'aircraft {number}: updates/s']) for number in (0, 1, 7)]
     # Two datagrams for the first, one for both others.
     assert 2.0 * rates[0] + rates[1] < 132.0
-    assert rates[0] > rates[1] > 5.0
+    # On a busy computer with few frames, all have one update per frame.
+    assert rates[0] > rates[1] - 2.0 > 3.0
     assert abs(rates[1] - rates[2]) < 2.0
 
 
