@@ -43,7 +43,9 @@ _RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
 _ANSWER_TIMEOUT = 10.0
-# A response is lost while the service has not discovered its client: then the call is repeated.
+# A response is lost while the service has not discovered its client: then the call is repeated,
+# soon before the flight. During it a second call would come at another frame.
+_FIRST_PATIENCE = 0.1
 _ASK_AGAIN_AFTER = 1.0
 # How long to wait before checking the processes.
 _TICK = 0.02
@@ -136,11 +138,12 @@ class Vehicle:
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 LONGEST_SILENCE)
         # Called once now, so that they respond immediately during the scenario.
-        self.call(self._engage, SetBool.Request(data=False), 'autopilot/engage')
+        self.call(
+            self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
         if self.lockstep:
-            self._set('autopilot_node', [])
+            self._set('autopilot_node', [], _FIRST_PATIENCE)
         if needs_simulator:
-            self._set('simulator_node', [])
+            self._set('simulator_node', [], _FIRST_PATIENCE)
 
     def check_alone(self) -> None:
         """Check that nothing else publishes as this vehicle."""
@@ -244,26 +247,32 @@ class Vehicle:
         if self._frozen:
             self.freeze_autopilot(False)
 
-    def _set(self, node: str, parameters: Collection[Parameter]) -> None:
+    def _set(
+        self, node: str, parameters: Collection[Parameter], patience: float = _ASK_AGAIN_AFTER
+    ) -> None:
         """Set live parameters of a node."""
         result = self.call(
             self._parameters[node],
-            SetParametersAtomically.Request(parameters=list(parameters)), node).result
+            SetParametersAtomically.Request(parameters=list(parameters)), node, patience).result
         if not result.successful:
             raise ExperimentError(
                 f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
 
-    def call(self, client: Any, request: Any, what: str) -> Any:
+    def call(
+        self, client: Any, request: Any, what: str, patience: float = _ASK_AGAIN_AFTER
+    ) -> Any:
         """Return the response to a request that may be sent twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
             raise ExperimentError(self._processes.failed() or f'{what} is not offered')
         answered = threading.Event()
         futures = []
-        for _ in range(round(_ANSWER_TIMEOUT / _ASK_AGAIN_AFTER)):
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        while time.monotonic() < deadline:
             futures.append(client.call_async(request))
             futures[-1].add_done_callback(lambda _: answered.set())
-            if answered.wait(_ASK_AGAIN_AFTER):
+            if answered.wait(patience):
                 return next(future.result() for future in futures if future.done())
+            patience = min(2.0 * patience, _ASK_AGAIN_AFTER)
         raise ExperimentError(self._processes.failed() or f'{what} does not respond')
 
 
