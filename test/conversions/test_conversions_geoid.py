@@ -170,10 +170,17 @@ def test_grid_is_asked_again_only_after_moving():
 
     undulation = geoid.Undulation(lookup, 'a test')
     assert undulation.height_m(47.0, 8.0) == 47.0
-    assert undulation.height_m(47.00005, 8.00005) == 47.0      # 5 m on
+    assert undulation.height_m(47.00004, 8.00004) == 47.0      # 4 m on
     assert undulation.height_m(47.001, 8.0) == 47.001          # 100 m on
     assert undulation.height_m(47.001, 8.001) == 47.001
     assert asked == [(47.0, 8.0), (47.001, 8.0), (47.001, 8.001)]
+
+
+def test_the_undulation_of_a_place_does_not_depend_on_the_way_there():
+    """Else two flights in lockstep differ by micrometres, and so in all that follows."""
+    one, two = (geoid.Undulation(geoid.packaged_grid().height_m, 'a test') for _ in range(2))
+    one.height_m(47.4, 8.49994)
+    assert one.height_m(47.4, 8.50002) == two.height_m(47.4, 8.50002)
 
 
 # The packaged grid.

@@ -47,7 +47,7 @@ PACKAGED = Path(__file__).with_name('egm96.npz')
 
 # About 11 m, over which the geoid changes by a few millimetres at most: a parked aircraft looks
 # the grid up once, and one in flight shows no steps.
-_CACHE_STEP_DEG = 0.0001
+_CACHE_DIGITS = 4
 
 
 def msl_to_ellipsoid(height_msl: float, undulation: float) -> float:
@@ -83,15 +83,15 @@ class Undulation:
         """
         Return the undulation in metres; NaN where a grid has no value.
 
-        A grid is looked up again only after about 10 m of movement.
+        A grid is looked up for squares of about 10 m, the same ones whatever was asked before: in
+        lockstep two flights must not differ by that.
         """
         if self._lookup is None:
             return self._cached
+        latitude_deg = round(latitude_deg, _CACHE_DIGITS)
+        longitude_deg = round(longitude_deg, _CACHE_DIGITS)
         # NaN, at first, compares as having moved.
-        if not (
-            abs(latitude_deg - self._cached_latitude) < _CACHE_STEP_DEG
-            and abs(longitude_deg - self._cached_longitude) < _CACHE_STEP_DEG
-        ):
+        if latitude_deg != self._cached_latitude or longitude_deg != self._cached_longitude:
             self._cached = self._lookup(latitude_deg, longitude_deg)
             self._cached_latitude = latitude_deg
             self._cached_longitude = longitude_deg
