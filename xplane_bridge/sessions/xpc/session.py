@@ -120,6 +120,11 @@ class XpcSession(Session):
         self._others = Others(
             shared, sizes, period, self.statistics, self._round_trip)
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
+        if lockstep:
+            # The pose of the datarefs is single precision. Which of the two replies comes first
+            # must not decide what is flown by.
+            for poll in polls:
+                poll.pose = None
         self._flow = Flow(budget)
         self._contact = Contact(
             self._round_trip, identifies=bool(polls) and not lockstep)
