@@ -123,7 +123,7 @@ class XpcSession(Session):
         if lockstep:
             # The pose of the datarefs is single precision. Which of the two replies comes first
             # must not decide what is flown by.
-            for poll in polls:
+            for poll in polls[:1]:
                 poll.pose = None
         self._flow = Flow(budget)
         self._contact = Contact(
