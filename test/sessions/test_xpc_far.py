@@ -14,6 +14,8 @@
 
 """The session with a plugin over a slow, lossy network, in simulated time."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
@@ -105,6 +107,18 @@ def test_a_lost_or_torn_position_is_taken_from_the_datarefs():
     world.silent_to_tags = set()
     world.delay = (0.0, 0.02)
     assert len(frames_of(world.run(5.0))) > 5 * 30
+
+
+@pytest.mark.parametrize('silent', [set(), {b'GETP'}])
+def test_in_lockstep_the_pose_never_comes_from_the_datarefs(silent):
+    """Check that chance does not decide by which of two precisions an aircraft is flown."""
+    located = Polled(NAMES.names, NAMES.place, lambda values: replace(pose_of(values), alt=99.9))
+    session = XpcSession({0: located}, rate=0.0, budget=1000.0, lockstep=True)
+    world = World(session, delay=(0.0, 0.02))
+    world.silent_to_tags = silent
+    world.call(session.start)
+    altitudes = {update.pose.alt for _, update in telemetry(world.run(5.0))}
+    assert altitudes == (set() if silent else {100.0})
 
 
 @pytest.mark.parametrize('fps', [20.0, 30.0, 45.0, 90.0])
