@@ -16,6 +16,7 @@
 
 from dataclasses import replace
 
+from fuzz import held
 import pytest
 from scripted_xpc import names_of, RUNNING_TIME, World
 
@@ -152,3 +153,13 @@ def test_frame_that_answers_twice_is_asked_again_at_once():
         gaps.append((update is not None, round(poll.due - start - 0.01, 9)))
     # Two new frames, then the second again: the gap to the next is wider.
     assert gaps == [(True, 0.99), (True, 0.99), (False, pytest.approx(2.0 * FRAME_GAP, rel=0.01))]
+
+
+def test_nothing_is_kept_of_what_has_arrived():
+    flow = Flow(240.0)
+    for now in range(1000):
+        assert flow.take_poll(1, float(now))
+        flow.ask('state 0')
+        flow.answer('state 0')
+    elements, _ = held(flow)
+    assert elements < 50

@@ -175,6 +175,7 @@ class Flow:
         self._under_way.clear()
 
     def _send(self, now: float, *, polls: int = 0, commands: int = 0) -> None:
+        self._arrived(now)
         self._under_way.append((now, self._polls, self._commands))
         self._polls += polls
         self._commands += commands

@@ -189,7 +189,8 @@ class StatePoll:
             self._free(' ' + number)
 
     def _finish(self, poll: Poll, now: float) -> None:
-        """Wait no longer for this poll."""
+        """Wait no longer for this poll, of which what is still to come is not needed."""
+        poll.replies = dict.fromkeys(poll.replies)
         if not poll.is_over:
             self._end(poll)
             if not self.pace.is_far:
