@@ -153,11 +153,15 @@ class Recorder:
         """
         called = time.time_ns()
         deadline = time.monotonic() + _DRAIN_TIME
-        while (left := deadline - time.monotonic()) > 0.0:
+        while True:
+            # However late it is, once more.
+            left = max(0.0, deadline - time.monotonic())
             self._handled = None
             executor.spin_once(timeout_sec=left)
             if self._handled is not None and self._handled <= called:
                 deadline = time.monotonic() + _DRAIN_TIME
+            elif left == 0.0:
+                return
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
