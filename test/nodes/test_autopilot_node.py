@@ -295,6 +295,27 @@ def test_in_lockstep_it_holds_at_a_stamp_until_that_moves_on(ros):
     assert held.elevator > first.elevator
 
 
+def test_in_lockstep_it_waits_for_all_who_shall_hear_its_commands(ros):
+    ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+    node = ros.start(AutopilotNode, lockstep=True, subscribers=2, engage=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls') == 1, 'who hears commands')
+    vehicle.publish(17)
+    ros.wait_for(lambda: node._held, 'the update')
+    vehicle.publish(17)
+    ros.wait_for(lambda: node._repeated, 'the update again')
+    assert vehicle.commanded() == []
+    heard = []
+    ros.observer.create_subscription(FlightControls, '/command/controls', heard.append, 10)
+
+    def commanded():
+        vehicle.publish(17)
+        return vehicle.commanded()
+
+    assert ros.wait_for(commanded, 'the command') == [17]
+    ros.wait_for(lambda: heard, 'the command at the second')
+
+
 def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):
     ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
     ros.start(AutopilotNode, engage=True)

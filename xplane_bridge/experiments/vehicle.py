@@ -187,7 +187,11 @@ class Vehicle:
         before = counts['autopilot/active_target']
         if on and self.lockstep:
             # It may lag behind with its input; so it is told at which stamp.
-            self._set('autopilot_node', [Parameter(name='engage_at', value=_value(now))])
+            # On a busy machine it may not have discovered the recorder yet.
+            subscribers = self._node.count_subscribers(self._controls.topic_name)
+            self._set('autopilot_node', [
+                Parameter(name='subscribers', value=_value(subscribers)),
+                Parameter(name='engage_at', value=_value(now))])
         else:
             self._ask_to_engage(on)
         if on and not self.monitor.wait_for(
@@ -276,9 +280,11 @@ class Vehicle:
         raise ExperimentError(self._processes.failed() or f'{what} does not respond')
 
 
-def _value(value: bool | float | Sequence[float]) -> ParameterValue:
+def _value(value: bool | int | float | Sequence[float]) -> ParameterValue:
     if isinstance(value, bool):
         return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+    if isinstance(value, int):
+        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
     if isinstance(value, float):
         return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
     return ParameterValue(

@@ -80,6 +80,9 @@ class _OwnParameters(BaseParameters):
     hold_at: float = parameter(
         math.nan, 'In lockstep: stamp of imu/data, s, from which on nothing is commanded until '
         'this is set to a later one; NaN is never.', live=True)
+    subscribers: int = parameter(
+        0, 'In lockstep: how many subscribers command/controls must have before the first '
+        'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
 
 
 AutopilotParameters = make_dataclass(
@@ -117,6 +120,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._wants_to_engage = self.parameters.engage
         self._engage_at = _at(self.parameters.engage_at)
         self._hold_at = _at(self.parameters.hold_at)
+        self._subscribers = self.parameters.subscribers
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
@@ -164,6 +168,8 @@ class AutopilotNode(BridgeNode[Any]):
                 # The simulator waits at this update.
                 self._fly(*self._last, 0.0)
         self._hold_at = _at(given.hold_at)
+        if given.subscribers != self.parameters.subscribers:
+            self._subscribers = given.subscribers
         self._release()
 
     @staticmethod
@@ -190,6 +196,7 @@ class AutopilotNode(BridgeNode[Any]):
         if self._engaged and self._last is not None and stamp == self._last[1]:
             # The simulator has not advanced yet. A command for its next state would be wrong.
             self._repeated += 1
+            self._release()
             if self._held is None and self._repeated > _REPEATED and (
                     now - self._commanded_at > _REPEAT_AFTER):
                 self._publish_command()
@@ -233,6 +240,10 @@ class AutopilotNode(BridgeNode[Any]):
         """Command for the update that is held, unless it still is to be."""
         if self._held is None or self._last is None or self._last[1] >= self._hold_at:
             return
+        if self._subscribers:
+            if self._command_publisher.get_subscription_count() < self._subscribers:
+                return
+            self._subscribers = 0
         (measurement, elapsed), self._held = self._held, None
         controls = self._law.update(measurement, elapsed)
         stamp = self._command.header.stamp
