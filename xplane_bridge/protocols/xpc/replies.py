@@ -71,7 +71,7 @@ def _pack_datarefs(message: Datarefs) -> bytes:
 
 
 class _Layout:
-    """The layout of a RESP: the same request is answered in the same way, many times a second."""
+    """The layout of a RESP, kept because the same request is answered in the same way."""
 
     def __init__(self, rows: Sequence[tuple[float, ...]]) -> None:
         counts = [len(row) for row in rows]
