@@ -23,7 +23,7 @@ BUILT := $(ROOT)/.built
 # Only what package.xml declares. If a ROS 2 is sourced, that is its own Python.
 SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
 # With a symlink install only these need a build; edits of Python files are live immediately.
-SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv launch/*.py \
+SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv action/*.action launch/*.py \
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
@@ -37,6 +37,13 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
 	@echo 'Installing dependencies into $(ROOT)/venv (once) ...'
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
+	@touch $@
+
+# Installed when first used, so that the demo need not wait for them.
+STUDIES := $(ROOT)/venv/.studies
+$(STUDIES): requirements/studies.txt $(VENV)
+	@echo 'Installing what studies need into $(ROOT)/venv (once) ...'
+	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check -r requirements/studies.txt
 	@touch $@
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
@@ -70,17 +77,17 @@ PARALLEL := -n $(WORKERS) --dist loadgroup
 test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS),test-here,test-sourced))
 
 # They run on the source tree, so only the virtual environment is built.
-test-fast: $(VENV)
+test-fast: $(STUDIES)
 	@PYTHONPATH=$(CURDIR) $(ROOT)/venv/bin/python -P -m pytest -m 'pure and not slow' -r fE -q \
 		-n $(shell nproc) --dist loadgroup $(PYTEST_ARGS)
 
 # With a symlink install space: edits of Python files are live.
-test-here: $(BUILT)
+test-here: $(BUILT) $(STUDIES)
 	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(PARALLEL))
 
 # See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
-	@$(MAKE) --no-print-directory -j2 $(VENV) $(SOURCED)
+	@$(MAKE) --no-print-directory -j2 $(STUDIES) $(SOURCED)
 	@tools/test_sourced.sh $(ROOT) $(PARALLEL)
 
 # The tests that need no ROS, under another Python: make test-python PYTHON=python3.14
@@ -120,7 +127,7 @@ MINUTES ?= 10
 soak: $(BUILT)
 	@$(RUN) python3 test/soak.py $(MINUTES) $(PROTOCOL)
 
-lint: $(VENV)
+lint: $(STUDIES)
 	@$(RUN) ruff check .
 	@$(RUN) mypy
 	@! git grep -L 'Licensed under the Apache License' -- '*.py' ':!*/__init__.py' || \
