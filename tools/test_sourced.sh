@@ -8,7 +8,8 @@
 # Runs all tests twice, in parallel: `colcon test` with only pytest and the run-time dependencies in
 # package.xml, where tests that need other packages are skipped with a reason; and pytest with the
 # optional packages (as in a virtual environment with --system-site-packages on a machine with
-# ROS 2), where everything that can run does.
+# ROS 2), where everything that can run does. Tests marked as slow, which need no package at all, are
+# run once, there.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -41,8 +42,8 @@ if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
 fi
 
 rm -rf "$sourced/colcon/xplane_bridge/test_results"
-# In parallel with the other run: it mostly waits.
-colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
+# In parallel with the other run: it mostly waits. What computes for long is left to that one.
+PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -m 'not slow'" colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end- console_cohesion+ \
     --return-code-on-test-failure >"$sourced/test.log" 2>&1 &
 declared=$!

@@ -49,6 +49,8 @@ from xplane_bridge.sessions.ulyssix import (
 )
 from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, XplaneUdpSession
 
+pytestmark = pytest.mark.slow
+
 STEPS = int(os.environ.get('FUZZ_STEPS', '400'))
 
 # Limit on executed lines of Python per datagram, by its size, whatever it contains.

@@ -35,6 +35,8 @@ from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, Rea
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc import Polled, WatchedDatarefs, XpcSession
 
+pytestmark = pytest.mark.slow
+
 NAMES = names_of(0, RUNNING_TIME)
 
 

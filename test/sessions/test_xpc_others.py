@@ -32,6 +32,8 @@ from scripted_xpc import (
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import Polled, XpcSession
 
+pytestmark = pytest.mark.slow
+
 # As long as X-Plane's own names are, and as many for each aircraft: two of them are arrays.
 SCALARS = [f'sim/n/{number:.28f}/1' for number in range(12)]
 

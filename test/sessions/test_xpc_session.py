@@ -28,6 +28,8 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import ReadDone
 from xplane_bridge.sessions.xpc import Polled, WatchedDatarefs, XpcSession
 
+pytestmark = pytest.mark.slow
+
 
 def make(aircraft=1, rate=50.0, **options):
     """Return a session that polls the first few aircraft."""
