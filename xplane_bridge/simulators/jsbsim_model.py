@@ -30,6 +30,15 @@ from xplane_bridge.simulators.limits import clamp
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
 _MAGNETOS_BOTH = 3
+# Steps in which a piston engine and its propeller come to rest at a throttle, at most; how many
+# at a time, and the change of thrust (lbf) below which they have.
+_ENGINE_STEPS = 1500
+_ENGINE_STRIDE = 30
+_ENGINE_AT_REST = 1e-4
+# Passes in which surfaces reach their commands, at most, and the change of an acceleration
+# (m/s2, rad/s2) below which they have.
+_PASSES = 50
+_AT_REST = 1e-10
 # Beyond these the model has broken on impact and will yield NaN within a few steps.
 _MAX_MODEL_SPEED_FPS = 5_000.0
 _MAX_MODEL_DEPTH_FT = 300.0
@@ -69,6 +78,15 @@ class Model:
         self._speed = node('velocities/vt-fps').get_double_value
         self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
         self.reader = StateReader(self._fdm)
+        self._accelerations = tuple(
+            (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
+                *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),
+                *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
+        engines = range(self.reader.engine_count)
+        self._thrust = [
+            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
+        self._has_pistons = any(
+            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
         # JSBSim has no centre of gravity before its first initial conditions.
         self.initialise()
 
@@ -148,6 +166,52 @@ class Model:
             self._fdm.do_trim(_TRIM_FULL)
         except self._jsbsim.TrimFailureError as error:
             raise TrimError from error
+
+    # Equilibrium
+
+    def accelerations(self) -> tuple[float, ...]:
+        """Return the derivatives of u, v, w in m/s2 and of p, q, r in rad/s2."""
+        return tuple(get() * factor for get, factor in self._accelerations)
+
+    def equilibrate(self) -> None:
+        """
+        Apply the initial conditions, with engines and surfaces as these controls leave them.
+
+        The aircraft stays where it is while engines reach the speed that belongs to their
+        throttles, and surfaces their positions.
+        """
+        self._fdm.run_ic()
+        if self._has_pistons:
+            # JSBSim's own steady state takes steps of half a second, in which the governor of a
+            # propeller stalls the engine.
+            self._run_engines()
+        elif self._thrust:
+            self._fdm.get_propulsion().get_steady_state()
+        self._fdm.set_trim_status(True)
+        self._fdm.suspend_integration()
+        before = self.accelerations()
+        for _ in range(_PASSES):
+            self._fdm.run()
+            now = self.accelerations()
+            if max(abs(a - b) for a, b in zip(now, before, strict=True)) < _AT_REST:
+                break
+            before = now
+        self._fdm.resume_integration()
+        self._fdm.set_trim_status(False)
+
+    def _run_engines(self) -> None:
+        # The centre of gravity must not move meanwhile.
+        self.set('propulsion/fuel_freeze', 1)
+        before = [get() for get in self._thrust]
+        for _ in range(_ENGINE_STEPS // _ENGINE_STRIDE):
+            for _ in range(_ENGINE_STRIDE):
+                self._fdm.run()
+                self._fdm.run_ic()
+            now = [get() for get in self._thrust]
+            if max(abs(a - b) for a, b in zip(now, before, strict=True)) < _ENGINE_AT_REST:
+                break
+            before = now
+        self.set('propulsion/fuel_freeze', 0)
 
     # Engines
 
