@@ -167,7 +167,9 @@ class _Search:
             model.set(f'fcs/throttle-cmd-norm[{engine}]', steady.throttle)
             model.set(f'fcs/throttle-pos-norm[{engine}]', steady.throttle)
         model.equilibrate()
-        return np.nan_to_num(np.array(model.accelerations()), nan=1e3, posinf=1e3, neginf=-1e3)
+        found: _Array = np.nan_to_num(
+            np.array(model.accelerations()), nan=1e3, posinf=1e3, neginf=-1e3)
+        return found
 
     def steady(self, point: _Array, left: Sequence[float] | _Array) -> Steady:
         """Return the flight at a point."""
