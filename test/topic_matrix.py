@@ -35,8 +35,8 @@ NODES = {
     'simpit_node': {profile: {'profile': profile} for profile in ('v0', 'v1', 'v2', 'cobs')},
     'ulyssix_node': {'': {}},
 }
-COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', '/clock',
-          'command/controls')
+COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
+          '/clock', 'command/controls')
 PAGES = {name: f'docs/{name.removesuffix("_node")}.md' for name in NODES}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.

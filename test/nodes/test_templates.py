@@ -114,7 +114,8 @@ def test_bytes_are_the_ordinary_message_in_every_field(case, frame, data, stamp)
 def test_nan_and_a_mask_arrive():
     template = Template(FlightControls(), 'header.stamp', 'fields', *CONTROLS)
     controls = deserialize_message(
-        template.filled(1, 2, FlightControls.GEAR, *[math.nan] * 5, 1.0, math.nan),
+        template.filled(1, 2, FlightControls.GEAR, *[math.nan] * 5, 1.0,
+                        *[math.nan] * 6),
         FlightControls)
     assert (controls.fields, controls.gear) == (FlightControls.GEAR, 1.0)
     assert math.isnan(controls.elevator)

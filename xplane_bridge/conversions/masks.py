@@ -32,6 +32,8 @@ def _is_finite_array(values: Sequence[float]) -> bool:
 
 def _check_of(kind: str) -> Callable[[Any], bool] | None:
     """Return the finiteness check for a field of this type; None if it is always finite."""
+    if kind.startswith('sequence<'):
+        return _is_finite_array if kind.startswith(('sequence<double', 'sequence<float')) else None
     if not kind.startswith(('double', 'float')):
         return None
     return _is_finite_array if '[' in kind else math.isfinite

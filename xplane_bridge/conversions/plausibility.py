@@ -31,7 +31,7 @@ import time
 from typing import Any
 
 from xplane_bridge.conversions.frames import Vector
-from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 
 NOWHERE: Vector = (math.nan, math.nan, math.nan)
 """An unknown position."""
@@ -70,7 +70,8 @@ AIR_BOUNDS: dict[str, tuple[float, float]] = {
 # Ratios are -1.5..1.5 by definition; engines with reverse or emergency power exceed that.
 _RATIO = 10.0
 _CONTROLS = (
-    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake', 'brake_left',
+    'brake_right', 'elevator_trim', 'aileron_trim', 'rudder_trim')
 _VECTORS = (
     ('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE),
     # A quaternion.
@@ -189,10 +190,10 @@ class Plausibility:
             air = self._air(state.air, astray)
             if air is not state.air:
                 changes['air'] = air
-        if state.controls is not None:
-            controls = self._controls(state.controls)
-            if controls is not state.controls:
-                changes['controls'] = controls
+        for name, check in (('controls', self._controls), ('engines', self._engines)):
+            levers = getattr(state, name)
+            if levers is not None and (good := check(levers)) is not levers:
+                changes[name] = good
         return replace(state, **changes) if changes else state
 
     def _within(self, name: str, values: tuple[float, ...], limit: float) -> bool:
@@ -227,3 +228,9 @@ class Plausibility:
             changes[name] = None
             self.withhold(name, value)
         return replace(controls, **changes) if changes else controls
+
+    def _engines(self, engines: EngineControls) -> EngineControls:
+        changes: dict[str, Any] = {
+            name: None for name, values in engines.given().items()
+            if not self._within(f'{name} of an engine', values, _RATIO)}
+        return replace(engines, **changes) if changes else engines

@@ -26,8 +26,9 @@ class Controls:
     """
     Controls with the signs of this package; None means unknown.
 
-    elevator + is nose up, aileron + is right wing down, rudder + is nose right, -1..1; throttle
-    and flaps 0..1; gear 0 up, 1 down; speedbrake -0.5 (armed) to 1.5.
+    elevator + is nose up, aileron + is right wing down, rudder + is nose right, -1..1, and so are
+    their trims; throttle (of all engines), flaps and the two wheel brakes 0..1; gear 0 up, 1
+    down; speedbrake -0.5 (armed) to 1.5.
     """
 
     elevator: float | None = None
@@ -37,8 +38,31 @@ class Controls:
     flaps: float | None = None
     gear: float | None = None
     speedbrake: float | None = None
+    brake_left: float | None = None
+    brake_right: float | None = None
+    elevator_trim: float | None = None
+    aileron_trim: float | None = None
+    rudder_trim: float | None = None
 
     def given(self) -> dict[str, float]:
+        """Return the known controls by name."""
+        return {
+            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class EngineControls:
+    """
+    Controls of each engine from left to right, or one value for all; None means unknown.
+
+    All 0..1: throttle; mixture, 0 is cut off, 1 is rich; propeller, 0 is coarse, 1 is fine.
+    """
+
+    throttle: tuple[float, ...] | None = None
+    mixture: tuple[float, ...] | None = None
+    propeller: tuple[float, ...] | None = None
+
+    def given(self) -> dict[str, tuple[float, ...]]:
         """Return the known controls by name."""
         return {
             name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
@@ -86,6 +110,7 @@ class VehicleState:
     velocity: Vector | None = None
     air: Air | None = None
     controls: Controls | None = None
+    engines: EngineControls | None = None
     time: float | None = None
     paused: bool = False
     impossible: tuple[tuple[str, float], ...] = ()

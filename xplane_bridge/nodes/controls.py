@@ -29,7 +29,9 @@ from xplane_bridge.nodes.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+CONTROLS = (
+    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake', 'brake_left',
+    'brake_right', 'elevator_trim', 'aileron_trim', 'rudder_trim')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
 _BITS = tuple(CONTROLS_MASK.sum_of((name,)) for name in CONTROLS)
@@ -42,6 +44,11 @@ _LIMITS = {
     'flaps': (0.0, 1.0),
     'gear': (0.0, 1.0),
     'speedbrake': (-0.5, 1.5),
+    'brake_left': (0.0, 1.0),
+    'brake_right': (0.0, 1.0),
+    'elevator_trim': (-1.0, 1.0),
+    'aileron_trim': (-1.0, 1.0),
+    'rudder_trim': (-1.0, 1.0),
 }
 
 

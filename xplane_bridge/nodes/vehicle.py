@@ -33,9 +33,10 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
-from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
+from xplane_bridge.nodes.engines import fill_engines
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import make_gate
 from xplane_bridge.nodes.templates import Template
@@ -43,7 +44,7 @@ from xplane_bridge.nodes.transforms import TransformPublisher
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls')
+TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines')
 ALL_BUT_FIX = TOPICS[1:]
 
 # Variance of unknown values, in m^2, (m/s)^2, rad^2 or (rad/s)^2. Odometry and
@@ -162,6 +163,7 @@ class VehiclePublisher:
         self._enu_transforms = transforms if parameters.publish_enu_tf else None
         self._air_publisher = publisher(AirData, 'air_data')
         self._controls_publisher = publisher(FlightControls, 'controls')
+        self._engines_publisher = publisher(EngineControls, 'engines')
 
         self._make_messages(parameters, frame)
         self._make_odom(parameters, frame)
@@ -210,6 +212,8 @@ class VehiclePublisher:
         controls = FlightControls()
         controls.header.frame_id = frame(parameters.base_frame)
         self._controls = Template(controls, 'header.stamp', 'fields', *CONTROLS)
+        self._engines = EngineControls()
+        self._engines.header.frame_id = controls.header.frame_id
 
     def _make_odom(self, parameters: VehicleParameters, frame: Callable[[str], str]) -> None:
         """Create odom, and the headers of the transforms."""
@@ -292,6 +296,13 @@ class VehiclePublisher:
             self._controls_publisher.publish(
                 self._controls.filled(*stamp, *control_numbers(state.controls)))
         # Last: a controller like autopilot_node needs the others only.
+        if (
+            'engines' in topics and state.engines is not None
+            and _is_heard(self._engines_publisher)
+        ):
+            _write_stamp(self._engines.header, stamp)
+            fill_engines(self._engines, state.engines)
+            self._engines_publisher.publish(self._engines)
         if (
             'fix_velocity' in topics and state.velocity is not None
             and _is_heard(self._velocity_publisher)

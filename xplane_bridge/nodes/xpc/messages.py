@@ -32,8 +32,8 @@ from xplane_bridge.nodes.vehicle import ALL_BUT_FIX, TOPICS, VehiclePublisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
 
-# X-Plane has no air data for the others.
-_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'air_data')
+# X-Plane has no air data for the others, and no mixture.
+_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic not in ('air_data', 'engines'))
 
 # X-Plane 12 has 16 throttles of another aircraft and 10 legs of its gear, earlier ones have fewer.
 # A longer reply than expected crashes X-Plane, so more is allowed for: as much as costs nothing.
