@@ -43,13 +43,15 @@ def test_only_what_is_set_is_looked_at():
 def test_nothing_set_is_refused_with_the_names_of_the_bits():
     with pytest.raises(ValueError, match=re.escape(
             'fields is 0, so nothing is set: add ELEVATOR (1), AILERON (2), RUDDER (4), '
-            'THROTTLE (8), FLAPS (16), GEAR (32), SPEEDBRAKE (64) for what you set')):
+            'THROTTLE (8), FLAPS (16), GEAR (32), SPEEDBRAKE (64), BRAKE_LEFT (128), '
+            'BRAKE_RIGHT (256), ELEVATOR_TRIM (512), AILERON_TRIM (1024), RUDDER_TRIM (2048) '
+            'for what you set')):
         CONTROLS.given(msg.FlightControls(elevator=0.25))
 
 
-@pytest.mark.parametrize('fields', [128, 129, 2**31])
+@pytest.mark.parametrize('fields', [4096, 4097, 2**31])
 def test_a_bit_that_means_nothing_is_refused(fields):
-    with pytest.raises(ValueError, match=f'but {fields & ~127} is not defined here'):
+    with pytest.raises(ValueError, match=f'but {fields & ~4095} is not defined here'):
         CONTROLS.given(msg.FlightControls(fields=fields))
 
 
@@ -111,8 +113,8 @@ def test_bits_are_single_and_named_after_fields(path):
     assert list(bits.values()) == [1 << place for place in range(len(bits))]
     kind = getattr(srv if path.suffix == '.srv' else msg, path.stem)
     names = getattr(kind, 'Request', kind).get_fields_and_field_types()
-    # POSITION stands for several fields.
-    assert {name.lower() for name in bits} - {'position'} <= set(names)
+    # POSITION stands for several fields, RELEASE for none.
+    assert {name.lower() for name in bits} - {'position', 'release'} <= set(names)
 
 
 def test_no_heading_leaves_open_what_it_is_relative_to():
