@@ -56,6 +56,12 @@ criteria:
   - {{quantity: altitude, statistic: first, at_least: 1195.0, at_most: 1205.0}}
   - {{quantity: heading_deg, statistic: first, at_least: 195.0, at_most: 205.0}}
 """
+# Released and engaged again in the middle of the flight.
+WITH_TEST_INPUTS = SHORT.replace('criteria:', """
+  - {{at: 2.0, doublet: {{axis: elevator, amplitude: 0.1}}, for: 0.5}}
+  - {{at: 2.2, 3211: {{axis: aileron, amplitude: 0.05}}, for: 0.7}}
+  - {{at: 3.3, engage: true}}
+criteria:""")
 
 
 def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeout=200):
@@ -116,7 +122,8 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
     """Exactly the same, without tolerance. Another seed is another turbulence."""
     flights, figures = [], []
     for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
-        code, output = fly(tmp_path, '--lockstep', '--seed', seed, name=name)
+        code, output = fly(
+            tmp_path, '--lockstep', '--seed', seed, name=name, scenario=WITH_TEST_INPUTS)
         assert code == 0, output
         figures.append(json.loads((tmp_path / f'{name}.json').read_text()))
         series = analysis.load(tmp_path / f'{name}.mcap').series

@@ -31,8 +31,9 @@ from xplane_bridge.experiments.analysis import (
     Series,
     statistic,
 )
+from xplane_bridge.experiments.events import Event, Expectation
 from xplane_bridge.experiments.quantities import QUANTITIES
-from xplane_bridge.experiments.scenario import Criterion, Event, Expectation, Scenario
+from xplane_bridge.experiments.scenario import Criterion, Scenario
 
 NAN = math.nan
 

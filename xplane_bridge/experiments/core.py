@@ -61,7 +61,7 @@ FRAME = 1.0 / 60.0
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 _MEASURED = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    *_CONTROLS)
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *_CONTROLS)
 _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # Topics that would have a message at each state.
@@ -144,7 +144,8 @@ class CoreVehicle:
         east, north, _ = self._local.geodetic_to_enu(lat_deg, lon_deg, altitude)
         self._measured.append((
             self.time, lat_deg, lon_deg, altitude, state.phi, state.theta, state.psi, east, north,
-            state.cas, state.elevator, state.aileron, state.rudder, state.engines[0].throttle))
+            state.cas, state.p, state.q, state.r, state.alpha, state.beta, state.elevator,
+            state.aileron, state.rudder, state.engines[0].throttle))
         self._now = Measurement(
             state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas)
         self._elapsed, self._observed_at = self.time - self._observed_at, self.time
@@ -290,9 +291,12 @@ class CoreRun(Execution):
             self.act(vehicle.time)
             if self.is_over:
                 return
-            command = (
-                vehicle.command_of_law() if self.engaged
-                else vehicle.own_command(self.held_controls(vehicle.time) or {}))
+            if self.engaged:
+                command = vehicle.command_of_law()
+                if self.excitations:
+                    command = replace(command, **self.excited(command.given(), vehicle.time))
+            else:
+                command = vehicle.own_command(self.held_controls(vehicle.time) or {})
             vehicle.fly_on(command)
             yield command
 

@@ -25,8 +25,10 @@ import numpy as np
 
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
+from xplane_bridge.experiments.events import Event
+from xplane_bridge.experiments.excitation import AXES, Excitation
 from xplane_bridge.experiments.guidance import Guidance
-from xplane_bridge.experiments.scenario import Event, Scenario
+from xplane_bridge.experiments.scenario import Scenario
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 
 # X-Plane's time is single precision: after a day it is rounded to 8 ms. Rounding must not decide
@@ -101,12 +103,16 @@ class Execution:
         self.guidance: Guidance | None = None
         self.engaged = False
         self.silence_wanted = False
+        # Those in progress and their start; over ones are removed by the next.
+        self.excitations: list[tuple[Excitation, float]] = []
         self._vehicle = vehicle
         self._telemetry = telemetry
         self._display = display
         self._waiting: list[Occurrence] = []
         self._events = deque(scenario.events)
         self._held: tuple[Event, float, float] | None = None
+        # Since an excitation without the controller: the controls at its start.
+        self._base: dict[str, float] | None = None
         self._heading = math.nan
         self._follow_at = scenario.route.begin if scenario.route is not None else math.inf
         self._phase = scenario.name
@@ -150,14 +156,29 @@ class Execution:
         self._display.update(self._phase, flown / self.scenario.duration)
 
     def held_controls(self, now: float) -> dict[str, float] | None:
-        """Return the controls held by the scenario, centred at the end; None if none."""
+        """
+        Return the controls held by the scenario; None if none.
+
+        Those of a ``controls`` event are centred at its end; those of an excitation are held from
+        its start until something else commands.
+        """
         if self._held is None:
-            return None
+            return None if self._base is None else self.excited(self._base, now)
         event, end, _ = self._held
         if now < end - _ROUNDED_TIME:
             return dict(event.value)
         self._let_go()
         return {name: 0.0 for name in event.value if name in _SURFACES}
+
+    def excited(self, controls: Mapping[str, float], now: float) -> dict[str, float]:
+        """Return controls with the excitations in progress added to them."""
+        found = dict(controls)
+        for excitation, start in self.excitations:
+            axis = excitation.axis
+            if axis in found:
+                found[axis] = min(max(
+                    found[axis] + excitation.value(now - start), AXES[axis]), 1.0)
+        return found
 
     def _before(self, event: Event) -> float:
         if event.action != 'change' or len(event.value) != 1:
@@ -170,7 +191,11 @@ class Execution:
         if event.action == 'engage':
             self._vehicle.engage(event.value, now)
             self.engaged = event.value
+            self._base = None
+        elif isinstance(event.value, Excitation):
+            self._excite(event.value, now)
         elif event.action == 'controls':
+            self._base = None
             self._held = event, now + event.lasts, self._telemetry.last('pitch')
         elif event.action in ('target', 'change'):
             self._set_target({
@@ -185,6 +210,30 @@ class Execution:
                 self.silence_wanted = event.value
         if event.expect is None and event.action != 'controls':
             self._display.say(f'{self.flown:5.1f} s  {event}')
+
+    def _excite(self, excitation: Excitation, now: float) -> None:
+        """Start an excitation: unless it is in closed loop, the controller is released."""
+        self.excitations = [
+            (one, start) for one, start in self.excitations if now < start + one.lasts]
+        self.excitations.append((excitation, now))
+        if excitation.closed_loop:
+            return
+        if self._base is None:
+            self._base = {axis: self._control(axis) for axis in AXES}
+        if self.engaged:
+            self._vehicle.engage(False, now)
+            self.engaged = False
+
+    def _control(self, axis: str) -> float:
+        """Return what a control is at: as reported, else as commanded last."""
+        value = self._telemetry.last(axis)
+        if math.isnan(value):
+            value = self._telemetry.last(f'command_{axis}')
+        if math.isnan(value):
+            raise ExperimentError(
+                f'it is not known where {axis} is held: this simulator does not report its '
+                'controls; engage the autopilot before, or command them with "controls"')
+        return value
 
     def _set_target(self, values: Mapping[str, float]) -> None:
         given = dict(values)

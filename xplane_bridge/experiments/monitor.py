@@ -104,6 +104,9 @@ class Monitor:
             (FlightControls, 'controls'), (AutopilotTarget, TARGET),
         ):
             self._subscribe(node, kind, namespace, topic)
+        if not lockstep:
+            # Where a simulator does not report its controls. In lockstep all do.
+            self._subscribe(node, FlightControls, namespace, 'command/controls')
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _subscribe(self, node: Node, kind: type, namespace: str, topic: str) -> None:

@@ -41,7 +41,9 @@ def _of_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
     roll, pitch, yaw = frames.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
-    return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw)}
+    rates = message.angular_velocity
+    return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw),
+            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
 
 
 def _of_odom(message: Any) -> dict[str, float]:
@@ -51,7 +53,8 @@ def _of_odom(message: Any) -> dict[str, float]:
 
 def _of_air_data(message: Any) -> dict[str, float]:
     speed = message.indicated_airspeed
-    return {'airspeed': message.true_airspeed if math.isnan(speed) else speed}
+    return {'airspeed': message.true_airspeed if math.isnan(speed) else speed,
+            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip}
 
 
 def _of_controls(message: Any) -> dict[str, float]:
@@ -82,6 +85,7 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
 }
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip',
     *_SURFACES, *(f'command_{name}' for name in _SURFACES),
     'target_altitude', 'target_heading', 'target_airspeed',
 )

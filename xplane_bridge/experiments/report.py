@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.experiments import analysis, rosbag2, verdict
 from xplane_bridge.experiments.analysis import Flight
+from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.execution import Execution
-from xplane_bridge.experiments.scenario import Event
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
 

@@ -28,79 +28,24 @@ import os
 from typing import Any
 
 from xplane_bridge import plain_yaml
-from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.experiments import fields
+from xplane_bridge.experiments.events import (
+    check_order,
+    CONTROLS,
+    engaged_at,
+    Event,
+    LONGEST,
+    REAL_TIME_ONLY,
+    SIMULATED_ONLY,
+)
+from xplane_bridge.experiments.events import parse as parse_event
+from xplane_bridge.experiments.excitation import Excitation
+from xplane_bridge.experiments.fields import ScenarioError as ScenarioError
 from xplane_bridge.plain_yaml import shown
 
-TARGETS = ('altitude', 'heading', 'airspeed')
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
-# Actions that only a simulator of this package supports: no real one's protocol carries them.
-SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down')
-# During these no commands or no telemetry arrive, and lockstep would wait forever.
-REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
-_ACTIONS = ('engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY)
 _INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked')
-
-
-# No flown quantity exceeds it, in any unit; a flight lasts at most a day (s).
-_LARGEST = 1e9
-_LONGEST = 86_400.0
 _PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
-
-
-class ScenarioError(ValueError):
-    """A scenario cannot be used; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """
-    Requirements on the response to one step of a target.
-
-    ``until`` is the scenario time at which the response is evaluated; ``band`` is in the
-    quantity's SI unit, ``settling`` in seconds, ``overshoot`` a fraction of the step.
-    """
-
-    until: float
-    band: float
-    settling: float
-    overshoot: float
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """
-    Something that happens at scenario time ``at`` (s).
-
-    ``value`` by ``action``: engage, engine_failed, link_down, autopilot_frozen: bool. target and
-    change: quantity to SI value. controls: control to value, held ``lasts`` seconds, then centred
-    if deflected. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity 0..7).
-    """
-
-    at: float
-    action: str
-    value: Any
-    lasts: float = 0.0
-    expect: Expectation | None = None
-
-    def __str__(self) -> str:
-        if self.action in ('target', 'change'):
-            return ', '.join(
-                f'{name} {"by" if self.action == "change" else "to"} '
-                + (f'{value / DEGREE:+.0f} deg' if name == 'heading' else
-                   f'{value:+.0f} {"m" if name == "altitude" else "m/s"}')
-                for name, value in self.value.items())
-        if self.action == 'controls':
-            controls = ', '.join(f'{name} {value:+.2f}' for name, value in self.value.items())
-            return f'{controls} on command/controls for {self.lasts:.1f} s'
-        if self.action == 'wind':
-            return 'wind of {:.0f} m/s east, {:.0f} m/s north, {:.0f} m/s up'.format(*self.value)
-        if self.action == 'turbulence':
-            return 'turbulence: {:.0f} m/s at 20 ft, severity {:.0f}'.format(*self.value)
-        if self.action == 'engage':
-            return 'engage' if self.value else 'disengage'
-        name = self.action.replace('_', ' ')
-        return name if self.value else f'{name} ends'
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +104,12 @@ class Scenario:
             f'{event.action} at {event.at:g} s' for event in self.events
             if event.action in REAL_TIME_ONLY]
 
+    def in_closed_loop(self) -> list[str]:
+        """Return its excitations on top of what the controller commands, as phrases."""
+        return [
+            f'{event.action} at {event.at:g} s' for event in self.events
+            if isinstance(event.value, Excitation) and event.value.closed_loop]
+
     def needs_controls(self) -> list[str]:
         """Return which of its criteria need the reported controls."""
         return [criterion.name for criterion in self.criteria
@@ -196,19 +147,24 @@ def load(path: str) -> Scenario:
 
 def parse(name: str, content: Any) -> Scenario:
     """Return the scenario in the content of its file."""
-    top = _mapping(content, 'the file', required=('duration', 'events', 'criteria'),
+    top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route'))
-    duration = _number(top['duration'], 'duration', above=0.0, at_most=_LONGEST)
+    duration = fields.number(top['duration'], 'duration', above=0.0, at_most=LONGEST)
     events = tuple(sorted(
-        (_event(item, f'events[{n}]', duration)
-         for n, item in enumerate(_list(top['events'], 'events'))),
+        (parse_event(item, f'events[{n}]', duration)
+         for n, item in enumerate(fields.items(top['events'], 'events'))),
         key=lambda event: event.at))
-    _check_order(events)
+    check_order(events)
     route = _route(top['route'], duration) if 'route' in top else None
-    if route is not None and not _engaged_at(events, route.begin):
-        raise ScenarioError(f'route: the autopilot is not engaged at {route.begin:g} s')
+    if route is not None:
+        if not engaged_at(events, route.begin):
+            raise ScenarioError(f'route: the autopilot is not engaged at {route.begin:g} s')
+        for event in events:
+            if event.is_open_loop and event.at > route.begin:
+                raise ScenarioError(
+                    f'route: {event.action} at {event.at:g} s releases the autopilot')
     criteria = tuple(_criterion(item, f'criteria[{n}]')
-                     for n, item in enumerate(_list(top['criteria'], 'criteria')))
+                     for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
     if not criteria and not any(event.expect for event in events):
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
     return Scenario(
@@ -216,121 +172,27 @@ def parse(name: str, content: Any) -> Scenario:
         _initial(top.get('initial', {})), events, criteria, route)
 
 
-def _event(item: Any, where: str, duration: float) -> Event:
-    given = _mapping(item, where, required=('at',), optional=(*_ACTIONS, 'for', 'expect'))
-    at = _number(given['at'], f'{where}.at', at_least=0.0)
-    if at > duration:
-        raise ScenarioError(f'{where}.at: {at:g} s is after the end, {duration:g} s')
-    actions = [name for name in _ACTIONS if name in given]
-    if len(actions) != 1:
-        raise ScenarioError(
-            f'{where}: expected one of {", ".join(_ACTIONS)}, got '
-            + (', '.join(actions) or 'none'))
-    action = actions[0]
-    value = _value(action, given[action], f'{where}.{action}')
-    lasts = 0.0
-    if action == 'controls':
-        if 'for' not in given:
-            raise ScenarioError(f'{where}: controls need "for", the seconds to hold them')
-        lasts = _number(given['for'], f'{where}.for', above=0.0)
-    elif 'for' in given:
-        raise ScenarioError(f'{where}: "for" belongs to controls, not to {action}')
-    expect = None
-    if 'expect' in given:
-        if action != 'change' or len(value) != 1:
-            raise ScenarioError(f'{where}: "expect" belongs to a change of one target')
-        expect = _expectation(given['expect'], f'{where}.expect', at, duration, next(iter(value)))
-    return Event(at, action, value, lasts, expect)
-
-
-def _value(action: str, value: Any, where: str) -> Any:
-    if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen'):
-        if not isinstance(value, bool):
-            raise ScenarioError(f'{where}: expected true or false, got {shown(value)}')
-        return value
-    if action in ('target', 'change'):
-        names = tuple(f'{name}_deg' if name == 'heading' else name for name in TARGETS)
-        given = _mapping(value, where, optional=names)
-        if not given:
-            raise ScenarioError(f'{where}: expected some of {", ".join(names)}')
-        found = {}
-        for name, number in given.items():
-            si = _si(name, _number(number, f'{where}.{name}'))
-            if action == 'change' and si == 0.0:
-                raise ScenarioError(f'{where}.{name}: a change of 0 has no effect')
-            found[name.removesuffix('_deg')] = si
-        return found
-    if action == 'controls':
-        given = _mapping(value, where, optional=CONTROLS)
-        return {name: _number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
-                for name, number in given.items()}
-    length, meaning = {
-        'wind': (3, '[east, north, up] in m/s'),
-        'turbulence': (2, '[wind at 20 ft in m/s, severity 0..7]'),
-    }[action]
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
-        raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
-    return tuple(_number(number, f'{where}[{n}]') for n, number in enumerate(value))
-
-
-def _expectation(
-    item: Any, where: str, at: float, duration: float, quantity: str
-) -> Expectation:
-    band = 'band_deg' if quantity == 'heading' else 'band'
-    given = _mapping(item, where, required=('until', band, 'settling', 'overshoot'))
-    until = _number(given['until'], f'{where}.until', above=at)
-    if until > duration:
-        raise ScenarioError(f'{where}.until: {until:g} s is after the end, {duration:g} s')
-    return Expectation(
-        until, _si(band, _number(given[band], f'{where}.{band}', above=0.0)),
-        _number(given['settling'], f'{where}.settling', above=0.0),
-        _number(given['overshoot'], f'{where}.overshoot', at_least=0.0))
-
-
-def _check_order(events: Sequence[Event]) -> None:
-    for event in events:
-        if event.action in ('target', 'change') and not _engaged_at(events, event.at):
-            raise ScenarioError(
-                f'{event.action} at {event.at:g} s: the autopilot is not engaged then')
-        if event.action == 'controls' and any(
-            _engaged_at(events, at) for at in (event.at, event.at + event.lasts)
-        ):
-            raise ScenarioError(
-                f'controls at {event.at:g} s: the autopilot is engaged then, or before they are '
-                'released, and commands them')
-
-
-def _engaged_at(events: Sequence[Event], at: float) -> bool:
-    engaged = False
-    for event in events:
-        if event.action == 'engage' and event.at <= at:
-            engaged = event.value
-    return engaged
-
-
 def _initial(item: Any) -> dict[str, Any]:
-    given = _mapping(item, 'initial', optional=_INITIAL)
+    given = fields.mapping(item, 'initial', optional=_INITIAL)
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name == 'parked':
-            if not isinstance(value, bool):
-                raise ScenarioError(f'initial.parked: expected true or false, got {shown(value)}')
-            found[name] = value
+            found[name] = fields.boolean(value, 'initial.parked')
         else:
-            limit = _PLACES.get(name, _LARGEST)
-            found[name] = _number(value, f'initial.{name}', at_least=-limit, at_most=limit)
+            limit = _PLACES.get(name, fields.LARGEST)
+            found[name] = fields.number(value, f'initial.{name}', at_least=-limit, at_most=limit)
     return found
 
 
 def _route(item: Any, duration: float) -> Route:
-    given = _mapping(item, 'route', required=('begin', 'waypoints', 'lead', 'lookahead'))
-    begin = _number(given['begin'], 'route.begin', at_least=0.0, at_most=duration)
+    given = fields.mapping(item, 'route', required=('begin', 'waypoints', 'lead', 'lookahead'))
+    begin = fields.number(given['begin'], 'route.begin', at_least=0.0, at_most=duration)
     waypoints = []
-    for n, point in enumerate(_list(given['waypoints'], 'route.waypoints')):
+    for n, point in enumerate(fields.items(given['waypoints'], 'route.waypoints')):
         where = f'route.waypoints[{n}]'
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 2:
             raise ScenarioError(f'{where}: expected [east, north] in m, got {shown(point)}')
-        waypoints.append((_number(point[0], where), _number(point[1], where)))
+        waypoints.append((fields.number(point[0], where), fields.number(point[1], where)))
     if not waypoints:
         raise ScenarioError('route.waypoints: expected at least one')
     corners = [(0.0, 0.0), *waypoints]
@@ -338,16 +200,16 @@ def _route(item: Any, duration: float) -> Route:
         if first == second:
             raise ScenarioError(f'route.waypoints[{n}] is where its leg starts')
     return Route(
-        begin, tuple(waypoints), _number(given['lead'], 'route.lead', at_least=0.0),
-        _number(given['lookahead'], 'route.lookahead', above=0.0))
+        begin, tuple(waypoints), fields.number(given['lead'], 'route.lead', at_least=0.0),
+        fields.number(given['lookahead'], 'route.lookahead', above=0.0))
 
 
 def _criterion(item: Any, where: str) -> Criterion:
-    given = _mapping(item, where, optional=(
+    given = fields.mapping(item, where, optional=(
         'quantity', 'statistic', 'from', 'to', 'figure', 'at_least', 'at_most'))
     if 'at_least' not in given and 'at_most' not in given:
         raise ScenarioError(f'{where}: expected at_least, at_most or both')
-    limits = [_number(given[key], f'{where}.{key}') if key in given else math.nan
+    limits = [fields.number(given[key], f'{where}.{key}') if key in given else math.nan
               for key in ('at_least', 'at_most')]
     if 'figure' in given:
         for key in ('quantity', 'statistic', 'from', 'to'):
@@ -356,49 +218,7 @@ def _criterion(item: Any, where: str) -> Criterion:
         return Criterion(str(given['figure']), '', math.nan, math.nan, *limits)
     if 'quantity' not in given or 'statistic' not in given:
         raise ScenarioError(f'{where}: expected a figure, or a quantity with its statistic')
-    statistic = given['statistic']
-    if statistic not in STATISTICS:
-        raise ScenarioError(
-            f'{where}.statistic: expected one of {", ".join(STATISTICS)}, got {shown(statistic)}')
-    window = [_number(given[key], f'{where}.{key}') if key in given else math.nan
+    statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
+    window = [fields.number(given[key], f'{where}.{key}') if key in given else math.nan
               for key in ('from', 'to')]
     return Criterion(str(given['quantity']), statistic, *window, *limits)
-
-
-def _si(name: str, value: float) -> float:
-    return value * DEGREE if name.endswith('_deg') else value
-
-
-def _mapping(
-    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
-) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ScenarioError(f'{where}: expected names with values, got {shown(value)}')
-    for name in value:
-        if name not in required and name not in optional:
-            raise ScenarioError(
-                f'{where}: unknown name {shown(name)}, expected '
-                f'{", ".join((*required, *optional))}')
-    for name in required:
-        if name not in value:
-            raise ScenarioError(f'{where}: {name} is missing')
-    return value
-
-
-def _list(value: Any, where: str) -> Sequence[Any]:
-    if not isinstance(value, list):
-        raise ScenarioError(f'{where}: expected a list, got {shown(value)}')
-    return value
-
-
-def _number(
-    value: Any, where: str, above: float = -math.inf, at_least: float = -_LARGEST,
-    at_most: float = _LARGEST,
-) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ScenarioError(f'{where}: expected a number, got {shown(value)}')
-    if not (value > above and at_least <= value <= at_most):
-        limit = (f'above {above:g}' if value <= above else
-                 f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
-        raise ScenarioError(f'{where}: expected {limit}, got {value:g}')
-    return float(value)

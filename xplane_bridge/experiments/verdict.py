@@ -25,8 +25,9 @@ import numpy as np
 
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Flight, quantity, Series, statistic
+from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.response import step_response, StepResponse
-from xplane_bridge.experiments.scenario import Criterion, Event, Scenario
+from xplane_bridge.experiments.scenario import Criterion, Scenario
 
 # A flight's last sample is never exactly at its end.
 _LAST_SAMPLE = 0.2
