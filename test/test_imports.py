@@ -34,13 +34,14 @@ ALLOWED = {
     'sessions': {'protocols'},
     'simulators': {'protocols', 'links', 'command_line', 'optional'},
     'autopilot': {'conversions'},
+    'sensors': {'conversions', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
-        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'autopilot',
+        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'autopilot',
         'command_line', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'experiments': {
-        'autopilot', 'conversions', 'links', 'protocols', 'simulators', 'command_line', 'optional',
-        'plain_yaml', 'spinning', 'msg'},
+        'autopilot', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
+        'command_line', 'optional', 'plain_yaml', 'spinning', 'msg'},
     'command_line': set(),
     'optional': set(),
     'plain_yaml': set(),

@@ -1,0 +1,162 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The errors of one sensor: noise, bias, scale factor, quantisation, saturation. SI units throughout.
+
+The error model is that of IEEE Std 952 (annex C), which describes a sensor by its Allan deviation;
+``allan.expected_deviation`` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+# The highest point of the Allan deviation of a Gauss-Markov process of standard deviation 1, which
+# is at 1.89 time constants (IEEE Std 952, C.1.5).
+_PEAK = 0.6174
+# Normal numbers drawn at once, in samples.
+_BLOCK = 256
+# Per axis and sample: for the white noise, the drifting bias, the walking bias.
+_DRAWS = 3
+# White noise is that of the time between samples, but of no less and no more than this (s).
+_SHORTEST, _LONGEST = 1e-3, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """
+    Figures of the errors of a sensor, each per axis; U is its unit. 0: has no such error.
+
+    noise: standard deviation of a sample, whatever the rate (U).
+    noise_density: of white noise (U/sqrt(Hz)); the Allan deviation at 1 s. A sample's standard
+    deviation is this by the square root of the time since the last one.
+    bias_turn_on: standard deviation of a constant bias, another one in each run (U).
+    bias_instability: level of the flat part of the Allan deviation (U).
+    drift: standard deviation of a slow error (U), the same in another figure, as for GNSS.
+    time_constant: of bias_instability and drift, which are a first-order Gauss-Markov process (s).
+    bias_random_walk: of the rate random walk (U/s/sqrt(Hz)): the bias walks by this in 1 s.
+    scale_factor: standard deviation of the scale's relative error.
+    quantisation: step of the output (U).
+    saturation: the largest output, both ways (U).
+    """
+
+    noise: float = 0.0
+    noise_density: float = 0.0
+    bias_turn_on: float = 0.0
+    bias_instability: float = 0.0
+    drift: float = 0.0
+    time_constant: float = 100.0
+    bias_random_walk: float = 0.0
+    scale_factor: float = 0.0
+    quantisation: float = 0.0
+    saturation: float = math.inf
+
+    @property
+    def gauss_markov(self) -> float:
+        """Return the standard deviation of the Gauss-Markov process."""
+        return math.hypot(self.bias_instability / _PEAK, self.drift)
+
+    def white(self, interval: float) -> float:
+        """Return the standard deviation of the white noise of a sample after ``interval`` s."""
+        return math.hypot(self.noise, self.noise_density / math.sqrt(interval))
+
+    def variance(self, interval: float, elapsed: float) -> float:
+        """
+        Return the variance of all but scale factor and saturation.
+
+        Of a sample ``interval`` seconds after the last one and ``elapsed`` after the first.
+        """
+        return (
+            self.white(interval) ** 2 + self.bias_turn_on ** 2 + self.gauss_markov ** 2
+            + self.bias_random_walk ** 2 * elapsed + self.quantisation ** 2 / 12.0)
+
+
+PERFECT = Errors()
+
+
+class Axes:
+    """
+    Some axes of a sensor, each with errors of its own by the same figures.
+
+    The errors are a function of the generator and the times of the samples only. A sensor without
+    errors gives back what it is given, to the last bit.
+    """
+
+    def __init__(self, errors: Errors, count: int, generator: np.random.Generator) -> None:
+        self.errors = errors
+        self._count = count
+        self._exact = errors == PERFECT
+        self._normal = _normal(generator, _DRAWS * count)
+        scale, turn_on, bias = generator.standard_normal((3, count)).tolist()
+        self._scale = [1.0 + errors.scale_factor * one for one in scale]
+        self._turn_on = [errors.bias_turn_on * one for one in turn_on]
+        self._markov = [errors.gauss_markov * one for one in bias]
+        self._walk = [0.0] * count
+        self._interval = math.nan
+        self._white = self._keep = self._stir = self._step = 0.0
+        self.elapsed = 0.0
+
+    def measure(self, values: Sequence[float], interval: float) -> tuple[float, ...]:
+        """Return what the sensor reads ``interval`` seconds after its last sample."""
+        if self._exact:
+            return tuple(values)
+        if interval != self._interval:
+            self._set_interval(interval)
+        self.elapsed += interval
+        white, keep, stir, step = self._white, self._keep, self._stir, self._step
+        markov, walk, number = self._markov, self._walk, iter(next(self._normal))
+        measured = []
+        for axis, value in enumerate(values):
+            noise = white * next(number)
+            markov[axis] = keep * markov[axis] + stir * next(number)
+            walk[axis] += step * next(number)
+            measured.append(
+                value * self._scale[axis] + self._turn_on[axis] + markov[axis] + walk[axis]
+                + noise)
+        return tuple(map(self._converted, measured))
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of the newest sample, but for scale factor and saturation."""
+        if self._exact:
+            return 0.0
+        return self.errors.variance(_limited(self._interval), self.elapsed)
+
+    def _set_interval(self, interval: float) -> None:
+        errors, self._interval = self.errors, interval
+        self._white = errors.white(_limited(interval))
+        self._keep = math.exp(-interval / errors.time_constant)
+        self._stir = errors.gauss_markov * math.sqrt(1.0 - self._keep ** 2)
+        self._step = errors.bias_random_walk * math.sqrt(interval)
+
+    def _converted(self, value: float) -> float:
+        """Return what the sensor's converter makes of a value."""
+        limit, step = self.errors.saturation, self.errors.quantisation
+        value = min(max(value, -limit), limit)
+        return step * round(value / step) if step and math.isfinite(value) else value
+
+
+def _limited(interval: float) -> float:
+    return min(max(interval, _SHORTEST), _LONGEST)
+
+
+def _normal(generator: np.random.Generator, count: int) -> Iterator[list[float]]:
+    """Yield ``count`` normal numbers each time."""
+    while True:
+        yield from generator.standard_normal((_BLOCK, count)).tolist()

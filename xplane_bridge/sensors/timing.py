@@ -1,0 +1,123 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""When a sensor samples, which samples it loses, and when it delivers those that it has."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+_SECOND = 1_000_000_000
+# A state comes a little early or late: X-Plane's time is rounded, a network has jitter. Earlier by
+# this much (ns), or by a quarter of the period, it still is the one to sample.
+_EARLY = 4_000_000
+# A latency that ends within this (ns) after a state is over.
+_ROUNDED = 500_000
+# The time before the first sample (ns), if the sensor has no rate of its own.
+_FIRST = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dropout:
+    """Losing samples: each with this probability, and then all for ``duration`` seconds."""
+
+    probability: float = 0.0
+    duration: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Rate of the samples (per second, 0: each state), latency (s), and dropouts."""
+
+    rate: float = 0.0
+    latency: float = 0.0
+    dropout: Dropout = Dropout()
+
+
+Reading = TypeVar('Reading')
+
+
+class Delivery(NamedTuple, Generic[Reading]):
+    """What a sensor measured at ``stamp`` (ns), however much later it is delivered."""
+
+    stamp: int
+    reading: Reading
+
+
+class Device(Generic[Reading]):
+    """
+    One device: takes samples of the states that it is shown, and delivers them later.
+
+    All times are stamps in nanoseconds: no clock is read. A delivery comes with the first state
+    that is at least the latency after the one that was measured.
+    """
+
+    def __init__(self, timing: Timing, generator: np.random.Generator) -> None:
+        self._timing = timing
+        self._generator = generator
+        self._period = round(_SECOND / timing.rate) if timing.rate else 0
+        self._last: int | None = None
+        self._sampled: int | None = None
+        self._next = 0
+        self._lost_until = 0
+        self._queue: deque[Delivery[Reading]] = deque()
+
+    def show(
+        self, stamp: int, measure: Callable[[float], Reading | None]
+    ) -> list[Delivery[Reading]]:
+        """
+        Show the state at ``stamp``; return what is delivered now.
+
+        If it is to be sampled, ``measure`` is called with the seconds since the last sample; it
+        may return None. A state that has been shown already is not sampled again.
+        """
+        if self._last is not None and stamp < self._last:
+            # Another flight: time has begun anew.
+            self._sampled, self._lost_until = None, 0
+            self._queue.clear()
+        is_new, self._last = stamp != self._last, stamp
+        if is_new and self._is_due(stamp):
+            self._sample(stamp, measure)
+        delivered = []
+        until = stamp - round(self._timing.latency * _SECOND) + _ROUNDED
+        while self._queue and self._queue[0].stamp <= until:
+            delivered.append(self._queue.popleft())
+        return delivered
+
+    def _is_due(self, stamp: int) -> bool:
+        if self._sampled is None:
+            self._next = stamp
+        early = min(_EARLY, self._period // 4)
+        if stamp < self._next - early:
+            return False
+        if self._period:
+            # On the same grid, whatever was missed.
+            self._next += ((stamp + early - self._next) // self._period + 1) * self._period
+        return True
+
+    def _sample(self, stamp: int, measure: Callable[[float], Reading | None]) -> None:
+        since = self._period or _FIRST if self._sampled is None else stamp - self._sampled
+        self._sampled = stamp
+        reading = measure(since / _SECOND)
+        dropout = self._timing.dropout
+        if dropout.probability and self._generator.random() < dropout.probability:
+            self._lost_until = max(
+                self._lost_until, stamp + max(round(dropout.duration * _SECOND), 1))
+        if reading is not None and stamp >= self._lost_until:
+            self._queue.append(Delivery(stamp, reading))
