@@ -28,9 +28,9 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.nodes import autopilot
 from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.autopilot import node as autopilot
+from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.xpc import XpcNode
 
 
@@ -68,7 +68,7 @@ def test_it_commands_nothing_until_engaged_and_nothing_after(flight):
 def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):
     flight.start(AutopilotNode, engage=True)
     held = flight.next('/autopilot/active_target')
-    targets = flight.publisher(AutopilotTarget, '/autopilot/target')
+    targets = flight.publisher(AutopilotTarget, '/target')
     targets.publish(masked(AutopilotTarget, true_heading=held.true_heading + 1.0))
     target = flight.next('/autopilot/active_target')
     assert target.altitude == held.altitude
@@ -285,7 +285,7 @@ def test_in_lockstep_it_holds_at_a_stamp_until_that_moves_on(ros):
     ros.wait_for(lambda: node._repeated, 'the update again')
     assert vehicle.commanded() == [17, 33]
     # A target that arrives now counts for this update.
-    ros.publisher(AutopilotTarget, '/autopilot/target').publish(
+    ros.publisher(AutopilotTarget, '/target').publish(
         masked(AutopilotTarget, altitude=1200.0))
     ros.wait_for(lambda: ros.messages['/autopilot/active_target'][-1].altitude == 1200.0,
                  'the target')
@@ -314,6 +314,59 @@ def test_in_lockstep_it_waits_for_all_who_shall_hear_its_commands(ros):
 
     assert ros.wait_for(commanded, 'the command') == [17]
     ros.wait_for(lambda: heard, 'the command at the second')
+
+
+def test_a_target_engages_at_its_stamp_and_a_release_ends_that_at_its_own(ros):
+    # Latched, and published before the autopilot is there.
+    early = ros.observer.create_publisher(AutopilotTarget, '/target', LATCHED)
+    target = masked(AutopilotTarget, altitude=1000.0, true_heading=1.0, airspeed=50.0)
+    target.header.stamp.nanosec = 33_000_000
+    early.publish(target)
+    ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+    node = ros.start(AutopilotNode, lockstep=True)
+    vehicle = Vehicle(ros)
+    ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
+    ros.wait_for(lambda: node._waiting, 'the target')
+    for milliseconds in (17, 33):
+        vehicle.publish(milliseconds)
+    ros.wait_for(lambda: vehicle.commanded() == [33], 'the first command')
+    assert [message.true_heading for message in ros.messages['/autopilot/active_target']] == [1.0]
+    release = AutopilotTarget(fields=AutopilotTarget.RELEASE)
+    release.header.stamp.nanosec = 67_000_000
+    targets = ros.publisher(AutopilotTarget, '/target')
+    targets.publish(release)
+    ros.wait_for(lambda: node._waiting, 'the release')
+    for milliseconds in (50, 67):
+        vehicle.publish(milliseconds)
+    ros.wait_for(lambda: not node._engaged, 'the release')
+    # The simulator waits at this state: it is commanded for at once.
+    targets.publish(masked(AutopilotTarget, airspeed=48.0))
+    ros.wait_for(lambda: vehicle.commanded() == [33, 50, 67], 'the command')
+    targets.publish(AutopilotTarget(fields=AutopilotTarget.RELEASE))
+    targets.publish(masked(AutopilotTarget, airspeed=49.0))
+    ros.wait_for(lambda: ros.messages['/autopilot/active_target'][-1].airspeed == 49.0, 'it')
+    # But once only.
+    vehicle.publish(83)
+    ros.wait_for(lambda: vehicle.commanded() == [33, 50, 67, 83], 'the last command')
+
+
+@pytest.mark.parametrize(('fields', 'seconds', 'words'), [
+    (AutopilotTarget.RELEASE | AutopilotTarget.ALTITUDE, 0, 'goes alone'),
+    (AutopilotTarget.ALTITUDE, 1_800_000_000, 'another clock'),
+])
+def test_a_release_with_more_and_a_stamp_of_another_clock_are_refused(
+        ros, fields, seconds, words):
+    node = ros.start(AutopilotNode, lockstep=True)
+    vehicle = Vehicle(ros)
+    vehicle.publish(17)
+    ros.wait_for(lambda: node._last, 'the update')
+    said = []
+    node.refuse = lambda what, error: said.append(str(error))
+    target = AutopilotTarget(fields=fields, altitude=1000.0)
+    target.header.stamp.sec = seconds
+    ros.publisher(AutopilotTarget, '/target').publish(target)
+    ros.wait_for(lambda: said, 'the refusal')
+    assert words in said[0]
 
 
 def test_an_airspeed_that_is_not_indicated_is_taken_as_true_airspeed(ros):

@@ -70,7 +70,7 @@ COMMANDS = {
         'command/controls', 'command/action_groups', 'command/custom_action_groups',
         'command/axes', 'command/sas', 'command/time_warp', 'command/text', 'command/packets',
         'ping'},
-    'autopilot_node': {'autopilot/target'},
+    'autopilot_node': {'target'},
 }
 TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data'}
 # A read that changes nothing may be meaningful without being filled in.
@@ -130,14 +130,14 @@ def commands(monkeypatch):
     topics, services = {}, {}
     make_command, make_service = BridgeNode.make_command, BridgeNode.make_service
 
-    def noting_command(node, kind, topic, handler, depth=1):
+    def noting_command(node, kind, topic, handler, depth=1, **options):
         def noting(message):
             handler(message)
             taken[topic] += 1
 
         if topic not in TELEMETRY or not isinstance(node, AutopilotNode):
             topics[topic] = kind
-        make_command(node, kind, topic, noting, depth)
+        make_command(node, kind, topic, noting, depth, **options)
 
     def noting_service(node, kind, name, handler):
         if not kind.__module__.startswith('std_srvs'):
@@ -315,9 +315,9 @@ def test_targets_that_cannot_be_flown_are_refused(ros, tmp_path, target, words):
     said = []
     refuse = node.refuse
     node.refuse = lambda what, error: (said.append(str(error)), refuse(what, error))
-    ros.publisher(msg.AutopilotTarget, 'autopilot/target').publish(
+    ros.publisher(msg.AutopilotTarget, 'target').publish(
         masked(msg.AutopilotTarget, **target))
-    ros.wait_for(lambda: node.refused['autopilot/target'], 'the refusal')
+    ros.wait_for(lambda: node.refused['target'], 'the refusal')
     assert re.search(words, said[0])
     # Nothing of it, not even the part that could be flown.
     assert len(ros.messages['autopilot/active_target']) == 1

@@ -72,7 +72,7 @@ class Vehicle:
         self._autopilot_pid = autopilot_pid
         self._controls = node.create_publisher(
             FlightControls, f'{namespace}/command/controls', KEPT)
-        self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/autopilot/target', 1)
+        self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/target', 1)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
         self._parameters: dict[str, Any] = {
             name: node.create_client(

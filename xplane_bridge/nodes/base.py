@@ -44,6 +44,7 @@ from xplane_bridge.nodes.diagnostics import (
     Status,
     WARN,
 )
+from xplane_bridge.nodes.latched import LateHearing, once
 from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.services import Action, Service
 from xplane_bridge.nodes.stamps import Stamps
@@ -187,13 +188,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self.destroy_lifecycle_publisher(publisher)
 
     def make_command(
-        self, kind: type, topic: str, handler: Callable[[Any], None], depth: int = 1
+        self, kind: type, topic: str, handler: Callable[[Any], None], depth: int = 1,
+        *, latched: bool = False, raw: bool = False,
     ) -> None:
         """
         Subscribe to a command topic.
 
         A command that arrives while inactive is ignored. ``handler`` raises ValueError for one
-        that must not be sent; that is counted and logged.
+        that must not be sent; that is counted and logged. ``latched``: one that was latched
+        before counts too. ``raw``: it gets the serialised bytes.
         """
         def guarded(message: Any) -> None:
             if self._begun:
@@ -202,11 +205,13 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 except (ValueError, TypeError) as error:
                     self.refuse(topic, error)
 
+        handle: Any = once(guarded) if latched else guarded
         subscription = self.create_subscription(
-            kind, topic, guarded, depth,
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        )
+            kind, topic, handle, depth, raw=raw,
+            qos_overriding_options=QoSOverridingOptions.with_default_policies())
         self._entities.append((self.destroy_subscription, subscription))
+        if latched:
+            self._entities.append((LateHearing.close, LateHearing(self, kind, topic, handle)))
 
     def make_service(
         self, kind: type, name: str, handler: Callable[[Any, Any], Any],
@@ -383,7 +388,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             if self._throttle.suppressed:
                 lines.append(self._diagnose_log())
             if self.stamps.simulated:
-                lines.append(self._diagnose_ros_time())
+                lines.append(self.stamps.diagnose())
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
@@ -395,16 +400,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             'log', OK, 'some messages were suppressed: at most one of a kind, and '
             f'{MOST} in all, are logged per second',
             (('messages suppressed', str(self._throttle.suppressed)),))
-
-    def _diagnose_ros_time(self) -> Status:
-        now_ns = self.stamps.now_ns
-        return Status(
-            'ROS time', OK if now_ns else WARN,
-            'by /clock' if now_ns else
-            'use_sim_time is set, but no /clock has arrived: messages stamped with it are not '
-            'published; start a /clock publisher, or set use_sim_time: false',
-            (('ROS time, s', f'{now_ns / 1e9:.3f}'),
-             ('withheld for want of it', str(self.stamps.withheld))))
 
 
 def _say_refused(response: Any, error: Exception) -> None:

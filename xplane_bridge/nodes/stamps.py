@@ -20,6 +20,8 @@ from typing import Any
 
 from rclpy.clock import JumpThreshold
 
+from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+
 
 def write_stamp(message: Any, stamp_ns: int) -> None:
     """Stamp a message that has a header."""
@@ -73,3 +75,14 @@ class Stamps:
             self._logger.warning(
                 'use_sim_time is set, but no /clock has arrived: nothing is published until then')
         return None
+
+    def diagnose(self) -> Status:
+        """Return whether there is a ROS time, under use_sim_time."""
+        now_ns = self.now_ns
+        return Status(
+            'ROS time', OK if now_ns else WARN,
+            'by /clock' if now_ns else
+            'use_sim_time is set, but no /clock has arrived: messages stamped with it are not '
+            'published; start a /clock publisher, or set use_sim_time: false',
+            (('ROS time, s', f'{now_ns / 1e9:.3f}'),
+             ('withheld for want of it', str(self.withheld))))

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 from std_msgs.msg import Header
 
@@ -37,12 +37,11 @@ from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
 from xplane_bridge.nodes.engines import fill_engines
+from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.plausibility import make_gate
 from xplane_bridge.nodes.templates import Template
 from xplane_bridge.nodes.transforms import TransformPublisher
-
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines')
 ALL_BUT_FIX = TOPICS[1:]

@@ -50,7 +50,7 @@ from xplane_bridge.msg import (
     SimpitVelocities,
 )
 from xplane_bridge.nodes.controls import CONTROLS
-from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message
 

@@ -16,33 +16,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, make_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 import math
 import time
 from typing import Any
 
-from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
 from xplane_bridge.autopilot import Autopilot, check_targets, Gains, Measurement, Target
-from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode
-from xplane_bridge.nodes.controls import CONTROLS_MASK, fill_controls
+from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.autopilot.parameters import AutopilotParameters
+from xplane_bridge.nodes.autopilot.telemetry import nanoseconds, Telemetry
+from xplane_bridge.nodes.autopilot.waiting import Waiting
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.controls import fill_controls
 from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.vehicle import LATCHED
 
-# Topics of one update of a vehicle, all of which lockstep waits for.
-_UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
-# Updates that may be incomplete at any time: messages of different topics overtake each other.
-_INCOMPLETE = 8
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in
 # transit, and a second one would count for the next state. More than any subscription here holds;
@@ -53,47 +48,6 @@ _REPEATED = 20
 _SILENCE = 0.5
 
 _TARGET_MASK = Mask(AutopilotTarget)
-
-# Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
-_OLDEST = 0.5
-
-
-@dataclass(frozen=True)
-class _OwnParameters(BaseParameters):
-    """Parameters of autopilot_node, without the gains."""
-
-    engage: bool = parameter(False, 'Engage as soon as telemetry arrives.')
-    engage_at: float = parameter(
-        math.nan, 'Stamp of imu/data, s, at which, or after which, it engages; NaN is never.',
-        live=True)
-    altitude: float = parameter(
-        math.nan, 'Target when engaging: metres above the WGS-84 ellipsoid, as in fix; NaN holds '
-        'the current altitude.')
-    true_heading_deg: float = parameter(
-        math.nan, 'Target when engaging: degrees clockwise from true north; NaN holds the '
-        'current heading.')
-    airspeed: float = parameter(
-        math.nan, 'Target when engaging: indicated airspeed, m/s; NaN holds the current one.')
-    lockstep: bool = parameter(
-        False, 'Command once per stamp, when imu/data, fix, air_data and controls of that stamp '
-        'have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
-    hold_at: float = parameter(
-        math.nan, 'In lockstep: stamp of imu/data, s, from which on nothing is commanded until '
-        'this is set to a later one; NaN is never.', live=True)
-    subscribers: int = parameter(
-        0, 'In lockstep: how many subscribers command/controls must have before the first '
-        'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
-
-
-AutopilotParameters = make_dataclass(
-    'AutopilotParameters',
-    [
-        (gain.name, float, parameter(
-            gain.default, 'Gain or limit of the control law; see autopilot.py.', live=True,
-            name=f'gains.{gain.name}'))
-        for gain in fields(Gains)
-    ],
-    bases=(_OwnParameters,), frozen=True)
 
 
 class AutopilotNode(BridgeNode[Any]):
@@ -114,8 +68,6 @@ class AutopilotNode(BridgeNode[Any]):
     def open(self) -> None:
         """Create topics and the service."""
         self._law = Autopilot(self._gains(self.parameters))
-        self._altitude = self._airspeed = (math.nan, 0.0)
-        self._reported = Controls()
         self._engaged = False
         self._wants_to_engage = self.parameters.engage
         self._engage_at = _at(self.parameters.engage_at)
@@ -124,8 +76,10 @@ class AutopilotNode(BridgeNode[Any]):
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
+        self._waiting = Waiting()
         self._updates = 0
-        self._incomplete: dict[int, dict[str, Any]] = {}
+        # The state that was last commanded for.
+        self._commanded_for: int | None = None
         self._commanded_at = 0.0
         self._repeated = 0
         self._heard_at = 0.0
@@ -133,18 +87,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._target_publisher = self.make_publisher(
             AutopilotTarget, 'autopilot/active_target', LATCHED)
-        handlers = {
-            'fix': (NavSatFix, self._on_fix),
-            'air_data': (AirData, self._on_air_data),
-            'controls': (FlightControls, self._on_controls),
-            'imu/data': (Imu, self._on_imu),
-        }
-        self._handlers = {topic: handler for topic, (_, handler) in handlers.items()}
-        for topic, (kind, handler) in handlers.items():
-            self.make_command(
-                kind, topic, partial(self._gather, topic) if self.parameters.lockstep else handler,
-                10)
-        self.make_command(AutopilotTarget, 'autopilot/target', self._on_target)
+        self._telemetry = Telemetry(self, self.parameters.lockstep, self._on_state)
+        self.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
         self.make_service(SetBool, 'autopilot/engage', self._on_engage)
 
     def begin(self) -> None:
@@ -152,8 +96,8 @@ class AutopilotNode(BridgeNode[Any]):
 
     def end(self) -> None:
         """Stop commanding."""
-        self._engaged = False
-        self._held = None
+        self._disengage()
+        self._waiting.clear()
 
     def close(self) -> None:
         """Do nothing: only topics were opened."""
@@ -161,80 +105,83 @@ class AutopilotNode(BridgeNode[Any]):
     def changed(self, given: Any) -> None:
         """Use new gains, engage at a new stamp, or hold at another one."""
         self._law.gains = self._gains(given)
-        if given.engage_at != self.parameters.engage_at:
-            self._engage_at = _at(given.engage_at)
-            if given.lockstep and not self._engaged and self._last is not None and (
-                    self._last[1] >= self._engage_at):
-                # The simulator waits at this update.
-                self._fly(*self._last, 0.0)
         self._hold_at = _at(given.hold_at)
         if given.subscribers != self.parameters.subscribers:
             self._subscribers = given.subscribers
+        if given.engage_at != self.parameters.engage_at:
+            self._engage_at = _at(given.engage_at)
+            self._reconsider()
         self._release()
 
     @staticmethod
     def _gains(given: Any) -> Gains:
         return Gains(**{gain.name: getattr(given, gain.name) for gain in fields(Gains)})
 
-    # Telemetry.
+    # The state.
 
-    def _gather(self, topic: str, message: Any) -> None:
-        """Handle the messages of one update when the last of them has arrived."""
-        stamp = _nanoseconds(message)
-        update = self._incomplete.setdefault(stamp, {})
-        update[topic] = message
-        if len(update) < len(_UPDATE):
-            if len(self._incomplete) > _INCOMPLETE:
-                del self._incomplete[next(iter(self._incomplete))]
+    def _on_state(self, stamp: int) -> None:
+        if self.parameters.lockstep and self._is_repeated(stamp):
             return
-        self._incomplete = {
-            at: others for at, others in self._incomplete.items() if at > stamp}
+        measurement = self._telemetry.measure()
+        if measurement is None:
+            return
+        last, self._last = self._last, (measurement, stamp)
+        self._fly(measurement, stamp, 0.0 if last is None else (stamp - last[1]) * 1e-9)
+
+    def _is_repeated(self, stamp: int) -> bool:
+        """Return whether this state is flown already; command again if that was lost."""
         now = time.monotonic()
         if now - self._heard_at > _SILENCE:
             self._commanded_at, self._repeated = now, 0
         self._heard_at = now
-        if self._engaged and self._last is not None and stamp == self._last[1]:
-            # The simulator has not advanced yet. A command for its next state would be wrong.
-            self._repeated += 1
-            self._release()
-            if self._held is None and self._repeated > _REPEATED and (
-                    now - self._commanded_at > _REPEAT_AFTER):
-                self._publish_command()
-            return
-        for name in _UPDATE:
-            self._handlers[name](update[name])
-
-    def _on_fix(self, message: NavSatFix) -> None:
-        self._altitude = (message.altitude, time.monotonic())
-
-    def _on_air_data(self, message: AirData) -> None:
-        speed = message.indicated_airspeed
-        if math.isnan(speed):
-            speed = message.true_airspeed
-        self._airspeed = (speed, time.monotonic())
-
-    def _on_controls(self, message: FlightControls) -> None:
-        self._reported = Controls(**CONTROLS_MASK.known(message))
-
-    def _on_imu(self, message: Imu) -> None:
-        measurement = self._measure(message)
-        if measurement is None:
-            return
-        stamp = _nanoseconds(message)
-        last, self._last = self._last, (measurement, stamp)
-        self._fly(measurement, stamp, 0.0 if last is None else (stamp - last[1]) * 1e-9)
+        if not self._engaged or self._last is None or stamp != self._last[1]:
+            return False
+        # The simulator has not advanced yet. A command for its next state would be wrong.
+        self._repeated += 1
+        self._release()
+        if self._held is None and self._repeated > _REPEATED and (
+                now - self._commanded_at > _REPEAT_AFTER):
+            self._publish_command()
+        return True
 
     def _fly(self, measurement: Measurement, stamp: int, elapsed: float) -> None:
-        """Engage if that is due; command if engaged, unless this update is held."""
+        """Do and engage what is due; command if engaged, unless this update is held."""
+        was_engaged = self._engaged
+        self._do_due(stamp)
         if not self._engaged and stamp >= self._engage_at:
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
             self._engage(measurement, _wanted(self.parameters))
-            # Engaged now, whatever the previous update was.
-            elapsed = 0.0
         if self._engaged:
-            self._held = measurement, elapsed
+            # Engaged now, it does not matter what the previous update was.
+            self._held = measurement, elapsed if was_engaged else 0.0
             self._release()
+
+    def _do_due(self, stamp: int) -> None:
+        for topic, do in self._waiting.due(stamp):
+            try:
+                do()
+            except ValueError as error:
+                self.refuse(topic, error)
+
+    def _reconsider(self) -> None:
+        """
+        Do what has become due after its state has arrived.
+
+        In lockstep the simulator waits at that state: it is commanded for unless it has been.
+        """
+        if self._last is None:
+            return
+        measurement, stamp = self._last
+        if self.parameters.lockstep:
+            if self._held is not None:
+                self._fly(self._held[0], stamp, self._held[1])
+            elif stamp != self._commanded_for:
+                self._fly(measurement, stamp, 0.0)
+            else:
+                self._do_due(stamp)
+        elif self._telemetry.is_fresh:
+            self._do_due(stamp)
 
     def _release(self) -> None:
         """Command for the update that is held, unless it still is to be."""
@@ -245,6 +192,7 @@ class AutopilotNode(BridgeNode[Any]):
                 return
             self._subscribers = 0
         (measurement, elapsed), self._held = self._held, None
+        self._commanded_for = self._last[1]
         controls = self._law.update(measurement, elapsed)
         stamp = self._command.header.stamp
         stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
@@ -257,34 +205,29 @@ class AutopilotNode(BridgeNode[Any]):
         self._repeated = 0
         self._command_publisher.publish(self._command)
 
-    def _measure(self, message: Imu) -> Measurement | None:
-        """Return the control law's input, or None while something is missing or stale."""
-        now = time.monotonic()
-        (altitude, altitude_at), (airspeed, airspeed_at) = self._altitude, self._airspeed
-        if (
-            message.orientation_covariance[0] == -1.0
-            or message.angular_velocity_covariance[0] == -1.0
-            or now - min(altitude_at, airspeed_at) > _OLDEST
-            or not math.isfinite(altitude + airspeed)
-        ):
-            return None
-        orientation = message.orientation
-        roll, pitch, yaw = frames.quaternion_to_euler(
-            (orientation.w, orientation.x, orientation.y, orientation.z))
-        rates = message.angular_velocity
-        roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd((rates.x, rates.y, rates.z))
-        return Measurement(
-            roll=roll, pitch=-pitch, heading=frames.yaw_to_heading(yaw), roll_rate=roll_rate,
-            pitch_rate=pitch_rate, yaw_rate=yaw_rate, altitude=altitude, airspeed=airspeed)
-
     # Commands.
 
     def _on_target(self, message: AutopilotTarget) -> None:
-        if not self._engaged:
-            raise ValueError('the autopilot is not engaged; call autopilot/engage first')
+        if message.fields & AutopilotTarget.RELEASE:
+            if message.fields != AutopilotTarget.RELEASE:
+                raise ValueError('RELEASE (32) goes alone: it gives up all that is held')
+            self._await('target', message, self._disengage)
+            return
         given = _TARGET_MASK.given(message)
         check_targets(given)
-        self._set_target(given)
+        self._await('target', message, partial(self._take_target, given))
+
+    def _await(self, topic: str, message: Any, do: Callable[[], None]) -> None:
+        """Do something at the first state for which a command holds, which may have come."""
+        self._waiting.add(nanoseconds(message), topic, do, self._last[1] if self._last else None)
+        self._reconsider()
+
+    def _take_target(self, given: Mapping[str, float]) -> None:
+        assert self._last is not None
+        if self._engaged:
+            self._set_target(given)
+        else:
+            self._engage(self._last[0], given)
 
     def _set_target(self, given: Mapping[str, float]) -> None:
         """Hold the given targets from now on; those not given, or NaN, keep their value."""
@@ -312,7 +255,7 @@ class AutopilotNode(BridgeNode[Any]):
             # At this update or the next, whichever came first, runs would not be reproducible.
             self._wants_to_engage = True
             response.message = 'engages at the update for which the simulator waits'
-        elif self._last is None or time.monotonic() - self._altitude[1] > _OLDEST:
+        elif self._last is None or not self._telemetry.is_fresh:
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
         else:
             self._engage(self._last[0], {})
@@ -324,15 +267,14 @@ class AutopilotNode(BridgeNode[Any]):
         self._held = None
 
     def _engage(self, measurement: Measurement, target: Mapping[str, float]) -> None:
-        self._law.engage(measurement, self._reported)
+        self._law.engage(measurement, self._telemetry.reported)
         self._engaged = True
         self._set_target(target)
         self.get_logger().info('engaged')
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of the autopilot."""
-        now = time.monotonic()
-        fresh = now - min(self._altitude[1], self._airspeed[1]) < _OLDEST
+        fresh = self._telemetry.is_fresh
         target = self._law.target
         return (Status(
             'autopilot',
@@ -352,11 +294,6 @@ def _wanted(given: Any) -> dict[str, float]:
     """Return the targets set by the parameters, NaN for none."""
     return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
             'airspeed': given.airspeed}
-
-
-def _nanoseconds(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def _at(seconds: float) -> float:
