@@ -25,7 +25,9 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.autopilot import Autopilot, Measurement, Target
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions import frames, huginn, xplane
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.conversions.xplane_local import LocalAxes
@@ -235,7 +237,7 @@ def fly(loop, law, seconds, log):
     partial(XplaneLoop, 6)], ids=['xpc', 'fdmdata', 'xplane12', 'xplane9', 'xplane6'])
 @pytest.mark.parametrize('step', STEPS, ids=str)
 def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, step):
-    loop, law, log = make_loop(), Autopilot(), []
+    loop, law, log = make_loop(), Cascade(), []
     # Huginn does not report its throttle, so engaging is not bumpless there.
     fly(loop, law, 40.0 if make_loop is FdmdataLoop else 3.0, log)
     (quantity, change), = step.value.items()
@@ -255,7 +257,7 @@ def test_one_autopilot_flies_each_within_the_criteria_of_the_demo(make_loop, ste
 
 
 def test_what_the_autopilot_sees_is_what_the_aircraft_does():
-    loop, law, log = XpcLoop(), Autopilot(), []
+    loop, law, log = XpcLoop(), Cascade(), []
     fly(loop, law, 3.0, log)
     law.target = Target(law.target.altitude, law.target.heading + 1.0, law.target.airspeed)
     fly(loop, law, 4.0, log)

@@ -33,14 +33,14 @@ ALLOWED = {
     'conversions': {'protocols'},
     'sessions': {'protocols'},
     'simulators': {'protocols', 'links', 'command_line', 'optional'},
-    'autopilot': {'conversions'},
+    'control': {'conversions', 'plain_yaml'},
     'sensors': {'conversions', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
-        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'autopilot',
+        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'control',
         'command_line', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'experiments': {
-        'autopilot', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
+        'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
         'command_line', 'optional', 'plain_yaml', 'spinning', 'msg'},
     'command_line': set(),
     'optional': set(),

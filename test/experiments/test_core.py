@@ -25,7 +25,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.autopilot import Autopilot
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.experiments import core, execution, main, scenario
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
@@ -122,7 +122,7 @@ def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
 
 
 def test_another_law_flies(tmp_path):
-    class Counting(Autopilot):
+    class Counting(Cascade):
         updates = 0
 
         def update(self, now, dt):

@@ -39,7 +39,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xplane_bridge.autopilot import Autopilot, check_targets, Measurement, Target
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
 from xplane_bridge.conversions.units import KNOT
@@ -69,7 +71,7 @@ _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 
 
 class Law(Protocol):
-    """A control law, such as autopilot.Autopilot."""
+    """A control law, such as control.cascade.Cascade."""
 
     target: Target
 
@@ -110,7 +112,7 @@ class CoreVehicle:
     def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None) -> None:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(initial=initial, seed=seed)
-        self.law: Law = law or Autopilot()
+        self.law: Law = law or Cascade()
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
@@ -147,7 +149,9 @@ class CoreVehicle:
             state.cas, state.p, state.q, state.r, state.alpha, state.beta, state.elevator,
             state.aileron, state.rudder, state.engines[0].throttle))
         self._now = Measurement(
-            state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas)
+            state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas,
+            state.tas, -state.v_down, math.atan2(state.v_east, state.v_north), state.ground_speed,
+            east, north)
         self._elapsed, self._observed_at = self.time - self._observed_at, self.time
 
     def command_of_law(self) -> Controls:
@@ -185,7 +189,7 @@ class CoreVehicle:
             check_targets(values)
         except ValueError as error:
             raise ExperimentError(f'the target cannot be flown: {error}') from None
-        self.law.target = replace(self.law.target, **values)
+        self.law.target = with_changes(self.law.target, values)
         self._keep_target()
 
     def freeze_autopilot(self, on: bool) -> None:

@@ -25,7 +25,10 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
-from xplane_bridge.autopilot import Autopilot, check_targets, Gains, Measurement, Target
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.targets import check_targets, Target
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.msg import AutopilotTarget, FlightControls
@@ -67,7 +70,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     def open(self) -> None:
         """Create topics and the service."""
-        self._law = Autopilot(self._gains(self.parameters))
+        self._law = Cascade(self._gains(self.parameters))
         self._engaged = False
         self._wants_to_engage = self.parameters.engage
         self._engage_at = _at(self.parameters.engage_at)
@@ -115,7 +118,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     @staticmethod
     def _gains(given: Any) -> Gains:
-        return Gains(**{gain.name: getattr(given, gain.name) for gain in fields(Gains)})
+        return Gains(**{gain.name: getattr(given, f'gain_{gain.name}') for gain in fields(Gains)})
 
     # The state.
 

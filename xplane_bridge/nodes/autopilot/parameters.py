@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, make_dataclass
 import math
 
-from xplane_bridge.autopilot import Gains
+from xplane_bridge.control.gains import Gains
 from xplane_bridge.nodes.base import BaseParameters
 from xplane_bridge.nodes.parameters import parameter
 
@@ -54,8 +54,8 @@ class OwnParameters(BaseParameters):
 AutopilotParameters = make_dataclass(
     'AutopilotParameters',
     [
-        (gain.name, float, parameter(
-            gain.default, 'Gain or limit of the control law; see autopilot.py.', live=True,
+        (f'gain_{gain.name}', float, parameter(
+            gain.default, 'Gain of the cascade; see docs/control.md.', live=True,
             name=f'gains.{gain.name}'))
         for gain in fields(Gains)
     ],

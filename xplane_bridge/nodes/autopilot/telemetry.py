@@ -24,7 +24,7 @@ from typing import Any
 
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.autopilot import Measurement
+from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, FlightControls

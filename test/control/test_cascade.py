@@ -12,13 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The control law, alone and on a JSBSim aircraft."""
+"""The cascade, alone and on a JSBSim aircraft."""
 
 import math
 
 import pytest
 
-from xplane_bridge.autopilot import Autopilot, Gains, Measurement, Target
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments.response import step_response
 
@@ -29,7 +32,7 @@ TRIMMED = Controls(elevator=-0.12, aileron=0.03, rudder=0.05, throttle=0.6)
 
 
 def engaged(target=None, gains=None, now=LEVEL):
-    law = Autopilot(gains)
+    law = Cascade(gains)
     law.engage(now, TRIMMED, target)
     return law
 
@@ -53,7 +56,7 @@ def test_engaging_in_a_turn_begins_with_the_controls_as_they_stand():
 
 
 def test_controls_that_are_not_known_begin_centred_with_cruise_power():
-    law = Autopilot()
+    law = Cascade()
     law.engage(LEVEL, Controls())
     first = law.update(LEVEL, 0.02)
     assert first.elevator == pytest.approx(0.0, abs=1e-3)
@@ -94,7 +97,7 @@ def test_a_long_unreachable_target_leaves_no_wound_up_integral():
         assert law.update(LEVEL, 0.02).throttle <= 1.0
     law.target = Target(1000.0, 1.0, 45.0)
     # The airspeed target ramps back up; from then on the throttle closes at once.
-    seconds = (law._airspeed_target - 45.0) / Gains().airspeed_rate_limit
+    seconds = (law._climb_law.airspeed - 45.0) / Gains().airspeed_rate_limit
     for _ in range(int(50 * (seconds + 5.0))):
         throttle = law.update(LEVEL, 0.02).throttle
     assert throttle < 0.5
@@ -114,7 +117,7 @@ class Flight:
         self.aircraft = aircraft.Aircraft(**options)
         self.step = 1.0 / rate
         self.delay = [Controls()] * delay
-        self.law = Autopilot()
+        self.law = Cascade()
         state = self.aircraft.state
         self.law.engage(self.measure(), Controls(
             state.elevator, state.aileron, state.rudder, state.engines[0].throttle))

@@ -1,0 +1,129 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The gains of the cascade, and the files of aircraft that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+import math
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge import plain_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """
+    Gains of the four levels, valid at ``airspeed`` (m/s, indicated); tune.py finds them.
+
+    Angles in rad, speeds in m/s, controls as ratios; a gain's name states level, input and
+    output. Those of the rates, which move surfaces, are scaled with the inverse of the dynamic
+    pressure. Without ``airspeed_to_throttle`` the aircraft has no engine, and its airspeed is held
+    with pitch. The defaults are those of the Cessna 172P (c172p).
+    """
+
+    airspeed: float = 51.4
+    roll_rate_to_aileron: float = 0.91
+    roll_rate_to_aileron_integral: float = 0.73
+    pitch_rate_to_elevator: float = 0.87
+    pitch_rate_to_elevator_integral: float = 0.69
+    yaw_rate_to_rudder: float = 1.0
+    roll_to_roll_rate: float = 1.6
+    pitch_to_pitch_rate: float = 1.4
+    roll_rate_limit: float = 0.6
+    pitch_rate_limit: float = 0.3
+    path_angle_to_pitch: float = 0.6
+    path_angle_to_pitch_integral: float = 0.5
+    altitude_to_climb: float = 0.3
+    climb_limit: float = 3.5
+    sink_limit: float = 3.5
+    course_to_turn_rate: float = 0.4
+    airspeed_to_throttle: float = 0.15
+    airspeed_to_throttle_integral: float = 0.01
+    path_angle_to_throttle: float = 5.0
+    airspeed_to_pitch: float = 0.0
+    airspeed_to_pitch_integral: float = 0.0
+    airspeed_rate_limit: float = 0.6
+    climb_filter: float = 0.5
+    cruise_throttle: float = 0.7
+
+    @property
+    def has_engine(self) -> bool:
+        """Return whether the airspeed is held with a throttle."""
+        return self.airspeed_to_throttle != 0.0
+
+
+def load(model: str | Path) -> Gains:
+    """
+    Return the gains of an aircraft by its name, such as c310, or of a parameter file.
+
+    Gains that it does not set keep their default. Raises ValueError if there is no such file, or
+    it is not one.
+    """
+    return Gains(**numbers(read(model), 'gains', [item.name for item in fields(Gains)]))
+
+
+def read(model: str | Path) -> Mapping[str, Any]:
+    """Return the parameters (gains, envelope) in the file of an aircraft; ValueError if none."""
+    path = Path(model)
+    if path.suffix != '.yaml':
+        folder = _folder()
+        path = folder / f'{model}.yaml'
+        if not path.is_file():
+            known = ', '.join(sorted(file.stem for file in folder.glob('*.yaml')))
+            raise ValueError(f'no gains are known for {model}: expected a file, or one of {known}')
+    try:
+        content = plain_yaml.load_file(str(path))
+    except OSError as error:
+        raise ValueError(f'{path}: {error.strerror}') from None
+    except ValueError as error:
+        raise ValueError(f'{path}: {error}') from None
+    try:
+        found = content['/**']['ros__parameters']
+    except (KeyError, TypeError):
+        found = None
+    if not isinstance(found, Mapping):
+        raise ValueError(f'{path}: expected the parameters below /** and ros__parameters')
+    return found
+
+
+def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> dict[str, float]:
+    """Return the numbers of a group of parameters; ValueError for names that are not known."""
+    given = content.get(group, {})
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{group}: expected names with numbers')
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f'{group}.{name} is unknown: expected one of {", ".join(known)}')
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
+            raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
+        found[name] = float(value)
+    return found
+
+
+def _folder() -> Path:
+    """Return the folder of the aircraft's files: the installed one, or that of the sources."""
+    sources = Path(__file__).resolve().parents[2] / 'config' / 'autopilot'
+    if sources.is_dir():
+        return sources
+    # <prefix>/lib/pythonX/site-packages/xplane_bridge/control -> <prefix>/share/xplane_bridge
+    for parent in sources.parents:
+        folder = parent / 'share' / 'xplane_bridge' / 'config' / 'autopilot'
+        if folder.is_dir():
+            return folder
+    return sources

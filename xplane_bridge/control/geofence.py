@@ -1,0 +1,135 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A polygon that an aircraft does not leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from xplane_bridge.control.corners import ahead, course_between, Point
+from xplane_bridge.control.path import PathFollower
+
+# From the corner where an edge begins, and east and north along it.
+_Edge = tuple[float, float, float, float]
+
+# A circle is this far from the fence (m): it is flown with an error.
+_MARGIN = 20.0
+# An aircraft so near (m) to the circle that it flew before flies that one again.
+_NEAR = 50.0
+
+
+class Fence:
+    """A polygon that is not to be left."""
+
+    def __init__(self, corners: Sequence[Point]) -> None:
+        self._edges = [
+            (*first, second[0] - first[0], second[1] - first[1])
+            for first, second in zip(corners, (*corners[1:], corners[0]), strict=True)]
+
+    def margin(self, point: Point) -> float:
+        """Return the distance to the nearest edge (m), negative outside."""
+        east, north = point
+        inside = False
+        for east0, north0, d_east, d_north in self._edges:
+            if (north0 > north) != (north0 + d_north > north) and (
+                    east - east0 < d_east * (north - north0) / d_north):
+                inside = not inside
+        nearest = math.dist(point, self.nearest(point))
+        return nearest if inside else -nearest
+
+    def check(self, path: Sequence[Point]) -> None:
+        """Raise ValueError if a path leaves the polygon."""
+        for point in path:
+            if self.margin(point) < 0.0:
+                raise ValueError(
+                    f'the path leaves the geofence at {point[0]:.0f} m east, {point[1]:.0f} m '
+                    'north; move its waypoints inside, further from the edges by the radius of a '
+                    'turn')
+        for first, second in zip(path, path[1:], strict=False):
+            if any(_cross(first, second, edge) for edge in self._edges):
+                raise ValueError(
+                    f'the path crosses the geofence between {first[0]:.0f} m east, '
+                    f'{first[1]:.0f} m north and {second[0]:.0f} m east, {second[1]:.0f} m north')
+
+    def nearest(self, point: Point) -> Point:
+        """Return the nearest point of the edges."""
+        return min((_on_edge(point, edge) for edge in self._edges),
+                   key=lambda one: math.dist(one, point))
+
+
+class Guard:
+    """
+    Keeps an aircraft inside a fence: as long as it can still turn back, it may fly anywhere.
+
+    Each time, a full circle to the right or to the left must fit inside. When none does any more,
+    the one that fitted last is flown. An aircraft outside flies to the nearest point of the fence,
+    and on until a circle fits.
+    """
+
+    def __init__(self, corners: Sequence[Point]) -> None:
+        self.fence = Fence(corners)
+        self._outside = False
+        self._last: tuple[Point, float] | None = None
+
+    def watch(
+        self, position: Point, course: float, radius: float, lead: float
+    ) -> PathFollower | float | None:
+        """
+        Return None if the aircraft may fly on, else a circle, or a course, to be flown now.
+
+        ``radius`` (m) is that of its turns, ``lead`` (m) the way until it has rolled into one.
+        """
+        margin = self.fence.margin(position)
+        if margin > 2.0 * radius + lead + _MARGIN:
+            self._outside = False
+            return None
+        begin = ahead(position, course, lead)
+        best, side, centre = -math.inf, 1.0, begin
+        for turn in (1.0, -1.0):
+            middle = ahead(begin, course + math.pi / 2.0, turn * radius)
+            if (room := self.fence.margin(middle) - radius - _MARGIN) > best:
+                best, side, centre = room, turn, middle
+        if best >= 0.0 and margin >= 0.0 and not self._outside:
+            return None
+        if best < 0.0 and (margin < 0.0 or self._outside):
+            self._outside = True
+            return course if margin >= 0.0 else course_between(
+                position, self.fence.nearest(position))
+        self._outside = False
+        if self._last is None or abs(math.dist(position, self._last[0]) - radius) > _NEAR:
+            self._last = centre, side
+        return PathFollower.circle(self._last[0], radius, self._last[1])
+
+
+def _cross(first: Point, second: Point, edge: _Edge) -> bool:
+    """Return whether a line and an edge cross."""
+    east0, north0, d_east, d_north = edge
+    east, north = second[0] - first[0], second[1] - first[1]
+    turn = east * d_north - north * d_east
+    if turn == 0.0:
+        return False
+    e, n = east0 - first[0], north0 - first[1]
+    along, beside = (e * d_north - n * d_east) / turn, (e * north - n * east) / turn
+    return 0.0 <= along <= 1.0 and 0.0 <= beside <= 1.0
+
+
+def _on_edge(point: Point, edge: _Edge) -> Point:
+    """Return the nearest point of an edge."""
+    east0, north0, d_east, d_north = edge
+    squared = d_east * d_east + d_north * d_north
+    share = ((point[0] - east0) * d_east + (point[1] - north0) * d_north) / (squared or 1.0)
+    share = min(max(share, 0.0), 1.0)
+    return east0 + share * d_east, north0 + share * d_north
