@@ -188,18 +188,19 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self.destroy_lifecycle_publisher(publisher)
 
     def make_command(
-        self, kind: type, topic: str, handler: Callable[[Any], None], depth: int = 1,
-        *, latched: bool = False, raw: bool = False,
+        self, kind: type, topic: str, handler: Callable[[Any], None],
+        depth: QoSProfile | int = 1, *, latched: bool = False, raw: bool = False,
+        while_inactive: bool = False,
     ) -> None:
         """
         Subscribe to a command topic.
 
-        A command that arrives while inactive is ignored. ``handler`` raises ValueError for one
-        that must not be sent; that is counted and logged. ``latched``: one that was latched
-        before counts too. ``raw``: it gets the serialised bytes.
+        A command that arrives while inactive is ignored, unless ``while_inactive``. ``handler``
+        raises ValueError for one that must not be sent; that is counted and logged. ``latched``:
+        one that was latched before counts too. ``raw``: it gets the serialised bytes.
         """
         def guarded(message: Any) -> None:
-            if self._begun:
+            if self._begun or while_inactive:
                 try:
                     handler(message)
                 except (ValueError, TypeError) as error:

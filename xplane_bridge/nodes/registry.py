@@ -38,9 +38,10 @@ class NodeEntry:
 
 
 def nodes() -> dict[str, NodeEntry]:
-    """Return all nodes by executable: those of the protocols, and the two without a peer."""
+    """Return all nodes by executable: those of the protocols, and those without a peer."""
     return {
         'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
+        'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
         'simulator_node': NodeEntry('simulator', 'face:=xplane12'),
         **{protocol.node: NodeEntry(protocol.name, protocol.example)
            for protocol in PROTOCOLS.values()},

@@ -52,15 +52,15 @@ ALL_BUT_FIX = TOPICS[1:]
 UNKNOWN_VARIANCE = 1e6
 
 _SECOND = 1_000_000_000
-_AIR = (
+AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',
 )
-_IMU = (
+IMU = (
     'orientation', 'orientation_covariance', 'angular_velocity', 'angular_velocity_covariance',
     'linear_acceleration', 'linear_acceleration_covariance',
 )
-_air_values = attrgetter(*_AIR)
+_air_values = attrgetter(*AIR)
 
 # Seconds and nanoseconds.
 _Stamp: TypeAlias = tuple[int, int]
@@ -203,11 +203,11 @@ class VehiclePublisher:
             parameters.linear_acceleration_stddev)]
         imu = Imu()
         imu.header.frame_id = frame(parameters.imu_frame)
-        self._imu = Template(imu, 'header.stamp', *_IMU)
+        self._imu = Template(imu, 'header.stamp', *IMU)
 
         air = AirData()
         air.header.frame_id = frame(parameters.enu_frame)
-        self._air = Template(air, 'header.stamp', *_AIR, 'wind')
+        self._air = Template(air, 'header.stamp', *AIR, 'wind')
         controls = FlightControls()
         controls.header.frame_id = frame(parameters.base_frame)
         self._controls = Template(controls, 'header.stamp', 'fields', *CONTROLS)

@@ -65,7 +65,8 @@ class Device(Generic[Reading]):
     One device: takes samples of the states that it is shown, and delivers them later.
 
     All times are stamps in nanoseconds: no clock is read. A delivery comes with the first state
-    that is at least the latency after the one that was measured.
+    that is at least the latency after the one that was measured; the first one at once, as by a
+    device that has been on for a while.
     """
 
     def __init__(self, timing: Timing, generator: np.random.Generator) -> None:
@@ -77,6 +78,7 @@ class Device(Generic[Reading]):
         self._next = 0
         self._lost_until = 0
         self._queue: deque[Delivery[Reading]] = deque()
+        self._has_delivered = False
 
     def show(
         self, stamp: int, measure: Callable[[float], Reading | None]
@@ -89,15 +91,16 @@ class Device(Generic[Reading]):
         """
         if self._last is not None and stamp < self._last:
             # Another flight: time has begun anew.
-            self._sampled, self._lost_until = None, 0
+            self._sampled, self._lost_until, self._has_delivered = None, 0, False
             self._queue.clear()
         is_new, self._last = stamp != self._last, stamp
         if is_new and self._is_due(stamp):
             self._sample(stamp, measure)
         delivered = []
         until = stamp - round(self._timing.latency * _SECOND) + _ROUNDED
-        while self._queue and self._queue[0].stamp <= until:
+        while self._queue and (self._queue[0].stamp <= until or not self._has_delivered):
             delivered.append(self._queue.popleft())
+            self._has_delivered = True
         return delivered
 
     def _is_due(self, stamp: int) -> bool:
@@ -116,7 +119,7 @@ class Device(Generic[Reading]):
         self._sampled = stamp
         reading = measure(since / _SECOND)
         dropout = self._timing.dropout
-        if dropout.probability and self._generator.random() < dropout.probability:
+        if self._has_delivered and self._generator.random() < dropout.probability:
             self._lost_until = max(
                 self._lost_until, stamp + max(round(dropout.duration * _SECOND), 1))
         if reading is not None and stamp >= self._lost_until:
