@@ -32,7 +32,7 @@ ALLOWED = {
     'links': set(),
     'conversions': {'protocols'},
     'sessions': {'protocols'},
-    'simulators': {'protocols', 'links', 'command_line', 'optional'},
+    'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
     'control': {'conversions', 'plain_yaml'},
     'sensors': {'conversions', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},

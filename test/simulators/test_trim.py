@@ -52,7 +52,7 @@ def test_five_seconds_from_the_trim_the_flight_is_still_the_same(
     model = placed(name, altitude, airspeed)
     steady = trim(model)
     model.settle(600)
-    state = model.reader.read(0.0, 0.0, 0.0, 0.0, 0.0)
+    state = model.state
     assert math.degrees(state.theta) == pytest.approx(math.degrees(steady.pitch), abs=0.1)
     assert math.degrees(state.phi) == pytest.approx(0.0, abs=0.5)
     assert state.tas == pytest.approx(steady.true_airspeed, abs=0.1)

@@ -246,7 +246,8 @@ class Aircraft:
                  roll_deg: float | None = None, heading_deg: float | None = None,
                  speed: float | None = None,
                  velocity_ned: tuple[float, float, float] | None = None,
-                 rates: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+                 rates: tuple[float, float, float] = (0.0, 0.0, 0.0),
+                 settled: bool = False) -> None:
         """
         Move the aircraft and re-initialise the model there; None keeps a value.
 
@@ -254,9 +255,9 @@ class Aircraft:
         speed and angle of attack along the new heading; speed (m/s, true, 0..400) rescales it,
         and velocity_ned (m/s over ground) replaces it. rates are the body rates p, q, r in rad/s.
         An altitude below the ground becomes standing height: teleport(altitude_msl=0.0,
-        pitch_deg=0.0, roll_deg=0.0, speed=0.0) with the brakes set parks it. Engine, fuel,
-        controls and weather are unchanged. Latitude and pitch beyond 89.9 and altitude above
-        25 km are clamped.
+        pitch_deg=0.0, roll_deg=0.0, speed=0.0) with the brakes set parks it. Engine (unless
+        settled: then as its throttle leaves it), fuel, controls and weather are unchanged.
+        Latitude and pitch beyond 89.9 and altitude above 25 km are clamped.
         """
         now = self.state
         p, q, r = rates
@@ -284,7 +285,7 @@ class Aircraft:
         limit = MAX_SPEED / max(MAX_SPEED, math.hypot(u, v, w))
         self._model.set_initial_conditions(lat, lon, ground, altitude, heading)
         self._model.set_initial_motion(pitch, roll, (u * limit, v * limit, w * limit), rates)
-        self._model.initialise()
+        (self._model.equilibrate if settled else self._model.initialise)()
         self._state = None
         # JSBSim has forgotten the wind; forces and air data must include it.
         self._apply_weather()

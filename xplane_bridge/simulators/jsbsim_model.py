@@ -21,9 +21,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xplane_bridge.optional import missing
 from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft_state import FOOT, StateReader
+from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.limits import clamp
 
@@ -85,7 +87,7 @@ class Model:
         engines = range(self.reader.engine_count)
         self._thrust = [
             node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
-        self._has_pistons = any(
+        self.has_pistons = any(
             self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
         # JSBSim has no centre of gravity before its first initial conditions.
         self.initialise()
@@ -167,6 +169,15 @@ class Model:
         except self._jsbsim.TrimFailureError as error:
             raise TrimError from error
 
+    def set_fuel(self, tank: int, mass: float) -> None:
+        """Set the fuel in a tank, in kg."""
+        self.set(f'propulsion/tank[{tank}]/contents-lbs', mass / POUND)
+
+    @property
+    def state(self) -> AircraftState:
+        """Return the state of a model without a cockpit: its brakes are off."""
+        return self.reader.read(0.0, 0.0, 0.0, 0.0, 0.0)
+
     # Equilibrium
 
     def accelerations(self) -> tuple[float, ...]:
@@ -181,7 +192,7 @@ class Model:
         throttles, and surfaces their positions.
         """
         self._fdm.run_ic()
-        if self._has_pistons:
+        if self.has_pistons:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.
             self._run_engines()
@@ -198,6 +209,16 @@ class Model:
             before = now
         self._fdm.resume_integration()
         self._fdm.set_trim_status(False)
+
+    def linearize(self) -> tuple[tuple[list[str], list[str]], Any, Any]:
+        """
+        Return names of states and inputs, A and B in JSBSim's units, by FGLinearization.
+
+        It never returns where JSBSim itself has not trimmed the aircraft.
+        """
+        found = self._jsbsim.FGLinearization(self._fdm)
+        return ((list(found.x_names), list(found.u_names)), np.array(found.system_matrix),
+                np.array(found.input_matrix))
 
     def _run_engines(self) -> None:
         # The centre of gravity must not move meanwhile.
