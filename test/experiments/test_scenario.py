@@ -115,9 +115,10 @@ def test_shipped_scenarios_are_understood(path):
     settings.check(Settings(), found)
 
 
-def test_five_scenarios_ship():
+def test_seven_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
-        'engine_out', 'link_loss', 'racetrack', 'steps', 'turbulence']
+        'engine_out', 'frequency_response', 'identification', 'link_loss', 'racetrack', 'steps',
+        'turbulence']
 
 
 @pytest.mark.parametrize(('given', 'name', 'sentence'), [

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import itertools
 import math
 from typing import Any
 
@@ -24,6 +25,8 @@ import numpy as np
 
 from xplane_bridge import optional
 from xplane_bridge.experiments.analysis import Flight, latency_of, Series
+from xplane_bridge.experiments.frequency_response import COHERENT
+from xplane_bridge.experiments.windows import Window
 
 _MEASURED = '#1f5fa8'
 _SECOND = '#3a9a5b'
@@ -34,10 +37,13 @@ _DEGREES = 180.0 / math.pi
 
 
 def draw_flight(
-    flight: Flight, path: str, title: str, route: Sequence[tuple[float, float]] = ()
+    flight: Flight, path: str, title: str, route: Sequence[tuple[float, float]] = (),
+    inputs: Sequence[Window] = (),
 ) -> None:
     """
     Plot a flight to a PNG file, with the waypoints of its route (m east and north) if it had one.
+
+    The frequency responses to its test inputs, where there are any, have a column of their own.
 
     Raises ImportError if matplotlib is missing.
     """
@@ -47,10 +53,17 @@ def draw_flight(
         from matplotlib import pyplot
     except ImportError as error:
         raise optional.missing('drawing', 'matplotlib') from error
+    rows: list[Any] = [
+        ['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
+        ['controls', 'attitude'], ['latency', 'attitude']]
+    swept = any(window.responses for window in inputs)
+    if swept:
+        for row, name in zip(
+                rows, ('magnitude', 'magnitude', 'phase', 'phase', 'coherence'), strict=True):
+            row.append(name)
     figure, axes = pyplot.subplot_mosaic(
-        [['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
-         ['controls', 'attitude'], ['latency', 'attitude']],
-        figsize=(13, 10), layout='constrained', height_ratios=(1, 1, 1, 0.5, 0.5))
+        rows, figsize=(19 if swept else 13, 10), layout='constrained',
+        height_ratios=(1, 1, 1, 0.5, 0.5))
     figure.suptitle(title, fontsize=13)
     _draw_path(axes['path'], flight, route)
     _draw_response(axes['altitude'], flight, 'altitude', 1.0, 'altitude, m')
@@ -69,6 +82,12 @@ def draw_flight(
             ('throttle', _GREY))
     }, 'commands' if which else 'controls')
     _draw_latency(axes['latency'], flight)
+    for window in inputs:
+        for name in ('controls', 'attitude'):
+            axes[name].axvspan(window.begin, window.begin + window.event.lasts, color=_GREY,
+                               alpha=0.12, linewidth=0)
+    if swept:
+        _draw_bode(axes, inputs)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
@@ -115,6 +134,34 @@ def _draw_lines(axes: Any, lines: dict[str, tuple[Series, float, str]], label: s
     axes.set_xlabel('time, s')
     axes.grid(alpha=0.3)
     axes.legend(loc='best', ncols=2, frameon=False)
+
+
+def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
+    """Draw the frequency responses where they are coherent, and the coherence throughout."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+    colours = itertools.cycle((_MEASURED, _SECOND, _THIRD, _TARGET, _GREY))
+    for window in inputs:
+        for output, response in window.responses.items():
+            coherent = response.where(COHERENT)
+            style = {'color': next(colours), 'marker': '.', 'linewidth': 1.2}
+            axes['magnitude'].semilogx(
+                coherent.frequencies, coherent.magnitude_db,
+                label=f'{output} / {window.event.value.axis}, {window.event.action}', **style)
+            axes['phase'].semilogx(coherent.frequencies, coherent.phase_deg, **style)
+            axes['coherence'].semilogx(response.frequencies, response.coherence, **style)
+    axes['coherence'].axhline(COHERENT, color=_TARGET, linestyle='--', linewidth=1.0)
+    axes['coherence'].set(ylim=(0.0, 1.05), ylabel='coherence', xlabel='frequency, Hz')
+    axes['magnitude'].set(ylabel='magnitude, dB', title='frequency response')
+    axes['phase'].set_ylabel('phase, deg')
+    for name in ('magnitude', 'phase', 'coherence'):
+        axes[name].sharex(axes['coherence'])
+        # 0.2, 0.5, 1, 2: plain numbers, and few.
+        axes[name].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes[name].xaxis.set_major_formatter('{x:g}')
+        axes[name].xaxis.set_minor_formatter(NullFormatter())
+        axes[name].grid(alpha=0.3, which='both')
+    if axes['magnitude'].lines:
+        axes['magnitude'].legend(loc='best', frameon=False)
 
 
 def _draw_latency(axes: Any, flight: Flight) -> None:

@@ -31,12 +31,14 @@ from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.execution import Execution
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
+from xplane_bridge.experiments.windows import Window, windows
 
 
 class Result(NamedTuple):
-    """What came out of a flight: flown steps, figures by name, and the judged criteria."""
+    """What came out of a flight: flown steps, test inputs, figures by name, judged criteria."""
 
     steps: list[FlownStep]
+    windows: list[Window]
     figures: dict[str, Any]
     judgements: list[Judgement]
 
@@ -54,18 +56,20 @@ def report(experiment: Experiment, recording: str, run: Execution, code: int) ->
 def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int) -> int:
     """Print and write the results of a flight; return the experiment's exit code."""
     try:
-        steps, figures, judgements = evaluate(run, flight)
+        steps, inputs, figures, judgements = evaluate(run, flight)
     except KeyError as error:
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
     print('\nSummary')
     for line in _lines(figures, steps, flight):
         print(f'  {line}')
+    for window in inputs:
+        print(*(f'  {line}' for line in window.lines()), sep='\n')
     files = experiment.files
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.picture:
-        _draw(flight, experiment, run.guidance.corners if run.guidance else ())
+        _draw(flight, experiment, run.guidance.corners if run.guidance else (), inputs)
     if files.figures:
         _write(experiment, run, code == PASSED, judgements, figures)
         print(f'  figures: {files.figures}')
@@ -76,9 +80,11 @@ def evaluate(run: Execution, flight: Flight) -> Result:
     """Return what came out of a flight. Raises KeyError for a criterion of an unknown figure."""
     steps = _flown_steps(run, flight)
     flown = [step for _, step in steps]
+    inputs = windows(run.scenario, run.occurrences, flight, run.flown)
     figures = _figures(run, flight, flown)
+    figures['windows'] = {window.name: window.figures() for window in inputs}
     return Result(
-        flown, figures, verdict.judge(run.scenario, flight, figures, run.flown, steps))
+        flown, inputs, figures, verdict.judge(run.scenario, flight, figures, run.flown, steps))
 
 
 def clear(files: Files) -> None:
@@ -176,11 +182,14 @@ def _recorded(files: Files, flight: Flight) -> str:
     return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
 
 
-def _draw(flight: Flight, experiment: Experiment, route: Sequence[tuple[float, float]]) -> None:
+def _draw(
+    flight: Flight, experiment: Experiment, route: Sequence[tuple[float, float]],
+    inputs: Sequence[Window],
+) -> None:
     path = experiment.files.picture
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, experiment.title, route)
+        draw_flight(flight, path, experiment.title, route, inputs)
         print(f'  picture: {path}')
     except ImportError as error:
         print(f'  no picture: {error}')

@@ -168,6 +168,8 @@ def figure(figures: Mapping[str, Any], name: str) -> float:
         found = found[part]
     if isinstance(found, Mapping):
         raise KeyError(f'{name!r} is not a figure: expected one of {", ".join(found)} of it')
+    if isinstance(found, list):
+        raise KeyError(f'{name!r} is a list, not a figure')
     return float(found)
 
 
