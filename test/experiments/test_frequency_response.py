@@ -179,6 +179,52 @@ def test_without_scipy_the_rest_is_reported(monkeypatch):
     assert math.isnan(judged[0].value)
 
 
+C172P = """
+duration: 50
+initial: {altitude: 1500.0, heading_deg: 90.0, airspeed: 51.444}
+events:
+  - {at: 1, %s: {axis: %s, amplitude: 0.05, %s}, for: 40}
+criteria:
+  - {quantity: airspeed, statistic: min, at_least: 45}
+"""
+# JSBSim integrates the accelerations of the step before: what a command does comes one step late.
+JSBSIM_STEP = 1.0 / 120.0
+
+
+@pytest.mark.parametrize(('kind', 'axis', 'output', 'frequencies'), [
+    ('chirp', 'elevator', 'pitch_rate', 'f0: 0.1, f1: 3'),
+    ('chirp', 'aileron', 'roll_rate', 'f0: 0.2, f1: 3'),
+    ('multisine', 'elevator', 'pitch_rate', 'frequencies: [0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 1.9, 3]'),
+])
+def test_a_flown_response_lies_on_that_of_the_linear_model(kind, axis, output, frequencies):
+    """Within 1 dB and 4 degrees, wherever the coherence is above 0.8."""
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('scipy', reason='scipy is not installed')
+    from xplane_bridge.experiments.core import CoreRun
+    from xplane_bridge.simulators.linearize import linearize
+    from xplane_bridge.simulators.spare import spare_of
+    run = CoreRun(scenario.parse('mine', yaml.safe_load(C172P % (kind, axis, frequencies))))
+    model = linearize(spare_of(run.vehicle.aircraft))
+    run.fly()
+    window, = run.evaluate().windows
+    found = window.responses[output].where(0.8)
+    # A decade and more of it.
+    assert found.frequencies[-1] >= 10.0 * found.frequencies[0]
+    assert len(found.frequencies) >= 0.9 * len(window.responses[output].frequencies)
+    omega = math.tau * found.frequencies
+    late = np.exp(-1j * omega * JSBSIM_STEP)
+    expected = model.responses(omega, [output], [axis])[:, 0, 0] * late
+    assert np.abs(20.0 * np.log10(np.abs(found.ratio / expected))).max() < 1.0
+    assert np.abs(np.degrees(np.angle(found.ratio / expected))).max() < 4.0
+    if output == 'pitch_rate':
+        modes = np.linalg.eigvals(model.a)
+        short_period = modes[np.argmax(np.abs(modes) * (modes.imag > 0.0))]
+        assert window.modes[output]['natural_frequency'] == pytest.approx(
+            abs(short_period), rel=0.05)
+        assert window.modes[output]['damping'] == pytest.approx(
+            -short_period.real / abs(short_period), rel=0.08)
+
+
 def test_the_picture_has_a_column_for_frequency_responses(tmp_path):
     pytest.importorskip('scipy', reason='scipy is not installed')
     pytest.importorskip('matplotlib', reason='matplotlib is not installed')
