@@ -119,7 +119,7 @@ def start_segments(
     """
     Return the arc that turns an aircraft from ``course`` to ``goal``, and where it ends.
 
-    It needs ``lead`` metres before it turns. A goal within its turns is flown to directly.
+    It needs ``lead`` metres before it turns, and turns away from a goal that is within its turn.
     """
     if math.isnan(course):
         return [], start
@@ -128,10 +128,11 @@ def start_segments(
     for side in (1.0, -1.0):
         centre = ahead(begin, course + math.pi / 2.0, side * radius)
         distance = math.dist(centre, goal)
-        if distance > radius:
+        if distance >= radius:
             tangent = course_between(centre, goal) + side * math.asin(radius / distance)
             turns.append(side * ((tangent - course) * side % math.tau))
-    turn = min(turns, key=abs, default=0.0)
+    # A goal may lie within the circle on one side only.
+    turn = min(turns, key=abs)
     if abs(turn) < STRAIGHT:
         return [], start
     arc, end, _ = arc_from(0, begin, course, turn, radius)

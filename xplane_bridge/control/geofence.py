@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
+from typing import NamedTuple
 
 from xplane_bridge.control.corners import ahead, course_between, Point
 from xplane_bridge.control.path import PathFollower
@@ -27,8 +28,10 @@ _Edge = tuple[float, float, float, float]
 
 # A circle is this far from the fence (m): it is flown with an error.
 _MARGIN = 20.0
-# An aircraft so near (m) to the circle that it flew before flies that one again.
+# An aircraft so near (m) to the circle that it flew before flies that one again,
 _NEAR = 50.0
+# unless another fits with so much room (m): then it has turned away from the fence.
+_AGAIN = 40.0
 
 
 class Fence:
@@ -70,6 +73,13 @@ class Fence:
                    key=lambda one: math.dist(one, point))
 
 
+class Lead(NamedTuple):
+    """The way (m) until an aircraft has rolled into a turn, and how it turns on it (rad)."""
+
+    way: float
+    turn: float
+
+
 class Guard:
     """
     Keeps an aircraft inside a fence: as long as it can still turn back, it may fly anywhere.
@@ -82,36 +92,40 @@ class Guard:
     def __init__(self, corners: Sequence[Point]) -> None:
         self.fence = Fence(corners)
         self._outside = False
-        self._last: tuple[Point, float] | None = None
+        self._circle: tuple[Point, float, float] | None = None
 
     def watch(
-        self, position: Point, course: float, radius: float, lead: float
+        self, position: Point, course: float, radius: float, leads: Mapping[float, Lead]
     ) -> PathFollower | float | None:
         """
         Return None if the aircraft may fly on, else a circle, or a course, to be flown now.
 
-        ``radius`` (m) is that of its turns, ``lead`` (m) the way until it has rolled into one.
+        ``radius`` (m) is that of its turns, and ``leads`` has, for a turn to the right (1.0) and
+        to the left (-1.0), what it does until it has rolled into it.
         """
         margin = self.fence.margin(position)
-        if margin > 2.0 * radius + lead + _MARGIN:
-            self._outside = False
+        if margin > 2.0 * (radius + _AGAIN) + max(lead.way for lead in leads.values()):
+            self._outside, self._circle = False, None
             return None
-        begin = ahead(position, course, lead)
-        best, side, centre = -math.inf, 1.0, begin
-        for turn in (1.0, -1.0):
-            middle = ahead(begin, course + math.pi / 2.0, turn * radius)
-            if (room := self.fence.margin(middle) - radius - _MARGIN) > best:
-                best, side, centre = room, turn, middle
-        if best >= 0.0 and margin >= 0.0 and not self._outside:
+        best, circle = -math.inf, (position, radius, 1.0)
+        for turn, lead in leads.items():
+            begin = ahead(position, course + lead.turn / 2.0, lead.way)
+            centre = ahead(begin, course + lead.turn + math.pi / 2.0, turn * radius)
+            if (room := self.fence.margin(centre) - radius - _MARGIN) > best:
+                best, circle = room, (centre, radius, turn)
+        if self._outside or margin < 0.0:
+            self._outside = best < 0.0
+            if self._outside:
+                return course if margin >= 0.0 else course_between(
+                    position, self.fence.nearest(position))
+        old = self._circle
+        if old is not None and abs(math.dist(position, old[0]) - old[1]) > _NEAR:
+            old = None
+        if best >= (0.0 if old is None else _AGAIN):
+            self._circle = None
             return None
-        if best < 0.0 and (margin < 0.0 or self._outside):
-            self._outside = True
-            return course if margin >= 0.0 else course_between(
-                position, self.fence.nearest(position))
-        self._outside = False
-        if self._last is None or abs(math.dist(position, self._last[0]) - radius) > _NEAR:
-            self._last = centre, side
-        return PathFollower.circle(self._last[0], radius, self._last[1])
+        self._circle = centre, radius, turn = old or circle
+        return PathFollower.circle(centre, radius, turn)
 
 
 def _cross(first: Point, second: Point, edge: _Edge) -> bool:

@@ -38,6 +38,8 @@ from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 # Far from the path the course leads towards it at this angle (rad).
 _APPROACH = math.radians(60.0)
+# The turn of a circle without an end (rad).
+_FOR_EVER = 1e6
 # Arcs are drawn in pieces of at most this (rad).
 _PIECE = math.radians(15.0)
 
@@ -120,7 +122,7 @@ class PathFollower:
         follower = cls.__new__(cls)
         follower.waypoints = ()
         follower._take(
-            [Arc(0, centre, radius, 0.0, math.copysign(math.inf, turn))], 0.0, None)
+            [Arc(0, centre, radius, 0.0, math.copysign(_FOR_EVER, turn))], 0.0, None)
         return follower
 
     @property
@@ -240,7 +242,7 @@ def _points(segment: Segment) -> Iterator[Point]:
     if isinstance(segment, Line):
         yield segment.end
         return
-    turn = segment.turn if math.isfinite(segment.turn) else math.tau
+    turn = math.copysign(min(abs(segment.turn), math.tau), segment.turn)
     pieces = max(1, math.ceil(abs(turn) / (_PIECE / 3.0)))
     for number in range(1, pieces + 1):
         yield segment.at(turn * number / pieces, segment.radius)
