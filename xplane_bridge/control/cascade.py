@@ -36,13 +36,12 @@ import math
 from xplane_bridge.control.corners import Point
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
-from xplane_bridge.control.geofence import Guard, Lead
-from xplane_bridge.control.laws import attitude_rates, bank_to_turn, ClimbLaw, RateLaw, SLOWEST
+from xplane_bridge.control.geofence import Guard, lead_into
+from xplane_bridge.control.laws import attitude_rates, bank_to_turn, ClimbLaw, RateLaw
 from xplane_bridge.control.loops import clamp
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import bank_to_follow, OnPath, PathFollower, turn_radius
 from xplane_bridge.control.targets import Attitude, check_targets, Rates, Target, with_changes
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.vehicle import Controls
 
 # Longer gaps between measurements are not integrated.
@@ -337,7 +336,8 @@ class Cascade:
         bank = _SHARE_AT_FENCE * self._bank
         found = guard.watch(
             (now.east, now.north), now.track, turn_radius(self._fastest(now, math.nan), bank),
-            {side: self._lead_into(now, side, bank) for side in (1.0, -1.0)})
+            {side: lead_into(now, side, bank, self._gains.roll_rate_limit, self._lead())
+             for side in (1.0, -1.0)})
         if found is None:
             self._fenced = ''
             return
@@ -396,16 +396,6 @@ class Cascade:
     def _lead(self) -> float:
         """Return how many seconds before a turn its bank is commanded."""
         return 1.0 / self._gains.roll_to_roll_rate + _ROLL_DELAY
-
-    def _lead_into(self, now: Measurement, side: float, bank: float) -> Lead:
-        """Return what the aircraft does until it has rolled into a turn to the right (1.0)."""
-        rate, roll = self._gains.roll_rate_limit, side * now.roll
-        speed = max(now.speed_over_ground, SLOWEST)
-        # Until it is level it goes on turning to the other side.
-        level = max(-roll, 0.0) / rate
-        turn = STANDARD_GRAVITY * math.tan(min(max(-roll, 0.0), 1.0)) / speed * level / 2.0
-        seconds = self._lead() + level + max(bank - max(roll, 0.0), 0.0) / rate / 2.0
-        return Lead(seconds * speed, -side * turn)
 
     def _fastest(self, now: Measurement, airspeed: float) -> float:
         """Return the ground speed with the wind from behind."""

@@ -21,7 +21,10 @@ import math
 from typing import NamedTuple
 
 from xplane_bridge.control.corners import ahead, course_between, Point
+from xplane_bridge.control.laws import SLOWEST
+from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
+from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 # From the corner where an edge begins, and east and north along it.
 _Edge = tuple[float, float, float, float]
@@ -78,6 +81,19 @@ class Lead(NamedTuple):
 
     way: float
     turn: float
+
+
+def lead_into(
+    now: Measurement, side: float, bank: float, roll_rate: float, delay: float
+) -> Lead:
+    """Return what an aircraft does until it has rolled into a turn to the right (``side`` 1.0)."""
+    roll = side * now.roll
+    speed = max(now.speed_over_ground, SLOWEST)
+    # Until it is level it goes on turning to the other side.
+    level = max(-roll, 0.0) / roll_rate
+    turn = STANDARD_GRAVITY * math.tan(min(max(-roll, 0.0), 1.0)) / speed * level / 2.0
+    seconds = delay + level + max(bank - max(roll, 0.0), 0.0) / roll_rate / 2.0
+    return Lead(seconds * speed, -side * turn)
 
 
 class Guard:
