@@ -39,6 +39,7 @@ from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.srv import Linearize, Trim
 
 FRAME = 1.0 / 60.0
 
@@ -231,6 +232,47 @@ def test_a_failed_engine_is_started_again(flying):
     ros.wait_for(lambda: not running(), 'the engine to stop')
     assert ros.change(ros.simulator, engine_failed=False).successful
     ros.wait_for(running, 'the engine to run')
+
+
+def test_the_flight_is_trimmed_where_it_is_and_what_cannot_be_is_said(flying):
+    ros = flying()
+    wanted = Trim.Request(
+        fields=Trim.Request.ALTITUDE | Trim.Request.AIRSPEED | Trim.Request.BANK,
+        altitude=2000.0, airspeed=55.0, bank=0.4)
+    found = ros.call(Trim, '/trim', wanted)
+    assert found.success, found.message
+    assert (found.roll, found.flight_path_angle) == (0.4, 0.0)
+    assert 0.5 < found.controls.throttle < 1.0
+    assert list(found.engines.throttle) == [found.controls.throttle]
+    state = ros.simulator.server.state()
+    assert state.altitude_msl == pytest.approx(2000.0, abs=1.0)
+    assert state.cas == pytest.approx(55.0, abs=0.5)
+    assert state.phi == pytest.approx(0.4, abs=0.02)
+    assert state.elevator_trim == found.controls.elevator_trim
+    refused = ros.call(Trim, '/trim', Trim.Request(fields=Trim.Request.AIRSPEED, airspeed=150.0))
+    assert not refused.success
+    assert 'c172p cannot be trimmed at 150.0 m/s and 2000 m: accelerations left: forward' in (
+        refused.message)
+    assert ros.simulator.server.state().cas < 60.0
+
+
+def test_linearising_leaves_the_flight_as_it_is_to_the_last_bit(flying):
+    ros = flying()
+    assert ros.call(SetBool, '/simulator/pause', SetBool.Request(data=True)).success
+    before = ros.simulator.server.state()
+    model = ros.call(Linearize, '/linearize', Linearize.Request())
+    assert model.success, model.message
+    assert model.method == 'differences'
+    assert ros.simulator.server.state() == before
+    states, inputs = list(model.state_names), list(model.input_names)
+    assert inputs == ['elevator', 'aileron', 'rudder', 'throttle']
+    assert model.state[states.index('altitude')] == before.altitude_msl
+    assert (len(model.a), len(model.b)) == (len(states) ** 2, len(states) * len(inputs))
+    assert len(model.c) == len(model.output_names) * len(states)
+    assert model.b[states.index('roll_rate') * 4 + inputs.index('aileron')] > 1.0
+    refused = ros.call(Linearize, '/linearize', Linearize.Request(method='guessing'))
+    assert not refused.success
+    assert 'expected jsbsim, differences' in refused.message
 
 
 def test_a_link_that_is_down_is_noticed_and_comes_back(flying):

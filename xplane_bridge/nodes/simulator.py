@@ -32,6 +32,7 @@ from xplane_bridge.nodes.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.simulator_studies import offer_studies
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
@@ -185,6 +186,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
+        offer_studies(self, self.server)
         self.get_logger().info(
             f'{frontend.name} of a {given.model} on {frontend.address}, '
             f'{given.frame_rate:g} frames/s')

@@ -37,12 +37,17 @@ def trim_in_place(aircraft: Aircraft, altitude_msl: float | None = None,
     Move an aircraft into steady flight where it is, and return what was found.
 
     altitude_msl in m and cas, the calibrated airspeed, in m/s: None keeps a value. Angles in rad;
-    with a bank it is a level turn, and a glider chooses its own flight path angle. The yoke and
-    pedals are centred and the trim wheels hold the flight; throttles are set, and engines have
-    their speed. Wind and turbulence stay. Raises ValueError, changing nothing, if there is no
-    such flight: it says what could not be trimmed.
+    with a bank it is a level turn, and a glider chooses its own flight path angle. Raises
+    ValueError, changing nothing, if there is no such flight: it says what could not be trimmed.
     """
-    spare = spare_of(aircraft)
+    steady = find_trim(spare_of(aircraft), altitude_msl, cas, flight_path_angle, bank)
+    fly_steadily(aircraft, steady, altitude_msl)
+    return steady
+
+
+def find_trim(spare: Spare, altitude_msl: float | None = None, cas: float | None = None,
+              flight_path_angle: float = 0.0, bank: float = 0.0) -> Steady:
+    """Return the steady flight of an aircraft, for fly_steadily; see trim_in_place."""
     state = spare.state
     altitude_msl = state.altitude_msl if altitude_msl is None else altitude_msl
     cas = state.cas if cas is None else cas
@@ -53,17 +58,26 @@ def trim_in_place(aircraft: Aircraft, altitude_msl: float | None = None,
     model.set('ic/vc-kts', cas / KNOT)
     model.initialise()
     try:
-        steady = trim(model, flight_path_angle, bank)
+        return trim(model, flight_path_angle, bank)
     except TrimError as error:
         raise ValueError(
             f'{spare.name} cannot be trimmed at {cas:.1f} m/s and {altitude_msl:.0f} m: {error}'
         ) from None
+
+
+def fly_steadily(aircraft: Aircraft, steady: Steady, altitude_msl: float | None = None) -> None:
+    """
+    Move an aircraft into a steady flight that was found, keeping place and heading.
+
+    The yoke and pedals are centred and the trim wheels hold the flight; throttles are set, and
+    engines have their speed. Wind and turbulence stay.
+    """
     aircraft.set_controls(
         elevator=0.0, aileron=0.0, rudder=0.0, elevator_trim=steady.elevator,
         aileron_trim=steady.aileron, rudder_trim=steady.rudder,
         throttle=None if math.isnan(steady.throttle) else steady.throttle)
     through_air = transform(
-        matrix_ned_body(steady.roll, steady.pitch, state.psi), velocity_through_air(
+        matrix_ned_body(steady.roll, steady.pitch, aircraft.state.psi), velocity_through_air(
             steady.true_airspeed, steady.angle_of_attack, steady.sideslip))
     north, east, down = (
         a + b for a, b in zip(through_air, aircraft.wind, strict=True))
@@ -71,7 +85,6 @@ def trim_in_place(aircraft: Aircraft, altitude_msl: float | None = None,
         altitude_msl=altitude_msl, pitch_deg=math.degrees(steady.pitch),
         roll_deg=math.degrees(steady.roll), velocity_ned=(north, east, down),
         rates=steady.rates, settled=True)
-    return steady
 
 
 def _check(spare: Spare, altitude_msl: float, cas: float, path_angle: float,
