@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.experiments.controller import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.parameters import parameter
@@ -55,6 +56,16 @@ class Arguments:
         DEFAULT.delay, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
     jitter: float = parameter(
         DEFAULT.jitter, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
+    controller: str = parameter(
+        AUTOPILOT, 'What flies: a command line that starts your controller, external (started '
+        'elsewhere), or autopilot. Not given, the scenario may name another than that.')
+    controller_launch: str = parameter(
+        '', 'Package and launch file that start your controller, instead of a command line.')
+    controller_timeout: float = parameter(
+        TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', minimum=0.01,
+        maximum=3600.0)
+    guidance: str = parameter(
+        GUIDANCE[0], 'By what your controller is given a route.', choices=GUIDANCE)
     output: str = parameter(
         '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario.')
     namespace: str = parameter('experiment', 'Namespace of the vehicle.')
@@ -67,8 +78,10 @@ def make(given):
     arguments = []
     for name, value in given.items():
         option, wanted = SWITCHES.get(name, (f'--{name}', None))
-        if wanted is None:
-            arguments += [option, str(value)]
+        if name == 'controller_launch':
+            arguments += ['--controller-launch', *str(value).split()]
+        elif wanted is None:
+            arguments += [option.replace('_', '-'), str(value)]
         elif value == wanted:
             arguments.append(option)
     return [Node(

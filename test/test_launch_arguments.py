@@ -312,6 +312,22 @@ def test_arguments_of_the_flights_become_options(launch):
         'seed:=3')
     assert command.others == [
         '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--no-record']
+    (command,), _, _ = launch(
+        ours('experiment'), 'controller:=ros2 run my_pkg mine -v', 'controller_timeout:=9')
+    assert command.others == [
+        '--controller', 'ros2 run my_pkg mine -v', '--controller-timeout', '9.0']
+    (command,), _, _ = launch(
+        ours('experiment'), 'controller_launch:=my_pkg my.launch.py', 'guidance:=heading')
+    assert command.others == [
+        '--controller-launch', 'my_pkg', 'my.launch.py', '--guidance', 'heading']
+
+
+def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):
+    (command,), _, _ = launch(
+        ours('controller'), 'package:=xplane_bridge', 'file:=autopilot.launch.py',
+        'namespace:=uav1', 'lockstep:=true')
+    assert (command.executable, command.namespace) == ('autopilot_node', '/uav1')
+    assert command.parameters == {'lockstep': True}
 
 
 @pytest.mark.parametrize(('name', 'argument', 'sentence'), [
@@ -319,6 +335,8 @@ def test_arguments_of_the_flights_become_options(launch):
     ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
                                      'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),
+    ('controller', 'package:=no_such', "package: there is no package 'no_such'; build it"),
+    ('controller', 'namespace:=uav1', "package: there is no package ''"),
 ])
 def test_the_flights_refuse_what_cannot_be(launch, name, argument, sentence):
     commands, output, _ = launch(ours(name), argument)

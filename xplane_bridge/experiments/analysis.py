@@ -23,7 +23,7 @@ Load a recording as numpy arrays, and compute the figures of the flight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import math
 from pathlib import Path
@@ -36,7 +36,15 @@ from xplane_bridge import optional
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.experiments import recording
 from xplane_bridge.experiments.mcap_file import RecordingError
-from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
+from xplane_bridge.experiments.quantities import (
+    EXTRACT,
+    is_release,
+    ORDERED,
+    QUANTITIES,
+    RELAYED,
+    stamp_of,
+    TARGET,
+)
 from xplane_bridge.protocols.foreign import printable
 
 Array = NDArray[np.float64]
@@ -131,9 +139,10 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
     counts = {connection.topic: connection.msgcount for connection in reader.connections}
     rows: dict[str, list[tuple[float, float, dict[str, float]]]] = {name: [] for name in EXTRACT}
     diagnostics: dict[str, str] = {}
+    names = _names({topic.removeprefix(prefix) for topic in counts})
     wanted = [
         connection for connection in reader.connections
-        if connection.topic.removeprefix(prefix) in EXTRACT
+        if connection.topic.removeprefix(prefix) in names
         or connection.topic == '/diagnostics']
     messages = 0
     for connection, recorded, data in reader.messages(connections=wanted):
@@ -148,10 +157,27 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
                 for item in status.values:
                     diagnostics[f'{status.name}: {item.key}'] = item.value
             continue
-        topic = connection.topic.removeprefix(prefix)
+        topic = names[connection.topic.removeprefix(prefix)]
+        if topic == TARGET and is_release(message):
+            continue
         stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
         rows[topic].append((stamp, recorded * 1e-9, EXTRACT[topic](message)))
     return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
+
+
+def _names(recorded: Collection[str]) -> dict[str, str]:
+    """Return the topics to read, with the names that they have in a Flight."""
+    names = {topic: topic for topic in EXTRACT if topic in recorded}
+    if RELAYED in names:
+        # What a foreign controller said reached the aircraft this way.
+        names.pop(_COMMAND, None)
+        names[RELAYED] = _COMMAND
+    if ORDERED in names:
+        # The autopilot reports what it holds; from others only what they are to hold is known.
+        ordered = names.pop(ORDERED)
+        if TARGET not in names:
+            names[ordered] = TARGET
+    return names
 
 
 def _prefix(topics: Sequence[str], namespace: str | None) -> str:

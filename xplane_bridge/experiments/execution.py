@@ -25,6 +25,7 @@ import numpy as np
 
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
+from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.excitation import AXES, Excitation
 from xplane_bridge.experiments.guidance import Guidance
@@ -90,7 +91,7 @@ class Execution:
     The events and the route of a scenario, executed as their time comes.
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
-    ``occurrences`` the events that have happened.
+    ``occurrences`` the events that have happened. ``account`` is of a foreign controller.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Execution:
         self.flown = 0.0
         self.occurrences: list[Occurrence] = []
         self.guidance: Guidance | None = None
+        self.account: Account | None = None
         self.engaged = False
         self.silence_wanted = False
         # Those in progress and their start; over ones are removed by the next.

@@ -36,15 +36,32 @@ from rclpy.task import Future
 from xplane_bridge import optional
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments.controlled import (
+    COMMAND,
+    ControlledVehicle,
+    ControllerError,
+    NODE,
+    Started,
+    wait_for,
+)
+from xplane_bridge.experiments.controller import (
+    arguments_of,
+    described,
+    EXTERNAL,
+    launch_arguments,
+    ros_arguments,
+)
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
+from xplane_bridge.experiments.quantities import ORDERED, RELAYED, TARGET
 from xplane_bridge.experiments.report import clear, report
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.experiments.settings import (
     Experiment,
     INTERRUPTED,
+    MISSED,
     NOT_FLOWN,
     PASSED,
 )
@@ -92,20 +109,20 @@ def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
             with Processes(experiment.files.log) as processes:
                 clear(experiment.files)
                 view = View(monitor)
-                autopilot = _start(processes, view, experiment, recording)
-                run = Run(
-                    Vehicle(node, experiment.namespace, monitor, processes, autopilot,
-                            experiment.settings.lockstep),
-                    experiment.scenario, view)
+                vehicle = start_vehicle(node, monitor, processes, view, experiment, recording)
+                run = Run(vehicle, experiment.scenario, view)
                 with view:
                     run.fly()
             return run, PASSED
+        except ControllerError as error:
+            print(f'experiment: {error}', file=sys.stderr, flush=True)
+            return run, MISSED if run is not None and run.flown > 0.0 else NOT_FLOWN
         except KeyboardInterrupt:
             flown = run is not None and run.flown > 0.0
             print('interrupted; the results so far follow' if flown else
                   'interrupted before the flight began', flush=True)
             return run, INTERRUPTED
-        except (ExperimentError, RuntimeError, OSError) as error:
+        except (ExperimentError, ScenarioError, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
             return run, NOT_FLOWN
         finally:
@@ -116,9 +133,11 @@ def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
 def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
     """Provide a node that spins in a separate thread and monitors the vehicle."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = Node('experiment', namespace=experiment.namespace, parameter_overrides=[
+    node = Node(NODE, namespace=experiment.namespace, parameter_overrides=[
         Parameter('use_sim_time', value=experiment.settings.follows_clock)])
-    monitor = Monitor(node, experiment.namespace, experiment.settings.lockstep)
+    monitor = Monitor(
+        node, experiment.namespace, experiment.settings.lockstep,
+        ORDERED if experiment.settings.foreign else TARGET)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     stop = Future(executor=executor)
@@ -153,7 +172,48 @@ def _interruptible(on: bool, by_sigterm: bool = True) -> None:
     signal.signal(signal.SIGTERM, interrupt if on and by_sigterm else signal.SIG_IGN)
 
 
-def _start(processes: Processes, view: View, experiment: Experiment, recording: str) -> int:
+def start_vehicle(
+    node: Node, monitor: Monitor, processes: Processes, view: View, experiment: Experiment,
+    recording: str,
+) -> Vehicle:
+    """
+    Start the processes of a flight, and return the vehicle.
+
+    Those are controller, simulator, bridge, and recorder, if ``recording`` is not empty.
+    """
+    settings, namespace = experiment.settings, experiment.namespace
+    if not settings.foreign:
+        autopilot = _start(processes, view, experiment, recording)
+        return Vehicle(node, namespace, monitor, processes, autopilot, settings.lockstep)
+    controller = start_controller(processes, experiment)
+    vehicle = ControlledVehicle(
+        node, namespace, monitor, processes, controller, settings.controller_timeout,
+        settings.lockstep, recorded=bool(recording))
+    # A simulator that waited for it as well would fly on without anybody at the controls.
+    wait_for(controller, node, namespace, view.say)
+    _start(processes, view, experiment, recording)
+    return vehicle
+
+
+def start_controller(processes: Processes, experiment: Experiment) -> Started:
+    """Start the controller of an experiment, unless it runs elsewhere."""
+    settings, namespace = experiment.settings, experiment.namespace
+    name = described(settings.figures())
+    if settings.controller == EXTERNAL:
+        return Started(name)
+    if settings.controller_launch:
+        command = launch_arguments(
+            settings.controller_launch, namespace, settings.follows_clock, settings.lockstep)
+    else:
+        command = arguments_of(settings.controller, ros_arguments(
+            namespace, settings.follows_clock, settings.lockstep))
+    log = f'{os.path.splitext(experiment.files.log)[0]}.controller.log'
+    return Started(name, processes.start_group(command, log), log)
+
+
+def _start(
+    processes: Processes, view: View, experiment: Experiment, recording: str
+) -> int | None:
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
     settings, namespace = experiment.settings, experiment.namespace
     simulator = settings.simulator
@@ -173,12 +233,24 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
         view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
     kept = peers.kept_messages(namespace)
     bridge = simulator.protocol.node
+    relayed = settings.foreign and settings.lockstep
     processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
-        data_port)))
-    autopilot = processes.start('autopilot_node', peers.ros_arguments(
-        namespace, {**simulated, **kept, **(
+        data_port), {COMMAND: RELAYED} if relayed else {}))
+    autopilot = None if settings.foreign else processes.start(
+        'autopilot_node', peers.ros_arguments(namespace, {**simulated, **kept, **(
             {'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
+    where = settings.host or f'simulator_node as {simulator.name}'
+    pilot = described(settings.figures()) if settings.foreign else 'autopilot_node'
+    flying = f'{where}, port {port}; {bridge}; {pilot}'
+    if recording:
+        flying += f'; {_record(processes, view, recording, namespace)} to {recording}'
+    view.say(flying)
+    return None if autopilot is None else autopilot.pid
+
+
+def _record(processes: Processes, view: View, recording: str, namespace: str) -> str:
+    """Start the recorder; return its name."""
     command = recorder(recording, namespace)
     if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
         view.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not installed): '
@@ -187,10 +259,7 @@ def _start(processes: Processes, view: View, experiment: Experiment, recording: 
         processes.start_and_wait(command[0], command[1:])
     else:
         processes.start(command[0], command[1:])
-    where = settings.host or f'simulator_node as {simulator.name}'
-    view.say(f'{where}, port {port}; {bridge}; autopilot_node; '
-             f'{os.path.basename(command[0])} to {recording}')
-    return autopilot.pid
+    return os.path.basename(command[0])
 
 
 def recorder(path: str, namespace: str) -> list[str]:

@@ -72,6 +72,7 @@ class Lockstep:
             show(newest)
             waited = 0.0 if newest > last else waited + _LOOK
             last = newest
+            self._vehicle.check_controller()
             if waited >= LONGEST_SILENCE or self._vehicle.has_failed():
                 raise ExperimentError(f'lockstep has stalled; {self._vehicle.why()}')
             # A second command for one state would be taken for the next one's.

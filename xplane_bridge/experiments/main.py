@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 import sys
 
 from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.experiments import controller
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.scenario import ScenarioError
@@ -50,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not settings.in_process:
             _check_namespace(namespace)
         scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
+        settings = settings_module.complete(settings, scenario)
         settings_module.check(settings, scenario)
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr)
@@ -61,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         scenario, settings,
         Files(f'{prefix}.mcap' if recorded else '', f'{prefix}.png', f'{prefix}.json',
               '' if settings.in_process else f'{prefix}.log'),
-        namespace, f'{scenario.name} on {settings.host or settings.sim}')
+        namespace, f'{scenario.name} on {settings.host or settings.sim}' + (
+            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''))
     if settings.in_process:
         from xplane_bridge.experiments import core
         return core.fly(experiment)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Callable
 import math
 import struct
 import threading
@@ -88,10 +89,17 @@ class Monitor:
 
     In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamp
     given to wait_only_for(): each frame waits for the processor time spent here.
+
+    ``target`` is the topic of what the controller is to hold. ``on_state``, if set, is called with
+    the stamp of each imu/data; then no message waits.
     """
 
-    def __init__(self, node: Node, namespace: str, lockstep: bool = False) -> None:
+    def __init__(
+        self, node: Node, namespace: str, lockstep: bool = False, target: str = TARGET
+    ) -> None:
         self.arrived = threading.Condition()
+        self.on_state: Callable[[float], None] | None = None
+        self._target = target
         self._lockstep = lockstep
         self._awaited = -math.inf
         self.series = {name: Series() for name in QUANTITIES}
@@ -101,7 +109,7 @@ class Monitor:
         self.diagnostics: dict[str, str] = {}
         for kind, topic in (
             (NavSatFix, 'fix'), (Imu, 'imu/data'), (Odometry, 'odom'), (AirData, 'air_data'),
-            (FlightControls, 'controls'), (AutopilotTarget, TARGET),
+            (FlightControls, 'controls'), (AutopilotTarget, target),
         ):
             self._subscribe(node, kind, namespace, topic)
         if not lockstep:
@@ -110,16 +118,20 @@ class Monitor:
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _subscribe(self, node: Node, kind: type, namespace: str, topic: str) -> None:
-        raw = self._lockstep and topic != TARGET
+        raw = self._lockstep and topic != self._target
         seen = -math.inf
 
         def take(message: Any) -> None:
+            if topic == 'imu/data' and self.on_state is not None:
+                self.on_state(stamp_of(message))
             with self.arrived:
                 self._take(topic, stamp_of(message), message)
 
         def take_bytes(data: bytes) -> None:
             nonlocal seen
             stamp = _stamp_of_bytes(data)
+            if topic == 'imu/data' and self.on_state is not None:
+                self.on_state(stamp)
             with self.arrived:
                 if is_due(stamp, self._awaited) or not seen <= stamp < seen + _SEEN_EVERY:
                     seen = stamp
@@ -130,9 +142,11 @@ class Monitor:
 
         node.create_subscription(
             kind, f'{namespace}/{topic}', take_bytes if raw else take,
-            _LATCHED if topic == TARGET else _DEPTH, raw=raw)
+            _LATCHED if topic == self._target else _DEPTH, raw=raw)
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
+        if topic == self._target and message.fields & AutopilotTarget.RELEASE:
+            return
         self.counts[topic] += 1
         self.stamps[topic] = stamp
         for name, value in EXTRACT[topic](message).items():
@@ -147,6 +161,8 @@ class Monitor:
 
     def pause(self) -> float:
         """Return how long nobody needs to know of new messages, in seconds."""
+        if self.on_state is not None:
+            return 0.0
         return _PAUSE if self._awaited > self.stamps.get('imu/data', math.inf) + _AHEAD else 0.0
 
     def wait_only_for(self, stamp: float) -> None:

@@ -91,9 +91,13 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def ros_arguments(namespace: str, parameters: Mapping[str, Any]) -> list[str]:
+def ros_arguments(
+    namespace: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the command-line arguments of a node's executable."""
     arguments = ['--ros-args', '-r', f'__ns:={namespace}']
+    for name, other in (remappings or {}).items():
+        arguments += ['-r', f'{name}:={other}']
     for name, value in parameters.items():
         # JSON is YAML: a string stays a string, a float keeps its decimal point.
         arguments += ['-p', f'{name}:={json.dumps(value)}']

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import os
 import signal
 import subprocess
@@ -61,6 +61,7 @@ class Processes:
         self._log: TextIO | None = None
         self._running: list[tuple[str, subprocess.Popen[str]]] = []
         self._copiers: list[threading.Thread] = []
+        self._groups: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> Processes:
         self._log = open(self._log_path, 'w', encoding='utf-8')
@@ -82,6 +83,8 @@ class Processes:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+        for process in self._groups:
+            _end_group(process)
         for copier in self._copiers:
             copier.join(_PATIENCE)
         if self._log is not None:
@@ -131,6 +134,24 @@ class Processes:
             signal.raise_signal(number)
         return process
 
+    def start_group(self, command: Sequence[str], log: str) -> subprocess.Popen[str]:
+        """
+        Start a foreign program, with its own log file; it may start others.
+
+        All in its process group end with it, at the latest when this context is left. Whether it
+        has failed is not said by failed().
+        """
+        noted: list[int] = []
+        with open(log, 'w', encoding='utf-8') as output, _signals(
+                lambda number, _: noted.append(number)):
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                text=True, start_new_session=True)
+            self._groups.append(process)
+        for number in noted:
+            signal.raise_signal(number)
+        return process
+
     def failed(self) -> str | None:
         """Return a sentence about a process that has ended although it should be running."""
         for name, process in self._running:
@@ -154,6 +175,17 @@ class Processes:
                 return
             self._log.write(line)
             self._log.flush()
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """End a process and all in its group, also those that it has left behind."""
+    for number in (signal.SIGCONT, signal.SIGINT, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        if number == signal.SIGINT:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE)
+    process.wait()
 
 
 @contextmanager

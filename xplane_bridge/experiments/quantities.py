@@ -28,6 +28,10 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
 
 TARGET = 'autopilot/active_target'
+ORDERED = 'target'
+"""The targets that a controller is given; those of a foreign one are complete."""
+RELAYED = 'vehicle/command/controls'
+"""In lockstep with a foreign controller: what reaches the bridge."""
 
 _SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
@@ -82,6 +86,8 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'controls': _of_controls,
     'command/controls': _of_command,
     TARGET: _of_target,
+    ORDERED: _of_target,
+    RELAYED: _of_command,
 }
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
@@ -89,6 +95,11 @@ QUANTITIES = (
     *_SURFACES, *(f'command_{name}' for name in _SURFACES),
     'target_altitude', 'target_heading', 'target_airspeed',
 )
+
+
+def is_release(message: Any) -> bool:
+    """Return whether a target ends what was held."""
+    return bool(getattr(message, 'fields', 0) & getattr(message, 'RELEASE', 0))
 
 
 def stamp_of(message: Any) -> float:

@@ -61,7 +61,10 @@ def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int)
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
     print('\nSummary')
-    for line in _lines(figures, steps, flight):
+    lines = _lines(figures, steps, flight)
+    if run.account is not None:
+        lines.append(run.account.line(run.begin))
+    for line in lines:
         print(f'  {line}')
     for window in inputs:
         print(*(f'  {line}' for line in window.lines()), sep='\n')
@@ -69,11 +72,11 @@ def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int)
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.picture:
-        _draw(flight, experiment, run.guidance.corners if run.guidance else (), inputs)
+        _draw(flight, experiment, run, inputs)
     if files.figures:
         _write(experiment, run, code == PASSED, judgements, figures)
         print(f'  figures: {files.figures}')
-    return code if code != PASSED else _judged(judgements)
+    return code if code not in (PASSED, MISSED) else max(code, _judged(judgements))
 
 
 def evaluate(run: Execution, flight: Flight) -> Result:
@@ -83,8 +86,10 @@ def evaluate(run: Execution, flight: Flight) -> Result:
     inputs = windows(run.scenario, run.occurrences, flight, run.flown)
     figures = _figures(run, flight, flown)
     figures['windows'] = {window.name: window.figures() for window in inputs}
-    return Result(
-        flown, inputs, figures, verdict.judge(run.scenario, flight, figures, run.flown, steps))
+    judgements = verdict.judge(run.scenario, flight, figures, run.flown, steps)
+    if run.account is not None:
+        judgements += run.account.judgements(run.begin)
+    return Result(flown, inputs, figures, judgements)
 
 
 def clear(files: Files) -> None:
@@ -130,6 +135,8 @@ def _figures(
             'reached': len(passed),
             'cross_track': max((abs(across) for _, across in passed), default=math.nan),
         }
+    if run.account is not None:
+        figures['controller'] = run.account.figures(run.begin)
     # What else runs on this machine shows in the latencies.
     figures['load'] = {'average': os.getloadavg()[0], 'cores': os.cpu_count()}
     figures['steps'] = [
@@ -183,13 +190,14 @@ def _recorded(files: Files, flight: Flight) -> str:
 
 
 def _draw(
-    flight: Flight, experiment: Experiment, route: Sequence[tuple[float, float]],
-    inputs: Sequence[Window],
+    flight: Flight, experiment: Experiment, run: Execution, inputs: Sequence[Window]
 ) -> None:
-    path = experiment.files.picture
+    path, title = experiment.files.picture, experiment.title
+    if run.account is not None and (wrong := run.account.wrong(run.begin)):
+        title += f'\ncontroller: {wrong}'
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, experiment.title, route, inputs)
+        draw_flight(flight, path, title, run.guidance.corners if run.guidance else (), inputs)
         print(f'  picture: {path}')
     except ImportError as error:
         print(f'  no picture: {error}')

@@ -55,6 +55,7 @@ class Run(Execution):
             else:
                 self._fly_by_the_clock()
         finally:
+            self.account = self._ros.account()
             self._ros.thaw_autopilot()
 
     def act(self, now: float) -> None:
@@ -76,6 +77,7 @@ class Run(Execution):
                 raise ExperimentError(f'telemetry stopped; {vehicle.why()}')
             if vehicle.has_failed():
                 raise ExperimentError(vehicle.why())
+            vehicle.check_controller()
             self.act(now)
             if (held := self.held_controls(now)) is not None:
                 vehicle.command(vehicle.make_command(held))
@@ -95,9 +97,11 @@ class Run(Execution):
                 self._view.say(f'flown {self.flown:.1f} s in {took:.1f} s: '
                                f'{self.flown / took:.1f} times real time')
                 return
-            if self.engaged:
-                lockstep.let_autopilot_command(self.due)
-                lockstep.wait(self.due, self._show_progress)
+            if self._ros.commands_itself(stamp, self.engaged):
+                # Another controller than ours still answers the state at which it is released.
+                due = self.due if self.engaged else stamp + _STAMP_STEP
+                lockstep.let_autopilot_command(due)
+                lockstep.wait(due, self._show_progress)
             else:
                 lockstep.command(self.held_controls(stamp) or {})
                 lockstep.wait(stamp + _STAMP_STEP)

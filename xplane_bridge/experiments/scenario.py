@@ -22,13 +22,13 @@ text says where it is, what was expected and what was found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 import os
 from typing import Any
 
 from xplane_bridge import plain_yaml
-from xplane_bridge.experiments import fields
+from xplane_bridge.experiments import controller, fields
 from xplane_bridge.experiments.events import (
     check_order,
     CONTROLS,
@@ -91,6 +91,7 @@ class Scenario:
     events: tuple[Event, ...]
     criteria: tuple[Criterion, ...]
     route: Route | None = None
+    controller: Mapping[str, Any] = field(default_factory=dict)
 
     def needs_simulator(self) -> list[str]:
         """Return its events that no real simulator supports, as phrases."""
@@ -148,7 +149,7 @@ def load(path: str) -> Scenario:
 def parse(name: str, content: Any) -> Scenario:
     """Return the scenario in the content of its file."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
-                   optional=('description', 'initial', 'route'))
+                   optional=('description', 'initial', 'route', 'controller'))
     duration = fields.number(top['duration'], 'duration', above=0.0, at_most=LONGEST)
     events = tuple(sorted(
         (parse_event(item, f'events[{n}]', duration)
@@ -169,7 +170,8 @@ def parse(name: str, content: Any) -> Scenario:
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
     return Scenario(
         name, str(top.get('description', '')).strip(), duration,
-        _initial(top.get('initial', {})), events, criteria, route)
+        _initial(top.get('initial', {})), events, criteria, route,
+        controller.parse(top['controller']) if 'controller' in top else {})
 
 
 def _initial(item: Any) -> dict[str, Any]:

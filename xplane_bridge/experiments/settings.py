@@ -17,10 +17,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 import math
 from typing import Any
 
+from xplane_bridge.experiments import controller
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
@@ -39,6 +40,8 @@ class Settings:
     How a scenario is flown.
 
     ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the default one.
+    ``controller`` is a command, external, or autopilot; ``controller_launch`` package and launch
+    file. What is empty or 0 of the controller's settings is the scenario's: see complete().
     """
 
     sim: str = 'xpc'
@@ -50,6 +53,15 @@ class Settings:
     loss: float = 0.0
     delay: float = 0.0
     jitter: float = 0.0
+    controller: str = ''
+    controller_launch: tuple[str, ...] = ()
+    controller_timeout: float = 0.0
+    guidance: str = ''
+
+    @property
+    def foreign(self) -> bool:
+        """Return whether another controller than the autopilot flies."""
+        return bool(self.controller_launch) or self.controller not in ('', controller.AUTOPILOT)
 
     @property
     def in_process(self) -> bool:
@@ -97,8 +109,36 @@ class Experiment:
     title: str
 
 
+def complete(settings: Settings, scenario: Scenario) -> Settings:
+    """Return the settings with what a scenario says of its controller, where they do not."""
+    given = dict(scenario.controller)
+    if settings.controller or settings.controller_launch:
+        given = {name: value for name, value in given.items()
+                 if name not in ('controller', 'controller_launch')}
+    launched = settings.controller_launch or given.get('controller_launch')
+    defaults = {'controller': '' if launched else controller.AUTOPILOT, 'controller_launch': (),
+                'controller_timeout': controller.TIMEOUT, 'guidance': controller.GUIDANCE[0]}
+    return replace(settings, **{
+        name: getattr(settings, name) or given.get(name, default)
+        for name, default in defaults.items()})
+
+
+def _check_controller(settings: Settings, scenario: Scenario) -> None:
+    if settings.controller not in ('', controller.AUTOPILOT) and settings.controller_launch:
+        raise ScenarioError('--controller and --controller-launch exclude each other')
+    if not 0.0 <= settings.controller_timeout < math.inf:
+        raise ScenarioError(
+            f'--controller-timeout: {settings.controller_timeout} is not above 0')
+    if settings.controller == controller.EXTERNAL and any(
+            event.action == 'autopilot_frozen' for event in scenario.events):
+        raise ScenarioError(
+            f'scenario {scenario.name} stops the controller, and an external one is not for the '
+            'experiment to stop')
+
+
 def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one if per refusal
     """Raise ScenarioError for combinations that are not possible."""
+    _check_controller(settings, scenario)
     if settings.in_process:
         _check_in_process(settings, scenario)
         return
@@ -152,6 +192,10 @@ def _check_in_process(settings: Settings, scenario: Scenario) -> None:
     if unused:
         raise ScenarioError(
             f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}')
+    if settings.foreign:
+        raise ScenarioError(
+            f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
+            'another --sim, or pass a control law to CoreRun (docs/experiments.md)')
     if scenario.needs_real_time():
         raise ScenarioError(
             f'scenario {scenario.name} works in real time only, because of '
@@ -183,8 +227,27 @@ def add_options(parser: ArgumentParser) -> None:
                         help='delay of a datagram, each way, in seconds')
     parser.add_argument('--jitter', type=float, default=0.0, metavar='S',
                         help='largest additional delay, in seconds')
+    add_controller_options(parser)
+
+
+def add_controller_options(parser: ArgumentParser) -> None:
+    """Add the options for the controller of Settings."""
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument('--controller', default='', metavar='COMMAND',
+                        help='what flies: a command line that starts your controller, external '
+                        '(started elsewhere), or autopilot (the default, unless the scenario '
+                        'names another)')
+    chosen.add_argument('--controller-launch', nargs=2, default=(), metavar=('PKG', 'FILE'),
+                        help='launch file that starts your controller')
+    parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
+                        help='silence of your controller, in seconds, that ends the flight '
+                        f'({controller.TIMEOUT:g})')
+    parser.add_argument('--guidance', default='', choices=controller.GUIDANCE,
+                        help='by what your controller is given a route '
+                        f'({controller.GUIDANCE[0]})')
 
 
 def from_options(arguments: Namespace) -> Settings:
     """Return the settings given by the options."""
-    return Settings(**{name: getattr(arguments, name) for name in Settings.__slots__})
+    given = {name: getattr(arguments, name) for name in Settings.__slots__}
+    return Settings(**given | {'controller_launch': tuple(given['controller_launch'])})

@@ -26,10 +26,12 @@ from typing import Any
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.time import Time
 from std_srvs.srv import SetBool
 
 from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.peers import KEPT
@@ -39,7 +41,7 @@ from xplane_bridge.msg import AutopilotTarget, FlightControls
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
 _START_TIMEOUT = 30.0
-_RECORDERS = ('record', 'rosbag2_recorder')
+RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
 _ANSWER_TIMEOUT = 10.0
@@ -60,19 +62,24 @@ class Vehicle:
     Failures raise ExperimentError.
     """
 
+    command_topic = 'command/controls'
+    target_qos: QoSProfile | int = 1
+
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        autopilot_pid: int | None = None, lockstep: bool = False,
+        autopilot_pid: int | None = None, lockstep: bool = False, recorded: bool = True,
     ) -> None:
         self.monitor = monitor
         self.lockstep = lockstep
+        self.recorded = recorded
         self._node = node
         self._namespace = namespace
         self._processes = processes
         self._autopilot_pid = autopilot_pid
         self._controls = node.create_publisher(
-            FlightControls, f'{namespace}/command/controls', KEPT)
-        self._targets = node.create_publisher(AutopilotTarget, f'{namespace}/target', 1)
+            FlightControls, f'{namespace}/{self.command_topic}', KEPT)
+        self._targets = node.create_publisher(
+            AutopilotTarget, f'{namespace}/target', self.target_qos)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
         self._parameters: dict[str, Any] = {
             name: node.create_client(
@@ -100,22 +107,26 @@ class Vehicle:
             missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
             raise ExperimentError(
                 f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
-        if not self._engage.wait_for_service(_START_TIMEOUT):
-            raise ExperimentError(
-                self._processes.failed() or 'the autopilot offers no service autopilot/engage')
+        self._wait_for_controller()
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
-        self._wait_for_recorder(arrived)
+        if self.recorded:
+            self._wait_for_recorder(arrived)
         self._wait_for_listeners(needs_simulator)
         self.check_alone()
         return arrived
+
+    def _wait_for_controller(self) -> None:
+        if not self._engage.wait_for_service(_START_TIMEOUT):
+            raise ExperimentError(
+                self._processes.failed() or 'the autopilot offers no service autopilot/engage')
 
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
             if not self.monitor.wait_for(
                 lambda topic=topic: any(
-                    info.node_name in _RECORDERS
+                    info.node_name in RECORDERS
                     for info in self._node.get_subscriptions_info_by_topic(topic)),
                 _START_TIMEOUT,
             ):
@@ -138,12 +149,15 @@ class Vehicle:
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 LONGEST_SILENCE)
         # Called once now, so that they respond immediately during the scenario.
+        self._prepare_controller()
+        if needs_simulator:
+            self._set('simulator_node', [], _FIRST_PATIENCE)
+
+    def _prepare_controller(self) -> None:
         self.call(
             self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
         if self.lockstep:
             self._set('autopilot_node', [], _FIRST_PATIENCE)
-        if needs_simulator:
-            self._set('simulator_node', [], _FIRST_PATIENCE)
 
     def check_alone(self) -> None:
         """Check that nothing else publishes as this vehicle."""
@@ -198,6 +212,17 @@ class Vehicle:
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
             raise ExperimentError('the autopilot does not report its target')
+
+    def commands_itself(self, stamp: float, engaged: bool) -> bool:
+        """Return whether the controller commands for the state of this stamp."""
+        return engaged
+
+    def account(self) -> Account | None:
+        """Return what is to be reported of the controller; of the autopilot, nothing."""
+        return None
+
+    def check_controller(self) -> None:
+        """Raise ExperimentError if the controller no longer does its part."""
 
     def hold_autopilot(self, stamp: float) -> None:
         """Let the autopilot command in lockstep, but not at this stamp, nor later."""
