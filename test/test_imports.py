@@ -38,7 +38,7 @@ ALLOWED = {
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'control',
-        'command_line', 'plain_yaml', 'spinning', 'msg', 'srv'},
+        'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
     'experiments': {
         'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
         'command_line', 'optional', 'plain_yaml', 'spinning', 'msg'},

@@ -24,6 +24,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from masked import masked
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
@@ -133,19 +134,19 @@ def test_old_telemetry_is_not_flown_by(ros):
 
 
 class Vehicle:
-    """The four topics of a stationary vehicle, and the commands it receives."""
+    """The topics of a stationary vehicle, and the commands it receives."""
 
     def __init__(self, ros):
         self.ros = ros
         ros.subscribe(FlightControls, '/command/controls')
         kinds = {'fix': NavSatFix, 'air_data': AirData, 'controls': FlightControls,
-                 'imu/data': Imu}
+                 'imu/data': Imu, 'odom': Odometry}
         self.publishers = {
             topic: ros.publisher(kind, f'/{topic}', 10) for topic, kind in kinds.items()}
         self.messages = {
             'fix': NavSatFix(altitude=1000.0), 'air_data': AirData(indicated_airspeed=50.0),
             'controls': masked(FlightControls, elevator=0.125, throttle=0.5),
-            'imu/data': Imu()}
+            'imu/data': Imu(), 'odom': Odometry()}
         self.messages['imu/data'].orientation.w = 1.0
 
     def publish(self, milliseconds, *topics):
@@ -167,12 +168,12 @@ def test_in_lockstep_each_update_is_commanded_for_once(ros):
     ros.wait_for(lambda: node.count_subscribers('/command/controls'), 'who hears commands')
     # Whatever order the topics arrive in.
     vehicle.publish(0, 'imu/data', 'fix')
-    vehicle.publish(0, 'controls', 'air_data')
+    vehicle.publish(0, 'controls', 'odom', 'air_data')
     ros.wait_for(lambda: vehicle.commanded() == [0], 'the first command')
     first = ros.messages['/command/controls'][0]
     assert (first.elevator, first.throttle) == pytest.approx((0.125, 0.5))
     # The first update is incomplete, the second a repeat, the third complete.
-    vehicle.publish(17, 'imu/data', 'air_data', 'controls')
+    vehicle.publish(17, 'imu/data', 'air_data', 'controls', 'odom')
     vehicle.publish(0)
     vehicle.publish(33)
     ros.wait_for(lambda: vehicle.commanded() == [0, 33], 'the second command')

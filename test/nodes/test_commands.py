@@ -70,9 +70,10 @@ COMMANDS = {
         'command/controls', 'command/action_groups', 'command/custom_action_groups',
         'command/axes', 'command/sas', 'command/time_warp', 'command/text', 'command/packets',
         'ping'},
-    'autopilot_node': {'target'},
+    'autopilot_node': {'target', 'attitude', 'rates', 'route'},
 }
-TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data'}
+# What autopilot_node hears besides, of types of other packages or as its input.
+TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data', 'odom', 'datum', 'path', 'joy'}
 # A read that changes nothing may be meaningful without being filled in.
 MAY_BE_EMPTY = {'get_terrain'}
 PAGE_OF = {
@@ -199,7 +200,7 @@ def start_autopilot_node(ros, stack, tmp_path):
     level.orientation.w = 1.0
 
     def engaged():
-        fix.publish(NavSatFix(altitude=1000.0))
+        fix.publish(NavSatFix(latitude=47.46, longitude=8.55, altitude=1000.0))
         air.publish(msg.AirData(indicated_airspeed=50.0))
         imu.publish(level)
         return ros.messages['autopilot/active_target']

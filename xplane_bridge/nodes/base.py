@@ -119,6 +119,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._throttle = Throttle()
         self._refusing = threading.Lock()
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        self._late: list[LateHearing] = []
         # If the node plays a capture.
         self.audience: Audience | None = None
         self.stamps = Stamps(self)
@@ -206,13 +207,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
                 except (ValueError, TypeError) as error:
                     self.refuse(topic, error)
 
-        handle: Any = once(guarded) if latched else guarded
+        handle: Any = once(guarded, lambda: self._begun) if latched else guarded
         subscription = self.create_subscription(
             kind, topic, handle, depth, raw=raw,
             qos_overriding_options=QoSOverridingOptions.with_default_policies())
         self._entities.append((self.destroy_subscription, subscription))
         if latched:
-            self._entities.append((LateHearing.close, LateHearing(self, kind, topic, handle)))
+            late = LateHearing(self, kind, topic, handle)
+            self._entities.append((LateHearing.close, late))
+            self._late.append(late)
 
     def make_service(
         self, kind: type, name: str, handler: Callable[[Any, Any], Any],
@@ -318,6 +321,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             self._begun = False
             self.get_logger().error(f'cannot activate:\n{traceback.format_exc()}')
             return TransitionCallbackReturn.ERROR
+        for late in self._late:
+            late.look()
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -362,6 +367,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         for destroy, entity in self._entities:
             destroy(entity)
         self._entities.clear()
+        self._late.clear()
 
     def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
         given, result = parameters.change(self.parameters, changes)

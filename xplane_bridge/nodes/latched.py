@@ -29,13 +29,19 @@ _REMEMBERED = 20
 _PERIOD = 1.0
 
 
-def once(handler: Callable[[Any], None]) -> Callable[[Any, Any], None]:
-    """Return a handler for two subscriptions that both receive some of the messages."""
+def once(
+    handler: Callable[[Any], None], is_active: Callable[[], bool]
+) -> Callable[[Any, Any], None]:
+    """
+    Return a handler for two subscriptions that both receive some of the messages.
+
+    While not active it ignores them; a latched one counts when it comes again.
+    """
     handled: deque[int] = deque(maxlen=_REMEMBERED)
 
     def handle(message: Any, info: Any) -> None:
         stamp = info['source_timestamp']
-        if stamp not in handled:
+        if is_active() and stamp not in handled:
             handled.append(stamp)
             handler(message)
 
@@ -57,12 +63,13 @@ class LateHearing:
         self._arguments = (kind, topic, handler, LATCHED)
         self._topic = topic
         self._subscription: Any = None
-        self._timer = node.create_timer(_PERIOD, self._look, clock=node.steady_clock)
-        self._look()
+        self._timer = node.create_timer(_PERIOD, self.look, clock=node.steady_clock)
 
-    def _look(self) -> None:
-        if any(info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-               for info in self._node.get_publishers_info_by_topic(self._topic)):
+    def look(self) -> None:
+        """Subscribe if somebody latches the topic, once the node is active."""
+        if self._subscription is None and self._node.active and any(
+                info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+                for info in self._node.get_publishers_info_by_topic(self._topic)):
             self._timer.cancel()
             self._subscription = self._node.create_subscription(*self._arguments)
 

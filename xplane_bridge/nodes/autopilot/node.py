@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 import math
 import time
@@ -25,20 +24,27 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
-from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.cascade import Cascade, Level
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.targets import check_targets, Target
-from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.msg import AutopilotTarget, FlightControls
-from xplane_bridge.nodes.autopilot.parameters import AutopilotParameters
+from xplane_bridge.control.targets import check_targets
+from xplane_bridge.msg import AutopilotTarget, FlightControls, Route
+from xplane_bridge.nodes.autopilot.fly_route import RouteAction
+from xplane_bridge.nodes.autopilot.levels import Ask, Levels
+from xplane_bridge.nodes.autopilot.parameters import (
+    AutopilotParameters,
+    envelope_of,
+    gains_of,
+    joystick_of,
+    wanted_of,
+)
+from xplane_bridge.nodes.autopilot.pilot import Pilot
+from xplane_bridge.nodes.autopilot.reports import JOYSTICK, OFF, Reports, target_values
+from xplane_bridge.nodes.autopilot.route import waypoints_of_route
 from xplane_bridge.nodes.autopilot.telemetry import nanoseconds, Telemetry
 from xplane_bridge.nodes.autopilot.waiting import Waiting
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import fill_controls
 from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
-from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.running import run
 
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
@@ -50,37 +56,41 @@ _REPEAT_AFTER = 1.0
 _REPEATED = 20
 _SILENCE = 0.5
 
-_TARGET_MASK = Mask(AutopilotTarget)
+# Further from the origin of the local frame than this (m), a new one is better.
+_FAR = 20e3
 
 
 class AutopilotNode(BridgeNode[Any]):
     """
-    Run the control law for each imu/data, with the newest fix and air_data.
+    Run the cascade for each imu/data, with the newest fix, air_data and odom.
 
-    It needs no other topics, so it flies any vehicle bridged by this package. In lockstep it runs
-    once for each update of the vehicle, using only that update.
+    It flies any vehicle bridged by this package, at the level that was commanded last, or lets a
+    joystick. In lockstep it runs once for each update of the vehicle, using only that update.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__('autopilot_node', AutopilotParameters, **options)
 
     def check(self, given: Any) -> None:
-        """Refuse targets that cannot be flown."""
-        check_targets({name: value for name, value in _wanted(given).items() if value == value})
+        """Refuse targets that cannot be flown, and limits that are not possible."""
+        check_targets({name: value for name, value in wanted_of(given).items() if value == value})
+        envelope_of(given, None)
 
     def open(self) -> None:
-        """Create topics and the service."""
-        self._law = Cascade(self._gains(self.parameters))
+        """Create topics, the action and the service."""
+        given = self.parameters
+        self._cascade = Cascade(gains_of(given), envelope_of(given, None))
         self._engaged = False
-        self._wants_to_engage = self.parameters.engage
-        self._engage_at = _at(self.parameters.engage_at)
-        self._hold_at = _at(self.parameters.hold_at)
-        self._subscribers = self.parameters.subscribers
+        self._wants_to_engage = given.engage
+        self._engage_at = _at(given.engage_at)
+        self._hold_at = _at(given.hold_at)
+        self._subscribers = given.subscribers
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
         self._waiting = Waiting()
         self._updates = 0
+        self._limited = 0
         # The state that was last commanded for.
         self._commanded_for: int | None = None
         self._commanded_at = 0.0
@@ -88,26 +98,36 @@ class AutopilotNode(BridgeNode[Any]):
         self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
-        self._target_publisher = self.make_publisher(
-            AutopilotTarget, 'autopilot/active_target', LATCHED)
-        self._telemetry = Telemetry(self, self.parameters.lockstep, self._on_state)
-        self.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
+        self._reports = Reports(self)
+        self._telemetry = Telemetry(self, given.lockstep, self._on_state)
+        self._fence_frame = self._telemetry.local
+        self._levels = Levels(
+            self, self._cascade, self._telemetry, self._take_command, self._take_release)
+        self._route = RouteAction(self, self._begin_route, self._hold)
+        self._entities.append((RouteAction.retire, self._route))
+        self._pilot = Pilot(self, joystick_of(given), self._take_over, self._give_back)
         self.make_service(SetBool, 'autopilot/engage', self._on_engage)
 
     def begin(self) -> None:
         """Wait for telemetry."""
+        self._report()
 
     def end(self) -> None:
         """Stop commanding."""
-        self._disengage()
+        self._disengage('autopilot_node has been deactivated')
         self._waiting.clear()
 
     def close(self) -> None:
         """Do nothing: only topics were opened."""
 
     def changed(self, given: Any) -> None:
-        """Use new gains, engage at a new stamp, or hold at another one."""
-        self._law.gains = self._gains(given)
+        """Use new gains and limits, engage at a new stamp, or hold at another one."""
+        self._cascade.gains = gains_of(given)
+        envelope = envelope_of(given, self._telemetry.local)
+        # NaN is not equal to itself.
+        if repr(envelope) != repr(self._cascade.envelope):
+            self._cascade.envelope = envelope
+        self._pilot.joystick.settings = joystick_of(given)
         self._hold_at = _at(given.hold_at)
         if given.subscribers != self.parameters.subscribers:
             self._subscribers = given.subscribers
@@ -115,10 +135,6 @@ class AutopilotNode(BridgeNode[Any]):
             self._engage_at = _at(given.engage_at)
             self._reconsider()
         self._release()
-
-    @staticmethod
-    def _gains(given: Any) -> Gains:
-        return Gains(**{gain.name: getattr(given, f'gain_{gain.name}') for gain in fields(Gains)})
 
     # The state.
 
@@ -128,8 +144,21 @@ class AutopilotNode(BridgeNode[Any]):
         measurement = self._telemetry.measure()
         if measurement is None:
             return
+        self._mind_the_frame(measurement)
         last, self._last = self._last, (measurement, stamp)
+        self._pilot.now = stamp * 1e-9
         self._fly(measurement, stamp, 0.0 if last is None else (stamp - last[1]) * 1e-9)
+
+    def _mind_the_frame(self, measurement: Measurement) -> None:
+        """Express the geofence in the local frame, and have that not too far away."""
+        telemetry = self._telemetry
+        if math.hypot(measurement.east, measurement.north) > _FAR and (
+                self._cascade.level is not Level.PATH):
+            telemetry.move_frame()
+        if telemetry.local is not self._fence_frame:
+            self._fence_frame = telemetry.local
+            if self.parameters.geofence_deg:
+                self._cascade.envelope = envelope_of(self.parameters, telemetry.local)
 
     def _is_repeated(self, stamp: int) -> bool:
         """Return whether this state is flown already; command again if that was lost."""
@@ -154,7 +183,8 @@ class AutopilotNode(BridgeNode[Any]):
         if not self._engaged and stamp >= self._engage_at:
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
-            self._engage(measurement, _wanted(self.parameters))
+            self._engage(measurement, wanted_of(self.parameters))
+            self._report()
         if self._engaged:
             # Engaged now, it does not matter what the previous update was.
             self._held = measurement, elapsed if was_engaged else 0.0
@@ -195,13 +225,20 @@ class AutopilotNode(BridgeNode[Any]):
                 return
             self._subscribers = 0
         (measurement, elapsed), self._held = self._held, None
-        self._commanded_for = self._last[1]
-        controls = self._law.update(measurement, elapsed)
-        stamp = self._command.header.stamp
-        stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
+        self._commanded_for = stamp = self._last[1]
+        self._pilot.mind_silence()
+        if self._pilot.in_charge:
+            controls = self._pilot.joystick.controls(elapsed)
+        else:
+            controls = self._cascade.update(measurement, elapsed)
+            self._pilot.joystick.follow(controls, elapsed)
+        written = self._command.header.stamp
+        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
         fill_controls(self._command, controls)
         self._publish_command()
         self._updates += 1
+        self._route.advance(self._cascade, stamp * 1e-9)
+        self._report()
 
     def _publish_command(self) -> None:
         self._commanded_at = time.monotonic()
@@ -210,48 +247,76 @@ class AutopilotNode(BridgeNode[Any]):
 
     # Commands.
 
-    def _on_target(self, message: AutopilotTarget) -> None:
-        if message.fields & AutopilotTarget.RELEASE:
-            if message.fields != AutopilotTarget.RELEASE:
-                raise ValueError('RELEASE (32) goes alone: it gives up all that is held')
-            self._await('target', message, self._disengage)
-            return
-        given = _TARGET_MASK.given(message)
-        check_targets(given)
-        self._await('target', message, partial(self._take_target, given))
+    def _take_command(self, topic: str, message: Any, ask: Ask) -> None:
+        """Command the cascade from the first state on for which a message holds."""
+        self._pilot.check_not_in_charge()
+        self._await(topic, message, partial(self._ask, topic, ask))
+
+    def _take_release(self, message: AutopilotTarget) -> None:
+        self._await('target', message, partial(self._disengage, 'target has released'))
 
     def _await(self, topic: str, message: Any, do: Callable[[], None]) -> None:
         """Do something at the first state for which a command holds, which may have come."""
-        self._waiting.add(nanoseconds(message), topic, do, self._last[1] if self._last else None)
+        self._waiting.add(
+            nanoseconds(message), topic, do, self._last[1] if self._last else None)
         self._reconsider()
 
-    def _take_target(self, given: Mapping[str, float]) -> None:
+    def _ask(self, topic: str, ask: Ask) -> None:
+        """Command the cascade, and engage it with that; ValueError if it refuses."""
+        self._pilot.check_not_in_charge()
         assert self._last is not None
-        if self._engaged:
-            self._set_target(given)
-        else:
-            self._engage(self._last[0], given)
+        was_engaged = self._engaged
+        if not was_engaged:
+            self._engage(self._last[0], {})
+        try:
+            said = ask()
+        except ValueError:
+            if not was_engaged:
+                self._let_go()
+            raise
+        self._say_limits(topic, said)
+        if self._route.follower is not self._cascade.follower:
+            self._route.end(f'{topic} has been commanded')
+        self._report(again=topic != 'attitude' and topic != 'rates')
 
-    def _set_target(self, given: Mapping[str, float]) -> None:
-        """Hold the given targets from now on; those not given, or NaN, keep their value."""
-        old = self._law.target
-        target = {
-            'altitude': old.altitude, 'true_heading': old.heading, 'airspeed': old.airspeed}
-        target.update({name: value for name, value in given.items() if value == value})
-        self._law.target = Target(
-            target['altitude'], target['true_heading'], target['airspeed'])
-        message = AutopilotTarget()
-        _TARGET_MASK.fill(message, target)
-        # There is a state: a target is set only while the autopilot is engaged.
-        if self._last is not None:
-            stamp = message.header.stamp
-            stamp.sec, stamp.nanosec = divmod(self._last[1], 1_000_000_000)
-        self._target_publisher.publish(message)
+    def _say_limits(self, topic: str, said: Sequence[str]) -> None:
+        self._limited += len(said)
+        for sentence in said:
+            self.warn(f'envelope {topic}', f'{topic}: {sentence}')
+
+    def _begin_route(self, route: Route) -> None:
+        """Fly the route of a goal."""
+        waypoints, goal = waypoints_of_route(route), self._route.goal
+
+        def follow() -> list[str]:
+            said = self._levels.follow(waypoints)
+            self._route.follower = self._cascade.follower
+            return said
+
+        def begin() -> None:
+            if self._route.goal is not goal:
+                return
+            try:
+                self._ask('fly_route', follow)
+            except ValueError as error:
+                self._route.end(str(error))
+                raise
+
+        self._pilot.check_not_in_charge()
+        self._await('fly_route', route, begin)
+
+    def _hold(self) -> None:
+        """Hold the present altitude, course and airspeed."""
+        if self._engaged and not self._pilot.in_charge:
+            self._say_limits('hold', self._cascade.hold())
+            self._report(again=True)
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
         if not request.data:
-            self._disengage()
+            self._disengage('autopilot/engage has released')
             response.message = 'disengaged; the controls keep their positions'
+        elif self._pilot.in_charge:
+            self._pilot.check_not_in_charge()
         elif self._engaged:
             response.message = 'already engaged'
         elif self.parameters.lockstep:
@@ -262,41 +327,85 @@ class AutopilotNode(BridgeNode[Any]):
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
         else:
             self._engage(self._last[0], {})
+            self._report()
             response.message = 'engaged; holding the current state'
         response.success = True
 
-    def _disengage(self) -> None:
-        self._engaged = self._wants_to_engage = False
-        self._held = None
-
     def _engage(self, measurement: Measurement, target: Mapping[str, float]) -> None:
-        self._law.engage(measurement, self._telemetry.reported)
+        self._cascade.engage(measurement, self._telemetry.reported)
+        self._pilot.joystick.forget()
         self._engaged = True
-        self._set_target(target)
+        self._wants_to_engage = False
+        self._say_limits('engage', self._cascade.change_target(
+            {name.removeprefix('true_'): value for name, value in target.items()}))
         self.get_logger().info('engaged')
 
+    def _disengage(self, why: str) -> None:
+        self._let_go()
+        self._route.end(why)
+        self._report()
+
+    def _let_go(self) -> None:
+        self._engaged = self._wants_to_engage = False
+        self._held = None
+        self._pilot.in_charge = False
+
+    # The joystick.
+
+    def _take_over(self) -> None:
+        """Let the joystick fly. Raises ValueError without a state."""
+        if self._last is None or not (self.parameters.lockstep or self._telemetry.is_fresh):
+            raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
+        self._route.end('the joystick has taken over')
+        if not self._engaged:
+            self._engage(self._last[0], {})
+            self._pilot.joystick.follow(self._telemetry.reported, 0.0)
+        self._pilot.in_charge = True
+        self._report()
+        self._reconsider()
+
+    def _give_back(self) -> None:
+        """Hold what the joystick leaves behind."""
+        assert self._last is not None
+        self._pilot.in_charge = False
+        self._cascade.engage(self._last[0], self._pilot.joystick.controls(0.0))
+        self._hold()
+
+    # Reports.
+
+    @property
+    def _level(self) -> str:
+        if not self._engaged:
+            return OFF
+        return JOYSTICK if self._pilot.in_charge else self._cascade.level.value
+
+    def _report(self, again: bool = False) -> None:
+        """Publish level and target if they have changed, the target also ``again``."""
+        self._reports.publish(
+            self._level, self._cascade.target, self._last[1] if self._last else 0, again)
+
     def diagnose(self) -> Sequence[Status]:
-        """Return the state of the autopilot."""
+        """Return the state of the autopilot, of its envelope, and of the joystick."""
         fresh = self._telemetry.is_fresh
-        target = self._law.target
-        return (Status(
-            'autopilot',
-            OK if fresh else STALE if not self._engaged else WARN,
-            ('engaged' if self._engaged else 'not engaged')
-            + ('' if fresh else '; no telemetry arrives'),
-            (
-                ('updates', str(self._updates)),
-                ('target altitude, m', f'{target.altitude:.1f}'),
-                ('target true heading, deg', f'{target.heading / DEGREE:.1f}'),
-                ('target airspeed, m/s', f'{target.airspeed:.1f}'),
-            ),
-        ),)
-
-
-def _wanted(given: Any) -> dict[str, float]:
-    """Return the targets set by the parameters, NaN for none."""
-    return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
-            'airspeed': given.airspeed}
+        limits = self._cascade.limits if self._engaged and not self._pilot.in_charge else ()
+        return (
+            Status(
+                'autopilot',
+                OK if fresh else STALE if not self._engaged else WARN,
+                ('engaged' if self._engaged else 'not engaged')
+                + ('' if fresh else '; no telemetry arrives'),
+                (
+                    ('level', self._level),
+                    ('updates', str(self._updates)),
+                    ('commands waiting for their stamp', str(len(self._waiting))),
+                    ('lockstep waits for', ', '.join(self._telemetry.waits_for)),
+                    *target_values(self._cascade.target),
+                )),
+            Status(
+                'envelope', WARN if limits else OK, '; '.join(limits) or 'within its limits',
+                (('commands limited', str(self._limited)),)),
+            self._pilot.diagnose(),
+        )
 
 
 def _at(seconds: float) -> float:

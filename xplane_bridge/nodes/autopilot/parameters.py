@@ -18,8 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, make_dataclass
 import math
+from typing import Any
 
+from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.nodes.autopilot.joystick import JoystickSettings
 from xplane_bridge.nodes.base import BaseParameters
 from xplane_bridge.nodes.parameters import parameter
 
@@ -51,12 +56,76 @@ class OwnParameters(BaseParameters):
         'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
 
 
+# Fields of the envelope that are parameters as they are.
+_LIMITS = [item for item in fields(Envelope) if item.name != 'geofence']
+_JOYSTICK = fields(JoystickSettings)
+_LEAST_CORNERS = 3
+
 AutopilotParameters = make_dataclass(
     'AutopilotParameters',
     [
-        (f'gain_{gain.name}', float, parameter(
-            gain.default, 'Gain of the cascade; see docs/control.md.', live=True,
-            name=f'gains.{gain.name}'))
-        for gain in fields(Gains)
+        *((f'gain_{item.name}', float, parameter(
+            item.default, 'Gain of the cascade; see docs/control.md.', live=True,
+            name=f'gains.{item.name}'))
+          for item in fields(Gains)),
+        *((f'limit_{item.name}', float, parameter(
+            item.default, 'Limit of what the cascade does; NaN is none, where there can be none.',
+            live=True, name=f'envelope.{item.name}'))
+          for item in _LIMITS),
+        ('geofence_deg', tuple[float, ...], parameter(
+            (), 'Corners of a polygon that is not to be left: latitude, longitude of one after '
+            'the other.', live=True, name='envelope.geofence_deg')),
+        *((f'joystick_{item.name}', item.type, parameter(
+            item.default, item.metadata['description'], minimum=item.metadata['minimum'],
+            maximum=item.metadata['maximum'], live=True, name=f'joystick.{item.name}'))
+          for item in _JOYSTICK),
     ],
     bases=(OwnParameters,), frozen=True)
+
+
+def gains_of(given: Any) -> Gains:
+    """Return the gains among the parameters."""
+    return Gains(**{item.name: getattr(given, f'gain_{item.name}') for item in fields(Gains)})
+
+
+def envelope_of(given: Any, local: LocalFrame | None) -> Envelope:
+    """
+    Return the envelope among the parameters; its geofence is in a local frame, empty without one.
+
+    Raises ValueError for limits that are not possible.
+    """
+    corners = given.geofence_deg
+    if len(corners) % 2:
+        raise ValueError(
+            'envelope.geofence_deg: expected latitude, longitude of one corner after the other, '
+            f'got {len(corners)} numbers')
+    positions = list(zip(corners[::2], corners[1::2], strict=True))
+    if 0 < len(positions) < _LEAST_CORNERS:
+        raise ValueError(
+            f'envelope.geofence_deg: expected at least {_LEAST_CORNERS} corners, '
+            f'got {len(positions)}')
+    for latitude, longitude in positions:
+        if not (-90.0 <= latitude <= 90.0 and -180.0 <= longitude <= 360.0):
+            raise ValueError(
+                f'envelope.geofence_deg: {latitude:g}, {longitude:g} is not a latitude and a '
+                'longitude')
+    try:
+        return Envelope(
+            **{item.name: getattr(given, f'limit_{item.name}') for item in _LIMITS},
+            geofence=() if local is None else tuple(
+                local.geodetic_to_enu(latitude, longitude, local.height)[:2]
+                for latitude, longitude in positions))
+    except ValueError as error:
+        raise ValueError(f'envelope.{error}') from None
+
+
+def joystick_of(given: Any) -> JoystickSettings:
+    """Return the settings of the joystick among the parameters."""
+    return JoystickSettings(**{
+        item.name: getattr(given, f'joystick_{item.name}') for item in _JOYSTICK})
+
+
+def wanted_of(given: Any) -> dict[str, float]:
+    """Return the targets among the parameters, NaN for none."""
+    return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
+            'airspeed': given.airspeed}

@@ -19,20 +19,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 import math
+import struct
 import time
 from typing import Any
 
+from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import CONTROLS_MASK
+from xplane_bridge.nodes.latched import LATCHED
 
-# Topics of one update of a vehicle, all of which lockstep waits for.
-_UPDATE = ('fix', 'air_data', 'controls', 'imu/data')
+UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
+"""Topics of one update of a vehicle, all of which lockstep waits for."""
 # Updates that may be incomplete at any time: messages of different topics overtake each other.
 _INCOMPLETE = 8
 # Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
@@ -43,18 +50,28 @@ class Telemetry:
     """
     The newest state of the vehicle.
 
-    ``heard(stamp)`` is called for each imu/data; in lockstep only when the other messages of that
-    stamp (nanoseconds) have arrived, which are those then used. ``reported`` are the controls.
+    ``heard(stamp)`` is called for each imu/data; in lockstep when all messages of that stamp
+    (nanoseconds) have arrived, which are those then used. ``reported`` are the controls,
+    ``local`` is the frame of the position, ``datum`` that of odom. They are None at first.
     """
 
     def __init__(
         self, node: BridgeNode[Any], lockstep: bool, heard: Callable[[int], None]
     ) -> None:
         self._heard = heard
+        self._lockstep = lockstep
         self._incomplete: dict[int, dict[str, Any]] = {}
+        self._fix = NavSatFix()
         self._altitude = self._airspeed = (math.nan, 0.0)
+        self._true_airspeed = math.nan
         self._imu = Imu()
+        self._odom = b''
+        self._odom_at = 0.0
+        self._derivative = PositionDerivative()
+        self.odom_frame = ''
         self.reported = Controls()
+        self.local: LocalFrame | None = None
+        self.datum: LocalFrame | None = None
         handlers = {
             'fix': (NavSatFix, self._on_fix),
             'air_data': (AirData, self._on_air_data),
@@ -65,11 +82,20 @@ class Telemetry:
         for topic, (kind, handler) in handlers.items():
             node.make_command(
                 kind, topic, partial(self._gather, topic) if lockstep else handler, 10)
+        node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
+        node.make_command(NavSatFix, 'datum', self._on_datum, LATCHED)
 
     @property
     def is_fresh(self) -> bool:
         """Return whether altitude and airspeed are recent."""
         return time.monotonic() - min(self._altitude[1], self._airspeed[1]) < _OLDEST
+
+    @property
+    def waits_for(self) -> list[str]:
+        """Return, in lockstep, what is missing of the newest update that is incomplete."""
+        if not self._incomplete:
+            return []
+        return [topic for topic in UPDATE if topic not in self._incomplete[max(self._incomplete)]]
 
     def measure(self) -> Measurement | None:
         """Return the control law's input, or None while something is missing or stale."""
@@ -82,33 +108,65 @@ class Telemetry:
             or not math.isfinite(altitude + airspeed)
         ):
             return None
-        orientation = message.orientation
-        roll, pitch, yaw = frames.quaternion_to_euler(
-            (orientation.w, orientation.x, orientation.y, orientation.z))
+        turned = message.orientation
+        orientation = (turned.w, turned.x, turned.y, turned.z)
+        roll, pitch, yaw = frames.quaternion_to_euler(orientation)
         rates = message.angular_velocity
         roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd((rates.x, rates.y, rates.z))
+        east, north = self._position()
+        velocity = self._velocity(orientation, (east, north, altitude))
+        v_east, v_north, v_up = velocity or (math.nan, math.nan, math.nan)
         return Measurement(
-            roll=roll, pitch=-pitch, heading=frames.yaw_to_heading(yaw), roll_rate=roll_rate,
-            pitch_rate=pitch_rate, yaw_rate=yaw_rate, altitude=altitude, airspeed=airspeed)
+            roll, -pitch, frames.yaw_to_heading(yaw), roll_rate, pitch_rate, yaw_rate, altitude,
+            airspeed, self._true_airspeed, v_up, math.atan2(v_east, v_north),
+            math.hypot(v_east, v_north), east, north)
+
+    def move_frame(self) -> None:
+        """Let the local frame have its origin here."""
+        self.local = LocalFrame(self._fix.latitude, self._fix.longitude, self._fix.altitude)
+
+    def _position(self) -> tuple[float, float]:
+        """Return where it is in the local frame."""
+        fix = self._fix
+        if not math.isfinite(fix.latitude + fix.longitude):
+            return math.nan, math.nan
+        if self.local is None:
+            self.move_frame()
+        assert self.local is not None
+        return self.local.geodetic_to_enu(fix.latitude, fix.longitude, fix.altitude)[:2]
+
+    def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
+        """Return the velocity over ground, east, north and up; None if it is not known."""
+        if self._lockstep or time.monotonic() - self._odom_at < _OLDEST:
+            velocity, self.odom_frame = body_velocity(self._odom)
+            # What a simulator does not report is 0, and no aircraft in flight has that.
+            if any(velocity):
+                return frames.rotate(orientation, velocity)
+        return self._derivative.update(position, nanoseconds(self._imu) * 1e-9)
 
     def _gather(self, topic: str, message: Any) -> None:
+        self._add(nanoseconds(message), topic, message)
+
+    def _add(self, stamp: int, topic: str, message: Any) -> None:
         """Handle the messages of one update when the last of them has arrived."""
-        stamp = nanoseconds(message)
         update = self._incomplete.setdefault(stamp, {})
         update[topic] = message
-        if len(update) < len(_UPDATE):
+        if len(update) < len(UPDATE):
             if len(self._incomplete) > _INCOMPLETE:
                 del self._incomplete[next(iter(self._incomplete))]
             return
         self._incomplete = {
             at: others for at, others in self._incomplete.items() if at > stamp}
-        for name in _UPDATE:
-            self._handlers[name](update[name])
+        self._odom = update['odom']
+        for name, handle in self._handlers.items():
+            handle(update[name])
 
     def _on_fix(self, message: NavSatFix) -> None:
+        self._fix = message
         self._altitude = (message.altitude, time.monotonic())
 
     def _on_air_data(self, message: AirData) -> None:
+        self._true_airspeed = message.true_airspeed
         speed = message.indicated_airspeed
         if math.isnan(speed):
             speed = message.true_airspeed
@@ -121,8 +179,55 @@ class Telemetry:
         self._imu = message
         self._heard(nanoseconds(message))
 
+    def _on_odom(self, data: bytes) -> None:
+        if self._lockstep:
+            seconds, rest = struct.unpack_from(_order(data) + 'iI', data, _BEGIN)
+            self._add(seconds * 1_000_000_000 + rest, 'odom', data)
+        else:
+            self._odom, self._odom_at = data, time.monotonic()
+
+    def _on_datum(self, message: NavSatFix) -> None:
+        self.datum = LocalFrame(message.latitude, message.longitude, message.altitude)
+
 
 def nanoseconds(message: Any) -> int:
     """Return the stamp of a message."""
     stamp = message.header.stamp
     return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+
+# A message's fields follow four bytes, and are aligned as from there (OMG CDR).
+_BEGIN = 4
+_LITTLE, _BIG = 1, 0
+_STAMP = _DOUBLE = 8
+# Numbers of the pose and its covariance.
+_POSE = 7 + 36
+
+
+def _order(data: bytes) -> str:
+    return '<' if data[1] == _LITTLE else '>'
+
+
+def body_velocity(data: bytes) -> tuple[Vector, str]:
+    """
+    Return the linear velocity, body FLU, and the frame of the pose of a serialised Odometry.
+
+    rclpy would convert two covariances, which takes ten times as long.
+    """
+    if data[1] not in (_LITTLE, _BIG):
+        message = deserialize_message(data, Odometry)
+        twist = message.twist.twist.linear
+        return (twist.x, twist.y, twist.z), message.header.frame_id
+    order = _order(data)
+    text, linear = struct.Struct(order + 'I'), struct.Struct(order + '3d')
+    at = _BEGIN + _STAMP
+    length, = text.unpack_from(data, at)
+    frame = bytes(data[at + text.size:at + text.size + length - 1]).decode()
+    at = _aligned(at + text.size + length, text.size)
+    length, = text.unpack_from(data, at)
+    at = _aligned(at + text.size + length, _DOUBLE)
+    return linear.unpack_from(data, at + _DOUBLE * _POSE), frame
+
+
+def _aligned(at: int, size: int) -> int:
+    return at + -(at - _BEGIN) % size

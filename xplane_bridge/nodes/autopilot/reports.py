@@ -1,0 +1,72 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What autopilot_node says of itself: its level, and what it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from std_msgs.msg import String
+
+from xplane_bridge.control.cascade import Level
+from xplane_bridge.control.targets import Target
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.msg import AutopilotTarget
+from xplane_bridge.nodes.autopilot.levels import TARGET_MASK
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.latched import LATCHED
+
+OFF, JOYSTICK = 'off', 'joystick'
+
+
+def target_values(target: Target) -> tuple[tuple[str, str], ...]:
+    """Return a target for diagnostics."""
+    return (
+        ('target altitude, m', f'{target.altitude:.1f}'),
+        ('target true heading, deg', f'{target.heading / DEGREE:.1f}'),
+        ('target course, deg', f'{target.course / DEGREE:.1f}'),
+        ('target airspeed, m/s', f'{target.airspeed:.1f}'),
+        ('target climb rate, m/s', f'{target.climb_rate:.1f}'))
+
+
+class Reports:
+    """Publishes ``autopilot/level`` and ``autopilot/active_target``, each when it has changed."""
+
+    def __init__(self, node: BridgeNode[Any]) -> None:
+        self._level = ''
+        self._target: Target | None = None
+        self._level_publisher = node.make_publisher(String, 'autopilot/level', LATCHED)
+        self._target_publisher = node.make_publisher(
+            AutopilotTarget, 'autopilot/active_target', LATCHED)
+
+    def publish(self, level: str, target: Target, stamp: int, again: bool = False) -> None:
+        """Publish what has changed at a state of that stamp (ns); the target also ``again``."""
+        has_changed = level != self._level
+        if has_changed:
+            self._level_publisher.publish(String(data=level))
+        if level != OFF and (has_changed or again or target is not self._target):
+            self._publish_target(level, target, stamp)
+        self._level, self._target = level, target
+
+    def _publish_target(self, level: str, target: Target, stamp: int) -> None:
+        message = AutopilotTarget()
+        # At the other levels nothing of it is held.
+        TARGET_MASK.fill(message, {
+            'altitude': target.altitude, 'true_heading': target.heading,
+            'airspeed': target.airspeed, 'course': target.course, 'climb_rate': target.climb_rate,
+        } if level in (Level.PATH, Level.TARGET) else {})
+        written = message.header.stamp
+        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        self._target_publisher.publish(message)
