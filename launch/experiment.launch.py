@@ -66,6 +66,10 @@ class Arguments:
         maximum=3600.0)
     guidance: str = parameter(
         GUIDANCE[0], 'By what your controller is given a route.', choices=GUIDANCE)
+    model: str = parameter(
+        DEFAULT.model, "JSBSim aircraft. Empty: the scenario's, or c172p.")
+    aircraft_path: str = parameter(
+        DEFAULT.aircraft_path, "Folder of your own aircraft, laid out as JSBSim's.")
     output: str = parameter(
         '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario.')
     namespace: str = parameter('experiment', 'Namespace of the vehicle.')

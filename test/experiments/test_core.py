@@ -73,6 +73,18 @@ def test_the_scenarios_meet_their_criteria(name):
     assert not missed
 
 
+def test_one_engine_of_an_airliner_fails():
+    flight = scenario.parse('asymmetric', {
+        'duration': 4.0, 'initial': {'model': '737'},
+        'criteria': [{'figure': 'duration', 'at_least': 0.0}],
+        'events': [{'at': 0.5, 'engine_failed': [1]}]})
+    run = CoreRun(flight)
+    run.fly()
+    state = run.vehicle.state
+    assert [engine.running for engine in state.engines] == [True, False]
+    assert state.psi > math.radians(90.5)
+
+
 def test_the_same_seed_gives_the_same_flight(tmp_path):
     flights = []
     for seed in (7, 7, 8):

@@ -148,6 +148,26 @@ def test_what_cannot_be_had_is_refused_with_a_sentence(given, name, sentence):
     assert sentence in str(error.value)
 
 
+def test_an_aircraft_of_the_scenario_or_of_the_command():
+    found = parsed('{duration: 3, initial: {model: 737, aircraft_path: here}, events: [], '
+                   'criteria: [{figure: duration, at_least: 0}]}')
+    assert found.initial == {'model': '737', 'aircraft_path': 'here'}
+    given = settings.with_aircraft(found, Settings(model='f16'))
+    assert given.initial == {'model': 'f16', 'aircraft_path': 'here'}
+    assert settings.with_aircraft(found, Settings()).initial == found.initial
+    with pytest.raises(ScenarioError, match='does not support model'):
+        settings.check(Settings(host='10.0.0.2', model='f16'), found)
+
+
+@pytest.mark.parametrize('engines', ['[-1]', '[16]', '[left]', '1'])
+def test_engines_that_fail_are_numbers(engines):
+    text = ('{{duration: 3, events: [{{at: 1, engine_failed: {}}}], '
+            'criteria: [{{figure: duration, at_least: 0}}]}}')
+    assert parsed(text.format('[1, 0]')).events[0].value == (1, 0)
+    with pytest.raises(ScenarioError, match='the numbers of the engines that fail'):
+        parsed(text.format(engines))
+
+
 def test_a_real_simulator_takes_what_its_wire_carries():
     path, = (path for path in SHIPPED if path.stem == 'racetrack')
     settings.check(Settings(sim='xplane12', host='10.0.0.2', port=49001), scenario.load(str(path)))

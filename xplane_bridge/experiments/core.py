@@ -109,9 +109,10 @@ class CoreVehicle:
     since the initial state.
     """
 
-    def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None) -> None:
+    def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None,
+                 model: str = 'c172p', aircraft_path: str = '') -> None:
         """Trim the aircraft; ValueError if that is not possible."""
-        self.aircraft = Aircraft(initial=initial, seed=seed)
+        self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
         self.law: Law = law or Cascade()
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
@@ -147,7 +148,7 @@ class CoreVehicle:
         self._measured.append((
             self.time, lat_deg, lon_deg, altitude, state.phi, state.theta, state.psi, east, north,
             state.cas, state.p, state.q, state.r, state.alpha, state.beta, state.elevator,
-            state.aileron, state.rudder, state.engines[0].throttle))
+            state.aileron, state.rudder, _throttle(state)))
         self._now = Measurement(
             state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas,
             state.tas, -state.v_down, math.atan2(state.v_east, state.v_north), state.ground_speed,
@@ -197,12 +198,10 @@ class CoreVehicle:
         raise ExperimentError('autopilot_frozen works in real time only')
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
-        """Set wind, turbulence or the failure of all engines."""
+        """Set wind, turbulence or the failure of engines: all, none, or those listed."""
         if name == 'engine_failed':
-            if value:
-                self.aircraft.fail_engine()
-            else:
-                self.aircraft.restore_engine()
+            self.aircraft.set_failed(
+                value if isinstance(value, bool) else tuple(map(int, value)))
             return
         if isinstance(value, bool):
             raise ExperimentError(f'{name} works in real time only')
@@ -221,7 +220,7 @@ class CoreVehicle:
     def _reported(self) -> Controls:
         state = self.aircraft.state
         return Controls(
-            state.elevator, state.aileron, state.rudder, state.engines[0].throttle, state.flaps,
+            state.elevator, state.aileron, state.rudder, _throttle(state), state.flaps,
             state.gear, state.speedbrake)
 
     def _keep_target(self) -> None:
@@ -278,7 +277,10 @@ class CoreRun(Execution):
             raise ScenarioError(
                 f'scenario {scenario.name} works in real time only, because of '
                 f'{", ".join(scenario.needs_real_time())}')
-        self.vehicle = CoreVehicle(start_of(scenario.initial), seed, law)
+        initial = scenario.initial
+        self.vehicle = CoreVehicle(
+            start_of(initial), seed, law, initial.get('model', 'c172p'),
+            initial.get('aircraft_path', ''))
         super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
         self.begin = 0.0
 
@@ -318,8 +320,12 @@ def start_of(initial: Mapping[str, Any]) -> Initial:
         lon_deg=given.get('longitude_deg', default.lon_deg),
         altitude_msl=given.get('altitude', default.altitude_msl),
         heading_deg=given.get('heading_deg', default.heading_deg),
-        airspeed_kt=given.get('airspeed', round(default.airspeed_kt * KNOT, 3)) / KNOT,
+        airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
         parked=given.get('parked', default.parked))
+
+
+def _throttle(state: AircraftState) -> float:
+    return state.engines[0].throttle if state.engines else 0.0
 
 
 def _last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:

@@ -32,6 +32,8 @@ CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speed
 SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
+# As X-Plane 12.
+_MOST_ENGINES = 16
 _ACTIONS = (
     'engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY,
     *excitation.KINDS)
@@ -64,11 +66,11 @@ class Event:
     """
     Something that happens at scenario time ``at`` (s).
 
-    ``value`` by ``action``: engage, engine_failed, link_down, autopilot_frozen: bool. target and
-    change: quantity to SI value. controls: control to value, held ``lasts`` seconds, then centred
-    if deflected. doublet, 3211, chirp and multisine: an Excitation. wind: (east, north, up) m/s.
-    turbulence: (wind at 20 ft m/s, severity 0..7). The response to what lasts is looked at until
-    ``free`` seconds after its end.
+    ``value`` by ``action``: engage, link_down, autopilot_frozen: bool. engine_failed: bool, or
+    the numbers of engines. target and change: quantity to SI value. controls: control to value,
+    held ``lasts`` seconds, then centred if deflected. doublet, 3211, chirp and multisine: an
+    Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity 0..7).
+    The response to what lasts is looked at until ``free`` seconds after its end.
     """
 
     at: float
@@ -154,6 +156,8 @@ def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, fl
 
 
 def _value(action: str, value: Any, where: str) -> Any:
+    if action == 'engine_failed' and not isinstance(value, bool):
+        return _engines(value, where)
     if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen'):
         return fields.boolean(value, where)
     if action in ('target', 'change'):
@@ -179,6 +183,15 @@ def _value(action: str, value: Any, where: str) -> Any:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
         raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
     return tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))
+
+
+def _engines(value: Any, where: str) -> tuple[int, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(
+            isinstance(number, int) and 0 <= number < _MOST_ENGINES for number in value):
+        raise ScenarioError(
+            f'{where}: expected true, false, or the numbers of the engines that fail, such as '
+            f'[0] for the left one; got {shown(value)}')
+    return tuple(value)
 
 
 def _expectation(

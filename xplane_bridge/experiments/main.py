@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
         settings = settings_module.complete(settings, scenario)
         settings_module.check(settings, scenario)
+        scenario = settings_module.with_aircraft(scenario, settings)
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr)
         return NOT_FLOWN

@@ -44,7 +44,9 @@ from xplane_bridge.experiments.fields import ScenarioError as ScenarioError
 from xplane_bridge.plain_yaml import shown
 
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
-_INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked')
+_AIRCRAFT = ('model', 'aircraft_path')
+_INITIAL = (
+    'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
 _PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
 
 
@@ -180,6 +182,11 @@ def _initial(item: Any) -> dict[str, Any]:
     for name, value in given.items():
         if name == 'parked':
             found[name] = fields.boolean(value, 'initial.parked')
+        elif name in _AIRCRAFT:
+            # A model's name may look like a number: 737.
+            if not isinstance(value, str | int) or isinstance(value, bool):
+                raise ScenarioError(f'initial.{name}: expected a name, got {shown(value)}')
+            found[name] = str(value)
         else:
             limit = _PLACES.get(name, fields.LARGEST)
             found[name] = fields.number(value, f'initial.{name}', at_least=-limit, at_most=limit)

@@ -32,6 +32,7 @@ PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 CORE = 'core'
 
 _FAULTS = ('loss', 'delay', 'jitter')
+_AIRCRAFT = ('model', 'aircraft_path')
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Settings:
     ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the default one.
     ``controller`` is a command, external, or autopilot; ``controller_launch`` package and launch
     file. What is empty or 0 of the controller's settings is the scenario's: see complete().
+    ``model`` is a JSBSim aircraft, in the folder ``aircraft_path`` or JSBSim's own; empty for that
+    of the scenario.
     """
 
     sim: str = 'xpc'
@@ -57,6 +60,8 @@ class Settings:
     controller_launch: tuple[str, ...] = ()
     controller_timeout: float = 0.0
     guidance: str = ''
+    model: str = ''
+    aircraft_path: str = ''
 
     @property
     def foreign(self) -> bool:
@@ -154,7 +159,7 @@ def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one 
         raise ScenarioError(f'speed is {settings.speed}, expected above 0')
     default = Settings()
     if settings.host:
-        given = [name for name in ('speed', 'lockstep', 'seed', *_FAULTS)
+        given = [name for name in ('speed', 'lockstep', 'seed', *_FAULTS, *_AIRCRAFT)
                  if getattr(settings, name) != getattr(default, name)]
         wanted = given + scenario.needs_simulator()
         if wanted:
@@ -205,6 +210,12 @@ def _check_in_process(settings: Settings, scenario: Scenario) -> None:
         raise ScenarioError(f'--seed: {settings.seed} is not in 0..2147483647')
 
 
+def with_aircraft(scenario: Scenario, settings: Settings) -> Scenario:
+    """Return the scenario with the aircraft of the settings, if they name one."""
+    given = {name: value for name in _AIRCRAFT if (value := getattr(settings, name))}
+    return replace(scenario, initial={**scenario.initial, **given})
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Add the options for Settings."""
     default = Settings()
@@ -221,6 +232,10 @@ def add_options(parser: ArgumentParser) -> None:
                         'same flight, as fast as possible')
     parser.add_argument('--seed', type=int, default=0,
                         help='random seed of turbulence and link faults')
+    parser.add_argument('--model', default='',
+                        help="JSBSim aircraft (default: the scenario's, or c172p)")
+    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                        help="folder of your own aircraft, laid out as JSBSim's")
     parser.add_argument('--loss', type=float, default=0.0, metavar='P',
                         help='probability of losing a datagram, each way')
     parser.add_argument('--delay', type=float, default=0.0, metavar='S',

@@ -262,8 +262,13 @@ class Vehicle:
     # Others.
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
-        """Set a live parameter of simulator_node."""
-        self._set('simulator_node', [Parameter(name=name, value=_value(value))])
+        """Set a live parameter of simulator_node; failed engines may be listed."""
+        changes: dict[str, bool | Sequence[float]] = {name: value}
+        if name == 'engine_failed':
+            changes = {name: value is True, 'failed_engines': () if isinstance(value, bool)
+                       else tuple(map(int, value))}
+        self._set('simulator_node', [
+            Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""
@@ -312,5 +317,8 @@ def _value(value: bool | int | float | Sequence[float]) -> ParameterValue:
         return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
     if isinstance(value, float):
         return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    if all(isinstance(number, int) for number in value):
+        return ParameterValue(
+            type=ParameterType.PARAMETER_INTEGER_ARRAY, integer_array_value=list(value))
     return ParameterValue(
         type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(value))

@@ -68,8 +68,10 @@ class SimulatorParameters(BaseParameters):
         maximum=65535)
 
     model: str = parameter('c172p', 'A JSBSim aircraft.')
+    aircraft_path: str = parameter(
+        '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
     parked: bool = parameter(
-        False, 'Start on the ground, engine idling, instead of trimmed in the air.')
+        False, 'Start on the ground, engines idling, instead of trimmed in the air.')
     latitude_deg: float = parameter(
         _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
     longitude_deg: float = parameter(
@@ -78,7 +80,7 @@ class SimulatorParameters(BaseParameters):
         _START.altitude_msl, 'Initial altitude, m above mean sea level.')
     heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
     airspeed: float = parameter(
-        round(_START.airspeed_kt * KNOT, 3), 'Initial calibrated airspeed, m/s.')
+        math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
     seed: int = parameter(
         0, 'Random seed of turbulence and faults.', minimum=0,
         maximum=2**31 - 1)
@@ -124,6 +126,8 @@ class SimulatorParameters(BaseParameters):
         live=True)
     engine_failed: bool = parameter(
         False, 'All engines fail; false restarts them.', live=True)
+    failed_engines: tuple[int, ...] = parameter(
+        (), 'Numbers of the engines that fail, 0 is the first; the others run.', live=True)
     link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
 
     def __post_init__(self) -> None:
@@ -215,7 +219,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._cut(given.link_down)
         if not _same(given.pause_at, old.pause_at):
             self.server.pause_at(_pause_at(given))
-        if given.engine_failed != old.engine_failed:
+        if (given.engine_failed, given.failed_engines) != (
+                old.engine_failed, old.failed_engines):
             self.server.call(lambda world: _fail(world, given))
         if (given.wind, given.turbulence) != (old.wind, old.turbulence):
             self.server.call(lambda world: _set_weather(world, given))
@@ -251,8 +256,9 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         given = self.parameters
         world = World(Aircraft(given.model, Initial(
             lat_deg=given.latitude_deg, lon_deg=given.longitude_deg, altitude_msl=given.altitude,
-            heading_deg=given.heading_deg, airspeed_kt=given.airspeed / KNOT,
-            parked=given.parked), seed=given.seed))
+            heading_deg=given.heading_deg,
+            airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
+            parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path))
         _disturb(world, given)
         world.total_running_time = self._elapsed
         return world
@@ -387,10 +393,7 @@ def _set_weather(world: World, given: SimulatorParameters) -> None:
 
 
 def _fail(world: World, given: SimulatorParameters) -> None:
-    if given.engine_failed:
-        world.aircraft.fail_engine()
-    else:
-        world.aircraft.restore_engine()
+    world.aircraft.set_failed(given.engine_failed or list(given.failed_engines))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -23,17 +23,20 @@ at the same steps gives the same flight. It is not thread-safe: frontends take t
 For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import product
 import math
 
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft_state import AircraftState, KNOT, POUND
+from xplane_bridge.simulators import steady, terrain
+from xplane_bridge.simulators.aircraft_state import AircraftState, KNOT
 from xplane_bridge.simulators.cockpit import Cockpit
 from xplane_bridge.simulators.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.simulators.initial import Initial
-from xplane_bridge.simulators.jsbsim_model import Model, TrimError
+from xplane_bridge.simulators.jsbsim_model import Model
 from xplane_bridge.simulators.limits import (
     check_finite,
     clamp,
@@ -43,6 +46,7 @@ from xplane_bridge.simulators.limits import (
     MAX_SEVERITY,
     MAX_SPEED,
     MAX_WIND,
+    value_or,
 )
 from xplane_bridge.simulators.weather import calm, Weather
 
@@ -60,20 +64,22 @@ class Aircraft:
     """
 
     def __init__(self, model: str = 'c172p', initial: Initial | None = None,
-                 dt: float = 1.0 / 120.0, seed: int = 0) -> None:
+                 dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '') -> None:
         """
         Load the model and put it in its initial state.
 
-        model is a name in JSBSim's aircraft folder; dt the step in s (up to 0.02, beyond which
-        landing gears are unstable); seed (0..2**31 - 1) is for the turbulence. Raises ValueError
-        for a model that does not exist or an initial state that cannot be trimmed, and
-        ImportError if JSBSim is not installed.
+        model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
+        (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
+        unstable); seed (0..2**31 - 1) is for the turbulence. Raises ValueError for a model that
+        does not exist or load or an initial state that cannot be trimmed, and ImportError if
+        JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
         if not 0 <= seed < 2 ** 31:
             raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
         self.model = model
+        self.aircraft_path = aircraft_path
         self.initial = initial if initial is not None else Initial()
         self.dt = dt
         self.seed = seed
@@ -86,14 +92,13 @@ class Aircraft:
 
     def reset(self) -> None:
         """Return to the initial state: position, time, controls, weather, faults, seed."""
-        self._steps = 0
-        self._remainder = 0.0
+        self._steps, self._remainder = 0, 0.0
         self._weather = Weather()
         self._build()
         if self.initial.parked:
             self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
         else:
-            self._trim()
+            self._start_in_the_air()
 
     # Time
 
@@ -163,19 +168,21 @@ class Aircraft:
                      speedbrake: float | None = None, left_brake: float | None = None,
                      right_brake: float | None = None, parking_brake: float | None = None,
                      mixture: float | Sequence[float | None] | None = None,
+                     propeller: float | Sequence[float | None] | None = None,
                      elevator_trim: float | None = None, aileron_trim: float | None = None,
                      rudder_trim: float | None = None) -> None:
         """
         Move cockpit controls; None leaves a control unchanged.
 
         elevator (+ nose up), aileron (+ right wing down), rudder (+ nose right, also steers the
-        nose wheel) and the three trims, same signs, -1..1. throttle and mixture (1 rich) 0..1 for
-        all engines, or one value per engine. flaps, gear (1 down) and the brakes 0..1; speedbrake
-        -0.5 (armed) to 1.5. A model without the part (the c172p's gear is fixed) ignores the
+        nose wheel) and the three trims, same signs, -1..1. throttle, mixture (1 rich) and
+        propeller (1 fine) 0..1 for all engines, or one value per engine. flaps, gear (1 down) and
+        the brakes 0..1; speedbrake -0.5 (armed) to 1.5. A model without the part ignores the
         command.
         """
         throttles = self._cockpit.by_engine('throttle', throttle)
         mixtures = self._cockpit.by_engine('mixture', mixture)
+        propellers = self._cockpit.by_engine('propeller', propeller)
         given = {name: value for name, value in (
             ('elevator', elevator), ('aileron', aileron), ('rudder', rudder), ('flaps', flaps),
             ('gear', gear), ('speedbrake', speedbrake), ('left_brake', left_brake),
@@ -185,7 +192,7 @@ class Aircraft:
         check_finite(**given)
         self._state = None
         self.commanded.update(given, ('throttle',) if throttles else ())
-        self._cockpit.move(given, throttles, mixtures)
+        self._cockpit.move(given, throttles, mixtures, propellers)
 
     def set_gear_position(self, position: float) -> None:
         """Set the gear position (0 up, 1 down) at once; afterwards it follows its handle."""
@@ -199,7 +206,7 @@ class Aircraft:
         if not 0 <= tank < self.tank_count:
             raise ValueError(f'tank is {tank}, must be in 0..{self.tank_count - 1}')
         self._state = None
-        self._set(f'propulsion/tank[{tank}]/contents-lbs', max(mass, 0.0) / POUND)
+        self._model.set_fuel(tank, max(mass, 0.0))
 
     def fail_engine(self, engine: int | None = None) -> None:
         """Stop one engine (0..engine_count - 1) or all: no ignition, no fuel."""
@@ -210,6 +217,11 @@ class Aircraft:
         """Repair and restart one failed engine, or all of them; running ones are left alone."""
         self._state = None
         self._cockpit.restore(engine)
+
+    def set_failed(self, engines: bool | Sequence[int]) -> None:
+        """Fail all engines, none, or those of these numbers, and repair the others."""
+        self._state = None
+        self._cockpit.set_failed(engines)
 
     # Weather
 
@@ -264,14 +276,14 @@ class Aircraft:
         check_finite(
             latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
-        lat = clamp(_given(lat_deg, now.lat_deg), -MAX_LAT_DEG, MAX_LAT_DEG)
-        lon = math.remainder(_given(lon_deg, now.lon_deg), 360.0)
+        lat = clamp(value_or(lat_deg, now.lat_deg), -MAX_LAT_DEG, MAX_LAT_DEG)
+        lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
         ground = terrain.elevation_m(lat, lon)
-        altitude = clamp(_given(altitude_msl, now.altitude_msl),
+        altitude = clamp(value_or(altitude_msl, now.altitude_msl),
                          ground + self._rest_height, MAX_ALTITUDE)
-        pitch = clamp(_given(pitch_deg, math.degrees(now.theta)), -MAX_PITCH_DEG, MAX_PITCH_DEG)
-        roll = math.remainder(_given(roll_deg, math.degrees(now.phi)), 360.0)
-        heading = _given(heading_deg, math.degrees(now.psi)) % 360.0
+        pitch = clamp(value_or(pitch_deg, math.degrees(now.theta)), -MAX_PITCH_DEG, MAX_PITCH_DEG)
+        roll = math.remainder(value_or(roll_deg, math.degrees(now.phi)), 360.0)
+        heading = value_or(heading_deg, math.degrees(now.psi)) % 360.0
         body_ned = transpose(matrix_ned_body(
             math.radians(roll), math.radians(pitch), math.radians(heading)))
         if velocity_ned is not None:
@@ -279,7 +291,7 @@ class Aircraft:
             check_finite(north=north, east=east, down=down)
             u, v, w = transform(body_ned, (north, east, down))
         else:
-            through_air = self._velocity_through_air(speed)
+            through_air = self._model.velocity_through_air(speed)
             wind = transform(body_ned, (now.wind_north, now.wind_east, now.wind_down))
             u, v, w = (a + b for a, b in zip(through_air, wind, strict=True))
         limit = MAX_SPEED / max(MAX_SPEED, math.hypot(u, v, w))
@@ -296,55 +308,74 @@ class Aircraft:
         """
         Move the aircraft into steady level flight.
 
-        heading_deg is true, speed the true airspeed in m/s. Bank, pitch, throttle and trims
-        are set to hold it with the yoke and pedals centred; flaps, gear, fuel, mixture and
-        weather are unchanged. Raises ValueError, changing nothing, if no trim exists.
+        heading_deg is true, speed the true airspeed in m/s. Bank, pitch, throttle and trims are
+        set to hold it with centred controls; flaps, gear, fuel, mixture and weather are unchanged.
+        Raises ValueError, changing nothing, if no trim exists.
         """
         check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
                      heading=heading_deg, speed=speed)
         now = self.state
         if not all(engine.running for engine in now.engines):
             raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
+        place = (lat_deg, lon_deg, altitude_msl, heading_deg)
         # Try it on a copy, because a failed trim leaves the model in disorder.
-        trial = copy(self)
-        trial.commanded = set()
-        trial._build()
-        for tank, mass in enumerate(now.fuel):
-            trial.set_fuel(tank, mass)
-        trial.set_controls(flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
-                           mixture=self._cockpit.mixture)
-        trial.set_gear_position(now.gear_position)
-        for engine in range(trial.engine_count):
-            trial._model.start(engine)
-        for aircraft in (trial, self):
-            calm(aircraft._model)
-            aircraft._trim_level(lat_deg, lon_deg, altitude_msl, heading_deg, 'ic/vt-kts',
-                                 speed / KNOT)
-        trimmed = self.state
-        north, east, down = self.wind
-        self.teleport(
-            pitch_deg=math.degrees(trimmed.theta), roll_deg=math.degrees(trimmed.phi),
-            velocity_ned=(trimmed.v_north + north, trimmed.v_east + east, trimmed.v_down + down))
+        for by_jsbsim in steady.ways(self._model):
+            failure = self._twin()._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+            if not failure:
+                break
+        else:
+            raise ValueError(steady.untrimmed(self.model, speed / KNOT, altitude_msl, failure))
+        calm(self._model)
+        self._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+        s, (north, east, down) = self.state, self.wind
+        self.teleport(pitch_deg=math.degrees(s.theta), roll_deg=math.degrees(s.phi),
+                      velocity_ned=(s.v_north + north, s.v_east + east, s.v_down + down))
 
     # Inside
 
     def _build(self) -> None:
         """Load a fresh model, not placed yet."""
-        self._model = Model(self.model, self.dt, self.seed)
+        self._model = Model(self.model, self.dt, self.seed, self.aircraft_path)
         self._set = self._model.set
         self._cockpit = Cockpit(self._model)
         self._state = None
         self._rest_height = self._model.wheel_height()
 
-    def _trim(self) -> None:
+    def _twin(self) -> Aircraft:
+        """Return a copy with the same fuel and controls and running engines, in still air."""
+        now = self.state
+        twin = copy(self)
+        twin.commanded = set()
+        twin._build()
+        for tank, mass in enumerate(now.fuel):
+            twin.set_fuel(tank, mass)
+        twin.set_controls(flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
+                          mixture=self._cockpit.mixture,
+                          propeller=[engine.propeller for engine in now.engines])
+        twin.set_gear_position(now.gear_position)
+        steady.start_engines(twin._model, twin._cockpit)
+        calm(twin._model)
+        return twin
+
+    def _start_in_the_air(self) -> None:
         start = self.initial
-        self._trim_level(start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg,
-                         'ic/vc-kts', start.airspeed_kt, start=True)
+        place = (start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg)
+        speeds = (steady.usual_airspeeds(self._model) if start.airspeed_kt is None
+                  else [start.airspeed_kt])
+        ways, failures = steady.ways(self._model), []
+        for speed, by_jsbsim in product(speeds, ways):
+            failure = self._trim_level(*place, 'ic/vc-kts', speed, by_jsbsim, start=True)
+            if not failure:
+                return
+            failures.append(steady.untrimmed(self.model, speed, start.altitude_msl, failure))
+            self._build()
+        # At the most usual speed, by the means that says the most.
+        raise ValueError(failures[len(ways) - 1])
 
     def _trim_level(self, lat_deg: float, lon_deg: float, altitude_msl: float,
-                    heading_deg: float, airspeed: str, airspeed_kt: float,
-                    start: bool = False) -> None:
-        """Trim in still air; ``airspeed`` is the property that airspeed_kt is written to."""
+                    heading_deg: float, airspeed: str, airspeed_kt: float, by_jsbsim: bool,
+                    start: bool = False) -> str:
+        """Trim in still air at the property ``airspeed``; return '' or what failed."""
         ground = terrain.elevation_m(lat_deg, lon_deg)
         if not ground + self._rest_height < altitude_msl <= MAX_ALTITUDE:
             raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
@@ -353,22 +384,13 @@ class Aircraft:
         self._set(airspeed, airspeed_kt)
         self._model.initialise()
         if start:
-            for n in range(self.engine_count):
-                self._model.start(n)
-            self.set_controls(mixture=1.0, gear=1.0)
-        try:
-            self._model.trim()
-        except TrimError:
-            raise ValueError(
-                f'{self.model} cannot be trimmed at {round(airspeed_kt, 1)} kt and {altitude_msl} '
-                'm: choose a speed and altitude that it can hold') from None
+            steady.into_the_air(self._model, self._cockpit)
         self._state = None
-        # Moved to the trim wheels, so that centred controls hold the aircraft level.
-        now = self.state
-        self.set_controls(elevator=0.0, aileron=0.0, rudder=0.0,
-                          elevator_trim=now.elevator + now.elevator_trim,
-                          aileron_trim=now.aileron + now.aileron_trim,
-                          rudder_trim=now.rudder + now.rudder_trim)
+        failure = steady.trim(self._model, by_jsbsim=by_jsbsim)
+        if not failure:
+            # So that centred controls hold the aircraft level.
+            steady.to_trim_wheels(self._model, self._cockpit)
+        return failure
 
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:
@@ -377,8 +399,8 @@ class Aircraft:
         self._model.set_initial_conditions(lat_deg, lon_deg, ground, ground + self._rest_height,
                                      heading_deg)
         self._model.initialise()
-        for n in range(self.engine_count if engines else 0):
-            self._model.start(n)
+        if engines:
+            steady.start_engines(self._model, self._cockpit)
         self.set_controls(throttle=0.0, mixture=1.0, gear=1.0, parking_brake=1.0)
         self._model.settle(round(_SETTLING_TIME / self.dt))
         self._rest_height = self._model.height
@@ -392,21 +414,6 @@ class Aircraft:
         self.fail_engine()
         self._apply_weather()
 
-    def _velocity_through_air(self, speed: float | None) -> tuple[float, float, float]:
-        u, v, w = self._model.velocity_through_air()
-        if speed is None:
-            return (u, v, w)
-        speed = clamp(speed, 0.0, MAX_SPEED)
-        airspeed = math.hypot(u, v, w)
-        # The flow direction of a slow aircraft is arbitrary: take straight ahead.
-        if airspeed < 10.0:
-            return (speed, 0.0, 0.0)
-        return (u * speed / airspeed, v * speed / airspeed, w * speed / airspeed)
-
     def _apply_weather(self) -> None:
         self._state = None
         self._weather.apply(self._model)
-
-
-def _given(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value

@@ -138,14 +138,16 @@ class EngineState(NamedTuple):
     One engine. None marks what JSBSim does not model for this kind of engine.
 
     throttle is as commanded and throttle_position what the engine gets, both 0..1; mixture is
-    0 (cut off) to 1 (rich); thrust in N, fuel_flow in kg/s, manifold_pressure and oil_pressure
-    (gauge) in Pa, power in W, temperatures in K, n1 and n2 in percent.
+    0 (cut off) to 1 (rich), propeller 0 (coarse) to 1 (fine), as commanded; thrust in N,
+    fuel_flow in kg/s, manifold_pressure and oil_pressure (gauge) in Pa, power in W, temperatures
+    in K, n1 and n2 in percent.
     """
 
     running: bool
     throttle: float
     throttle_position: float
     mixture: float
+    propeller: float
     thrust: float
     fuel_flow: float
     rpm: float | None
@@ -306,7 +308,8 @@ class StateReader:
         for n in range(self.engine_count):
             base = f'propulsion/engine[{n}]/'
             commands = tuple(bind(f'{name}[{n}]') for name in (
-                'fcs/throttle-cmd-norm', 'fcs/throttle-pos-norm', 'fcs/mixture-cmd-norm'))
+                'fcs/throttle-cmd-norm', 'fcs/throttle-pos-norm', 'fcs/mixture-cmd-norm',
+                'fcs/advance-cmd-norm'))
             figures = tuple(
                 (bind(base + name), factor, offset) if manager.hasNode(base + name) else None
                 for _, name, factor, offset in _ENGINE_PROPERTIES)

@@ -42,7 +42,7 @@ _BRAKES = ('left_brake', 'right_brake', 'parking_brake')
 
 class Cockpit:
     """
-    The controls of a model, all at 0 except the mixture, which is rich.
+    The controls of a model, all at 0 except mixtures, which are rich, and propellers, fine.
 
     Values are clamped; what JSBSim does not keep itself is kept here.
     """
@@ -59,6 +59,9 @@ class Cockpit:
         self._steer = setter('fcs/steer-cmd-norm')
         self._throttle = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
         self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
+        self._propeller = [setter(f'fcs/advance-cmd-norm[{n}]') for n in engines]
+        for fine in self._propeller:
+            fine(1.0)
         self._set_speedbrake = setter('fcs/speedbrake-cmd-norm')
         self._set_brakes = tuple(
             (f'{side}_brake', setter(f'fcs/{side}-brake-cmd-norm')) for side in ('left', 'right'))
@@ -69,8 +72,9 @@ class Cockpit:
         return self._model.reader.read(time, self._speedbrake, *self._brakes.values())
 
     def move(self, controls: Mapping[str, float], throttle: Mapping[int, float],
-             mixture: Mapping[int, float]) -> None:
-        """Move the given controls, throttle and mixture per engine (Aircraft.set_controls)."""
+             mixture: Mapping[int, float], propeller: Mapping[int, float] | None = None,
+             ) -> None:
+        """Move the given controls, and levers per engine (Aircraft.set_controls)."""
         for name, value in controls.items():
             if name in self._controls:
                 to, sign, low = self._controls[name]
@@ -79,17 +83,23 @@ class Cockpit:
                 self._brakes[name] = clamp(value, 0.0, 1.0)
         if 'rudder' in controls:
             self._steer(clamp(controls['rudder'], -1.0, 1.0))
-        for n, value in throttle.items():
-            self._throttle[n](clamp(value, 0.0, 1.0))
-        for n, value in mixture.items():
-            self.mixture[n] = clamp(value, 0.0, 1.0)
-            if n not in self.failed:
-                self._mixture[n](self.mixture[n])
+        for levers, values in (
+                (self._throttle, throttle), (self._propeller, propeller or {})):
+            for n, value in values.items():
+                levers[n](clamp(value, 0.0, 1.0))
+        if mixture:
+            self._mix(mixture)
         if 'speedbrake' in controls:
             self._speedbrake = clamp(controls['speedbrake'], -0.5, 1.5)
             self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
         if not self._brakes.keys().isdisjoint(controls):
             self._brake()
+
+    def _mix(self, mixture: Mapping[int, float]) -> None:
+        for n, value in mixture.items():
+            self.mixture[n] = clamp(value, 0.0, 1.0)
+            if n not in self.failed:
+                self._mixture[n](self.mixture[n])
 
     def _brake(self) -> None:
         parking = self._brakes['parking_brake']
@@ -108,7 +118,24 @@ class Cockpit:
             if n in self.failed:
                 self.failed.discard(n)
                 self._model.set(f'fcs/mixture-cmd-norm[{n}]', self.mixture[n])
-                self._model.start(n)
+                if len(self.mixture) == 1:
+                    self._model.start(n)
+                # Of several, JSBSim would look for a new steady state of the others too.
+                self._model.restart(n)
+
+    def set_failed(self, engines: bool | Sequence[int]) -> None:
+        """Fail all engines, none, or those of these numbers, and restore the others."""
+        count = len(self.mixture)
+        if isinstance(engines, bool):
+            engines = range(count) if engines else ()
+        if missing := [n for n in engines if not 0 <= n < count]:
+            raise ValueError(
+                f'there is no engine {missing[0]}: this aircraft has {count}, counted from 0')
+        for n in range(count):
+            if n not in engines:
+                self.restore(n)
+            elif n not in self.failed:
+                self.fail(n)
 
     def by_engine(self, name: str, value: float | Sequence[float | None] | None,
                   ) -> dict[int, float]:

@@ -25,16 +25,16 @@ class Initial:
     """
     The initial state of a flight.
 
-    In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated), engine running. Parked: at
-    rest on the ground with the engine idling and the parking brake set; altitude and airspeed are
-    not used then. heading_deg is true.
+    In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated; None: one that is usual for
+    the model), engines running, gear up. Parked: at rest on the ground with the engines idling
+    and the parking brake set; altitude and airspeed are not used then. heading_deg is true.
     """
 
     lat_deg: float = terrain.HOME_LAT_DEG
     lon_deg: float = terrain.HOME_LON_DEG
     altitude_msl: float = 1500.0
     heading_deg: float = 90.0
-    airspeed_kt: float = 100.0
+    airspeed_kt: float | None = None
     parked: bool = False
 
     def check(self) -> None:

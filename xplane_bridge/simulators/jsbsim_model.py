@@ -19,19 +19,23 @@ from functools import partial
 from importlib import import_module
 import math
 from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
 
 from xplane_bridge.optional import missing
 from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.aircraft_files import AircraftFiles, find
 from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.simulators.geometry import Vector
-from xplane_bridge.simulators.limits import clamp
+from xplane_bridge.simulators.limits import clamp, MAX_SPEED
 
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
 _MAGNETOS_BOTH = 3
+_RETRACTABLE = re.compile(r'<retractable>\s*1')
+_TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
 # Steps in which a piston engine and its propeller come to rest at a throttle, at most; how many
 # at a time, and the change of thrust (lbf) below which they have.
 _ENGINE_STEPS = 1500
@@ -52,20 +56,18 @@ class TrimError(Exception):
 
 class Model:
     """
-    A model from JSBSim's aircraft folder, in an FGFDMExec of its own; not placed yet.
+    A JSBSim model in an FGFDMExec of its own; not placed yet.
 
-    Raises ValueError for a model that does not exist, ImportError if JSBSim is not installed.
+    ``path`` is the folder that it is in, empty for JSBSim's own. Raises ValueError for a model
+    that does not exist or that JSBSim cannot load, ImportError if JSBSim is not installed.
     """
 
-    def __init__(self, name: str, dt: float, seed: int) -> None:
+    def __init__(self, name: str, dt: float, seed: int, path: str = '') -> None:
         self._jsbsim = jsbsim = _import_jsbsim()
-        path = Path(jsbsim.get_default_root_dir()) / 'aircraft' / name / f'{name}.xml'
-        if not path.is_file():
-            raise ValueError(f'JSBSim has no aircraft {name!r}: {path} does not exist')
-        self._fdm: Any = jsbsim.FGFDMExec(None)
-        self._fdm.set_debug_level(0)
-        self._fdm.load_model(name)
+        self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
+        self._fdm: Any = _load(jsbsim, self.files)
         self._fdm.set_dt(dt)
+        self._text = self.files.text()
         self.set = self._fdm.set_property_value
         self.get = self._fdm.get_property_value
         self.set('simulation/randomseed', seed)
@@ -90,7 +92,10 @@ class Model:
         self.has_pistons = any(
             self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
         # JSBSim has no centre of gravity before its first initial conditions.
-        self.initialise()
+        try:
+            self.initialise()
+        except jsbsim.BaseError as error:
+            raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
 
     def setter(self, name: str) -> Callable[[float], object]:
         """Return a function that sets a property: eight times as fast as by name."""
@@ -100,6 +105,20 @@ class Model:
         return set_value
 
     @property
+    def retractable(self) -> bool:
+        """Return whether one of its wheels can be retracted."""
+        return _RETRACTABLE.search(self._text) is not None
+
+    @property
+    def has_governor(self) -> bool:
+        """Return whether a propeller of a piston engine is kept at constant speed."""
+        return self.has_pistons and bool(self.get('propulsion/engine[0]/constant-speed-mode'))
+
+    def has_trim(self, axis: str) -> bool:
+        """Return whether it has a trim of elevator, aileron or rudder."""
+        return f'fcs/{_TRIMS[axis]}-trim-cmd-norm' in self._text
+
+    @property
     def height(self) -> float:
         """Return the height of the centre of gravity above the ground, in m."""
         return float(self._agl()) * FOOT
@@ -107,7 +126,9 @@ class Model:
     def wheel_height(self) -> float:
         """Return how far the lowest wheel is below the centre of gravity, in m."""
         count = int(self.get('gear/num-units'))
-        lowest = min(self.get(f'gear/unit[{n}]/z-position') for n in range(count))
+        lowest = min((self.get(f'gear/unit[{n}]/z-position') for n in range(count)), default=None)
+        if lowest is None:
+            return 0.0
         return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
 
     def step(self) -> bool:
@@ -126,10 +147,17 @@ class Model:
         for _ in range(steps):
             self._fdm.run()
 
-    def velocity_through_air(self) -> Vector:
-        """Return its velocity through the air in m/s: forward, right, down."""
+    def velocity_through_air(self, speed: float | None = None) -> Vector:
+        """Return its velocity through the air in m/s (forward, right, down), rescaled."""
         u, v, w = (self.get(f'velocities/{name}-aero-fps') * FOOT for name in 'uvw')
-        return (u, v, w)
+        if speed is None:
+            return (u, v, w)
+        speed = clamp(speed, 0.0, MAX_SPEED)
+        airspeed = math.hypot(u, v, w)
+        # The flow direction of a slow aircraft is arbitrary: take straight ahead.
+        if airspeed < 10.0:
+            return (speed, 0.0, 0.0)
+        return (u * speed / airspeed, v * speed / airspeed, w * speed / airspeed)
 
     # Placing
 
@@ -166,8 +194,8 @@ class Model:
         """Trim all six degrees of freedom. Raises TrimError."""
         try:
             self._fdm.do_trim(_TRIM_FULL)
-        except self._jsbsim.TrimFailureError as error:
-            raise TrimError from error
+        except self._jsbsim.BaseError as error:
+            raise TrimError(_one_line(str(error))) from error
 
     def set_fuel(self, tank: int, mass: float) -> None:
         """Set the fuel in a tank, in kg."""
@@ -241,6 +269,12 @@ class Model:
         self._supply(engine, on=True)
         self.set('propulsion/set-running', engine)
 
+    def restart(self, engine: int) -> None:
+        """Set an engine running that is not, and leave the others alone."""
+        if not self.get(f'propulsion/engine[{engine}]/set-running'):
+            self._supply(engine, on=True)
+            self._fdm.get_propulsion().get_engine(engine).init_running()
+
     def stop(self, engine: int) -> None:
         """Cut an engine's mixture, ignition and fuel."""
         self.set(f'fcs/mixture-cmd-norm[{engine}]', 0.0)
@@ -256,6 +290,56 @@ class Model:
         elif self._has_node(f'propulsion/engine[{engine}]/n1'):
             self.set('propulsion/cutoff_cmd', 0 if on else 1)
         self.set('propulsion/active_engine', -1)
+
+
+def _load(jsbsim: Any, files: AircraftFiles) -> Any:
+    """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
+    said: list[str] = []
+
+    class Listener(jsbsim.FGLogger):  # type: ignore[misc]
+        """Keep what JSBSim says: it has no other way to tell the reason."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._kept = True
+
+        def set_level(self, level: Any) -> None:
+            self._kept = level >= jsbsim.LogLevel.ERROR
+            said.append('')
+
+        def message(self, message: str) -> None:
+            if self._kept and said:
+                said[-1] += message
+
+        def file_location(self, filename: str, line: int) -> None:
+            self.message(f'{filename}:{line}: ')
+
+        def format(self, _: Any) -> None:
+            pass
+
+        def flush(self) -> None:
+            pass
+
+    quiet, listener = jsbsim.get_logger(), Listener()
+    jsbsim.set_logger(listener)
+    try:
+        fdm = jsbsim.FGFDMExec(None)
+        fdm.set_debug_level(0)
+        if fdm.load_model_with_paths(
+                files.model, str(files.aircraft), str(files.engine), str(files.systems)):
+            return fdm
+        reason = ' '.join(said)
+    except jsbsim.BaseError as error:
+        reason = str(error)
+    finally:
+        jsbsim.set_logger(quiet)
+    raise ValueError(
+        f'JSBSim cannot load {files.file}: '
+        f'{_one_line(reason) or "it does not say why"}')
+
+
+def _one_line(text: str) -> str:
+    return ' '.join(text.split())
 
 
 def _import_jsbsim() -> Any:

@@ -30,6 +30,11 @@ def clamp(value: float, low: float, high: float) -> float:
     return min(max(float(value), low), high)
 
 
+def value_or(value: float | None, otherwise: float) -> float:
+    """Return a value, or another one if it is None."""
+    return otherwise if value is None else value
+
+
 def check_finite(**values: float | None) -> None:
     """Raise ValueError, with the name, for a value that is not None and not finite."""
     for name, value in values.items():

@@ -33,6 +33,8 @@ from xplane_bridge.simulators.spare import in_steady_flight
 def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     """Add the options that say which aircraft flies how."""
     parser.add_argument('--model', required=required, help='a JSBSim aircraft, such as c172p')
+    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                        help="folder of your own aircraft, laid out as JSBSim's")
     parser.add_argument('--altitude', type=float, default=1500.0, metavar='M',
                         help='in metres above mean sea level (%(default)s)')
     parser.add_argument('--airspeed', type=float, required=required, metavar='M/S',
@@ -56,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         spare, _ = in_steady_flight(
             given.model, given.altitude, given.airspeed, math.radians(given.flight_path_angle),
-            math.radians(given.bank))
+            math.radians(given.bank), given.aircraft_path)
         model = linearize(spare, given.method, patient=True)
     except (ImportError, ValueError) as error:
         print(f'linearize: {error}', file=sys.stderr)

@@ -94,7 +94,8 @@ def _make_server(arguments: Namespace) -> Server:
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
     def make_world() -> World:
-        return World(Aircraft(arguments.model, initial, seed=arguments.seed))
+        return World(Aircraft(arguments.model, initial, seed=arguments.seed,
+                              aircraft_path=arguments.aircraft_path))
 
     frontends = [
         protocol_named(chosen.protocol).load().make_frontend(chosen, faults)
@@ -148,8 +149,10 @@ def _parser() -> ArgumentParser:
 def _add_aircraft_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('aircraft')
     group.add_argument('--model', default='c172p', help='JSBSim aircraft (%(default)s)')
+    group.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                       help="folder of your own aircraft, laid out as JSBSim's")
     group.add_argument('--parked', action='store_true',
-                       help='start on the ground, engine idling, instead of trimmed in the air')
+                       help='start on the ground, engines idling, instead of trimmed in the air')
     group.add_argument('--latitude', type=float, default=_START.lat_deg,
                        metavar='DEG', help='in degrees north (%(default)s)')
     group.add_argument('--longitude', type=float, default=_START.lon_deg,
@@ -158,8 +161,8 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='M', help='in metres above mean sea level (%(default)s)')
     group.add_argument('--heading', type=float, default=_START.heading_deg,
                        metavar='DEG', help='in degrees from true north (%(default)s)')
-    group.add_argument('--airspeed', type=float, default=_START.airspeed_kt,
-                       metavar='KT', help='calibrated, in knots (%(default)s)')
+    group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
+                       help='calibrated, in knots (default: one that is usual for the model)')
     group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
                        help='frames per second, at which it reads and answers (%(default)s)')
     group.add_argument('--duration', type=options.positive, metavar='S',

@@ -77,15 +77,16 @@ class Spare:
 
 
 def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_angle: float = 0.0,
-                     bank: float = 0.0) -> tuple[Spare, Steady]:
+                     bank: float = 0.0, aircraft_path: str = '') -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
     Altitude in m above mean sea level, calibrated airspeed in m/s, angles in rad (see trim). The
-    gear is up where it retracts, flaps too; levers are full rich and fine. Raises ValueError for
-    a model that does not exist, or that cannot fly so.
+    gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
+    the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
+    exist, or that cannot fly so.
     """
-    load = partial(Model, name, 1.0 / 120.0, 0)
+    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
     model = load()
     start = Initial(altitude_msl=altitude)
     if not altitude > elevation_m(start.lat_deg, start.lon_deg):
@@ -115,7 +116,6 @@ def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_an
 def spare_of(aircraft: Aircraft) -> Spare:
     """Return what a model like an aircraft's is made of, in its current state."""
     return Spare(
-        aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed),
-        aircraft.state, tuple(
-            aircraft.property_value(f'fcs/advance-cmd-norm[{n}]')
-            for n in range(aircraft.engine_count)))
+        aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed,
+                                aircraft.aircraft_path),
+        aircraft.state, tuple(engine.propeller for engine in aircraft.state.engines))

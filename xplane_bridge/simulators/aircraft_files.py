@@ -1,0 +1,99 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Where the files of a JSBSim aircraft are: JSBSim's own, or those of a folder of the user.
+
+Such a folder is laid out as JSBSim's: <model>/<model>.xml, or aircraft/<model>/<model>.xml, with
+engines and systems in the folders engine and systems beside them or one level up, or, as JSBSim
+allows, in <model>/Engines and <model>/Systems. Without a folder engine, JSBSim's engines are used,
+and likewise its systems.
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+import re
+
+_AIRCRAFT = 'aircraft'
+_SYSTEM = re.compile(r'<system\s[^>]*file\s*=\s*"([^"]+)"')
+_OWN_SYSTEMS = ('Systems', 'systems')
+
+
+@dataclass(frozen=True, slots=True)
+class AircraftFiles:
+    """The folders of an aircraft's own file, of its engines and of its systems."""
+
+    model: str
+    aircraft: Path
+    engine: Path
+    systems: Path
+
+    @property
+    def file(self) -> Path:
+        """Return the file of the aircraft."""
+        return self.aircraft / self.model / f'{self.model}.xml'
+
+    def text(self) -> str:
+        """Return the text of its file, and of those of its systems."""
+        text = self.file.read_text(errors='replace')
+        folders = [*(self.file.parent / name for name in _OWN_SYSTEMS), self.systems]
+        return text + ''.join(
+            place.read_text(errors='replace') for name in _SYSTEM.findall(text)
+            for place in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders)
+            if place.is_file())
+
+
+def find(model: str, path: str, root: Path) -> AircraftFiles:
+    """
+    Return the files of a model in the folder ``path``, or in JSBSim's (``root``) if it is empty.
+
+    Raises ValueError, which says what was expected where.
+    """
+    if not path:
+        if not _holds(root / _AIRCRAFT, model):
+            raise ValueError(
+                f'JSBSim has no aircraft {model!r}{_similar(model, root / _AIRCRAFT)}; one of '
+                'your own needs its folder (aircraft_path)')
+        return AircraftFiles(model, root / _AIRCRAFT, root / 'engine', root / 'systems')
+    given = Path(path).expanduser().absolute()
+    if not given.is_dir():
+        raise ValueError(f'aircraft_path: {given} is not a folder')
+    for folder in (given, given / _AIRCRAFT):
+        if _holds(folder, model):
+            return AircraftFiles(
+                model, folder, _beside(folder, 'engine', root), _beside(folder, 'systems', root))
+    raise ValueError(
+        f'aircraft_path: there is neither {model}/{model}.xml nor aircraft/{model}/{model}.xml in '
+        f'{given}{_similar(model, given) or _similar(model, given / _AIRCRAFT)}')
+
+
+def _holds(folder: Path, model: str) -> bool:
+    return bool(model) and (folder / model / f'{model}.xml').is_file()
+
+
+def _beside(folder: Path, name: str, root: Path) -> Path:
+    for near in (folder / name, folder.parent / name):
+        if near.is_dir():
+            return near
+    return root / name
+
+
+def _similar(model: str, folder: Path) -> str:
+    """Return a hint at aircraft of the folder with similar names."""
+    names = {place.name.lower(): place.name
+             for place in (folder.iterdir() if folder.is_dir() else ()) if _holds(
+                 folder, place.name)}
+    close = [names[name] for name in get_close_matches(model.lower(), names)]
+    return f'; it has {", ".join(close)}' if close else ''
