@@ -38,6 +38,10 @@ class Nothing:
     def last(self, name):
         return 0.0
 
+    def since(self, name, start):
+        # Eastward at 50 m/s.
+        return (0.0, 1.0), ((0.0, 50.0) if name == 'east' else (0.0, 0.0))
+
 
 def execution(**scenario):
     nothing = Nothing()
@@ -49,7 +53,7 @@ def execution(**scenario):
 def test_what_is_due_is_the_next_event_the_route_or_the_end():
     flight = execution(
         events=[{'at': 1.0, 'engage': True}, {'at': 3.0, 'target': {'altitude': 1500.0}}],
-        route={'begin': 5.0, 'waypoints': [[1000, 0]], 'lead': 10.0, 'lookahead': 100.0})
+        route={'begin': 5.0, 'waypoints': [[1000, 0]]})
     flight.begin = 100.0
     found = []
     while not flight.is_over:

@@ -21,8 +21,7 @@ import pytest
 import yaml
 
 from xplane_bridge.experiments import scenario, settings
-from xplane_bridge.experiments.guidance import Guidance
-from xplane_bridge.experiments.scenario import Route, ScenarioError
+from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.experiments.settings import Settings
 
 SHIPPED = sorted((Path(__file__).parents[2] / 'scenarios').glob('*.yaml'))
@@ -171,25 +170,6 @@ def test_engines_that_fail_are_numbers(engines):
 def test_a_real_simulator_takes_what_its_wire_carries():
     path, = (path for path in SHIPPED if path.stem == 'racetrack')
     settings.check(Settings(sim='xplane12', host='10.0.0.2', port=49001), scenario.load(str(path)))
-
-
-def test_guidance_turns_to_the_leg_and_passes_waypoints():
-    guidance = Guidance(Route(0.0, ((1000.0, 0.0), (1000.0, 1000.0)), 200.0, 300.0), 50.0, 20.0)
-    # On the eastward leg: its course. 300 m right (south) of it: 45 degrees to the left of it.
-    assert guidance.heading(1.0, 100.0, 20.0) == pytest.approx(math.pi / 2)
-    assert guidance.heading(2.0, 100.0, -280.0) == pytest.approx(math.pi / 4)
-    assert not guidance.passed
-    # 150 m before the corner at (1050, 20), 10 m south: the next leg goes north at east 1050.
-    heading = guidance.heading(3.0, 900.0, 10.0)
-    assert guidance.passed == [(3.0, pytest.approx(10.0))]
-    assert heading == pytest.approx(math.atan2(150.0, 300.0))
-    assert not guidance.done
-    guidance.heading(4.0, 1050.0, 900.0)
-    assert not guidance.done
-    guidance.heading(5.0, 1055.0, 1021.0)
-    assert guidance.done
-    assert guidance.passed[-1] == (5.0, pytest.approx(5.0))
-    assert guidance.heading(6.0, 1050.0, 1500.0) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_the_example_in_the_document_is_one():

@@ -190,14 +190,15 @@ class Cascade:
         target = replace(
             with_changes(self._held(), {'airspeed': airspeed}), course=math.nan, heading=math.nan)
         target, more = self._envelope.limited_target(target)
-        follower, first = self._path(now, waypoints, target.airspeed, closed)
-        if self._guard is not None:
-            self._guard.fence.check(follower.drawn())
-        self._take(Level.PATH, said + more)
-        self._target, self.follower = target, follower
-        self._altitudes, self._leg = heights[first:] + heights[:first], -1
-        self._path_is_inside = True
+        path, first = self._path(now, waypoints, target.airspeed, closed)
+        self._follow(path, target, said + more)
+        self._altitudes = heights[first:] + heights[:first]
         return self._clamped
+
+    def follow_path(self, path: PathFollower) -> None:
+        """Follow a path that is known already, at the altitude and the airspeed that are held."""
+        self._measured()
+        self._follow(path, replace(self._held(), course=math.nan, heading=math.nan), [])
 
     def hold_attitude(self, wanted: Attitude) -> list[str]:
         """Hold roll and pitch; what is not given stays as it is."""
@@ -379,6 +380,13 @@ class Cascade:
         self._altitudes = ()
         self._path_is_inside = False
         self._clamped, self._fenced, self._bounded = said, '', ''
+
+    def _follow(self, path: PathFollower, target: Target, said: list[str]) -> None:
+        if self._guard is not None:
+            self._guard.fence.check(path.drawn())
+        self._take(Level.PATH, said)
+        self._target, self.follower, self._leg = target, path, -1
+        self._path_is_inside = True
 
     def _path(
         self, now: Measurement, waypoints: Sequence[Point], airspeed: float, closed: bool

@@ -251,7 +251,11 @@ def _join_headings(series: dict[str, Series]) -> None:
 
 
 def error_of(flight: Flight, name: str) -> Series:
-    """Return the error of altitude, heading or airspeed from the target in force; + is above."""
+    """
+    Return the error of altitude, heading or airspeed from the target in force; + is above.
+
+    Of the time in which there was one: along a path no heading is held.
+    """
     measured, target = flight.series[name], flight.series[f'target_{name}']
     if not len(target.times):
         return Series(np.empty(0), np.empty(0))
@@ -260,7 +264,8 @@ def error_of(flight: Flight, name: str) -> Series:
     error = measured.values - held
     if name == 'heading':
         error = np.array([wrap_angle(value) for value in error])
-    return Series(measured.times, error)
+    known = np.isfinite(held)
+    return Series(measured.times[known], error[known])
 
 
 def quantity(flight: Flight, name: str) -> Series:

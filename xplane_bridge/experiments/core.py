@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 import math
 import sys
@@ -41,6 +42,7 @@ import numpy as np
 
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
@@ -190,8 +192,23 @@ class CoreVehicle:
             check_targets(values)
         except ValueError as error:
             raise ExperimentError(f'the target cannot be flown: {error}') from None
-        self.law.target = with_changes(self.law.target, values)
+        if isinstance(self.law, Cascade):
+            self.law.change_target(values)
+        else:
+            self.law.target = with_changes(self.law.target, values)
         self._keep_target()
+
+    def follow(self, path: PathFollower) -> bool:
+        """Let the law follow a path; return False if it only hears targets."""
+        if not isinstance(self.law, Cascade):
+            return False
+        try:
+            # Where it is on it is its own.
+            self.law.follow_path(copy(path))
+        except ValueError as error:
+            raise ExperimentError(f'the route cannot be flown: {error}') from None
+        self._keep_target()
+        return True
 
     def freeze_autopilot(self, on: bool) -> None:
         """Refuse: without commands this simulation does not go on."""

@@ -23,12 +23,13 @@ from typing import Protocol
 
 import numpy as np
 
+from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
 from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.excitation import AXES, Excitation
-from xplane_bridge.experiments.guidance import Guidance
+from xplane_bridge.experiments.route import RouteFlight, Telemetry
 from xplane_bridge.experiments.scenario import Scenario
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 
@@ -42,8 +43,8 @@ _LATE = 0.5
 _SURFACES = ('elevator', 'aileron', 'rudder')
 # A new heading target is sent when it differs by more.
 _HEADING_STEP = 0.25 * DEGREE
-# How often the heading along a route is computed, in seconds.
-_GUIDANCE_PERIOD = 0.1
+# How often a route is looked at, and the heading along it computed, in seconds.
+_ROUTE_PERIOD = 0.1
 
 
 class ExperimentError(Exception):
@@ -59,21 +60,14 @@ class Flown(Protocol):
     def set_target(self, values: Mapping[str, float]) -> None:
         """Change the controller's targets: altitude, heading, airspeed; SI."""
 
+    def follow(self, path: PathFollower) -> bool:
+        """Let the controller follow a path; return False if it only hears targets."""
+
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the controller's commands, or resume them."""
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
         """Set what only a simulator of this package can: weather, failures, the link."""
-
-
-class Telemetry(Protocol):
-    """What is known of the vehicle, by the names of quantities.QUANTITIES."""
-
-    def last(self, name: str) -> float:
-        """Return the newest value of a quantity, NaN if there is none."""
-
-    def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
-        """Return the times and values of a quantity from ``start`` on."""
 
 
 class Display(Protocol):
@@ -91,7 +85,8 @@ class Execution:
     The events and the route of a scenario, executed as their time comes.
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
-    ``occurrences`` the events that have happened. ``account`` is of a foreign controller.
+    ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
+    ``account`` is of a foreign controller.
     """
 
     def __init__(
@@ -101,7 +96,7 @@ class Execution:
         self.begin = math.nan
         self.flown = 0.0
         self.occurrences: list[Occurrence] = []
-        self.guidance: Guidance | None = None
+        self.route: RouteFlight | None = None
         self.account: Account | None = None
         self.engaged = False
         self.silence_wanted = False
@@ -116,6 +111,7 @@ class Execution:
         # Since an excitation without the controller: the controls at its start.
         self._base: dict[str, float] | None = None
         self._heading = math.nan
+        self._follows = False
         self._follow_at = scenario.route.begin if scenario.route is not None else math.inf
         self._phase = scenario.name
 
@@ -147,7 +143,7 @@ class Execution:
                 self._waiting.append(occurrence)
         if self.flown >= self._follow_at - _ROUNDED_TIME:
             while self._follow_at <= self.flown + _ROUNDED_TIME:
-                self._follow_at += _GUIDANCE_PERIOD
+                self._follow_at += _ROUTE_PERIOD
             self._follow(now)
         self.show(self.flown)
 
@@ -253,24 +249,25 @@ class Execution:
         self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
 
     def _follow(self, now: float) -> None:
-        """Send the heading demanded by the route."""
-        route = self.scenario.route
-        assert route is not None
-        east, north = self._telemetry.last('east'), self._telemetry.last('north')
-        if math.isnan(east):
-            raise ExperimentError('the route needs odom, which this simulator does not provide')
-        if self.guidance is None:
-            self.guidance = Guidance(route, east, north)
-        passed = len(self.guidance.passed)
-        self._phase = f'route, leg {passed + 1}'
-        heading = self.guidance.heading(now - self.begin, east, north)
-        if self.guidance.done:
-            self._phase = 'route complete'
-        if len(self.guidance.passed) > passed:
-            _, across = self.guidance.passed[-1]
+        """See how the route is flown; a controller that hears targets only gets the heading."""
+        given = self.scenario.route
+        assert given is not None
+        route = self.route
+        if route is None:
+            try:
+                route = self.route = RouteFlight(given, self._telemetry, now)
+            except ValueError as error:
+                raise ExperimentError(str(error)) from None
+            self._follows = self._vehicle.follow(route.path)
+        passed = len(route.passed)
+        at = route.update()
+        self._phase = f'route, leg {at.leg + 1}' if not route.path.done else 'route complete'
+        for number, across in enumerate(route.passed[passed:], start=passed + 1):
             self._display.say(
-                f'{self.flown:5.1f} s  waypoint {len(self.guidance.passed)}, cross-track '
-                f'{across:+.0f} m')
+                f'{self.flown:5.1f} s  waypoint {number}, cross-track at most {across:.1f} m')
+        if self._follows:
+            return
+        heading = route.heading(at, now)
         if not abs(math.remainder(heading - self._heading, math.tau)) < _HEADING_STEP:
             self._heading = heading
             self._set_target({'heading': heading})

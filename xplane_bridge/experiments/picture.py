@@ -26,6 +26,7 @@ import numpy as np
 from xplane_bridge import optional
 from xplane_bridge.experiments.analysis import Flight, latency_of, Series
 from xplane_bridge.experiments.frequency_response import COHERENT
+from xplane_bridge.experiments.route import RouteFlight
 from xplane_bridge.experiments.windows import Window
 
 _MEASURED = '#1f5fa8'
@@ -37,11 +38,11 @@ _DEGREES = 180.0 / math.pi
 
 
 def draw_flight(
-    flight: Flight, path: str, title: str, route: Sequence[tuple[float, float]] = (),
+    flight: Flight, path: str, title: str, route: RouteFlight | None = None,
     inputs: Sequence[Window] = (),
 ) -> None:
     """
-    Plot a flight to a PNG file, with the waypoints of its route (m east and north) if it had one.
+    Plot a flight to a PNG file, with the path and the waypoints of its route if it had one.
 
     The frequency responses to its test inputs, where there are any, have a column of their own.
 
@@ -92,7 +93,7 @@ def draw_flight(
     pyplot.close(figure)
 
 
-def _draw_path(axes: Any, flight: Flight, route: Sequence[tuple[float, float]]) -> None:
+def _draw_path(axes: Any, flight: Flight, route: RouteFlight | None) -> None:
     east, north = flight.series['east'], flight.series['north']
     altitude = flight.series['altitude']
     colours = np.interp(east.times, altitude.times, altitude.values) if (
@@ -100,8 +101,13 @@ def _draw_path(axes: Any, flight: Flight, route: Sequence[tuple[float, float]]) 
     points = axes.scatter(east.values, north.values, c=colours, s=6, cmap='viridis')
     if len(east.values):
         axes.plot(east.values[0], north.values[0], 'o', color=_TARGET, label='start')
-        if route:
-            axes.plot(*zip(*route, strict=True), '--', color=_TARGET, label='route', zorder=0)
+        if route is not None:
+            axes.plot(
+                *zip(*route.path.drawn(), strict=True), '--', color=_TARGET, label='path',
+                zorder=0)
+            axes.plot(
+                *zip(*route.waypoints, strict=True), 'x', color=_GREY, label='waypoints',
+                zorder=0)
         axes.legend(loc='best', frameon=False)
         bar = axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
         bar.formatter.set_useOffset(False)

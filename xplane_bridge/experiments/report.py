@@ -130,10 +130,11 @@ def _figures(
 ) -> dict[str, Any]:
     figures = analysis.figures(flight, run.flown)
     if run.scenario.route is not None:
-        passed = run.guidance.passed if run.guidance is not None else []
+        across = [abs(value) for value in run.route.across] if run.route is not None else []
         figures['route'] = {
-            'reached': len(passed),
-            'cross_track': max((abs(across) for _, across in passed), default=math.nan),
+            'reached': len(run.route.passed) if run.route is not None else 0,
+            'cross_track': max(across, default=math.nan),
+            'cross_track_rms': math.hypot(*across) / math.sqrt(len(across) or math.nan),
         }
     if run.account is not None:
         figures['controller'] = run.account.figures(run.begin)
@@ -175,6 +176,10 @@ def _lines(
                 f'p99.9 {found["p999"] * 1e3:.2f} ms ({found["samples"]} samples, '
                 f'load average {figures["load"]["average"]:.1f} on {figures["load"]["cores"]} '
                 'cores)')
+    if (route := figures.get('route')) is not None:
+        lines.append(
+            f'route: {route["reached"]} waypoints reached, cross-track at most '
+            f'{route["cross_track"]:.1f} m, rms {route["cross_track_rms"]:.1f} m')
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
     return lines + ([f'link: {", ".join(link)}'] if link else [])
@@ -197,7 +202,7 @@ def _draw(
         title += f'\ncontroller: {wrong}'
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, title, run.guidance.corners if run.guidance else (), inputs)
+        draw_flight(flight, path, title, run.route, inputs)
         print(f'  picture: {path}')
     except ImportError as error:
         print(f'  no picture: {error}')

@@ -28,6 +28,7 @@ import os
 from typing import Any
 
 from xplane_bridge import plain_yaml
+from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments import controller, fields
 from xplane_bridge.experiments.events import (
     check_order,
@@ -47,6 +48,8 @@ STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'l
 _AIRCRAFT = ('model', 'aircraft_path')
 _INITIAL = (
     'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
+# Of a route's turns: three quarters of what the c172p's envelope allows.
+_BANK_DEG = 19.0
 _PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
 
 
@@ -55,14 +58,12 @@ class Route:
     """
     Waypoints in metres (east, north) from the aircraft's position at ``begin`` (s).
 
-    The next leg starts ``lead`` metres before the end of one; the guidance aims ``lookahead``
-    metres ahead on the leg.
+    ``bank`` (rad) gives the radius of its turns, with the ground speed at ``begin``.
     """
 
     begin: float
     waypoints: tuple[tuple[float, float], ...]
-    lead: float
-    lookahead: float
+    bank: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,10 @@ def parse(name: str, content: Any) -> Scenario:
             if event.is_open_loop and event.at > route.begin:
                 raise ScenarioError(
                     f'route: {event.action} at {event.at:g} s releases the autopilot')
+            if event.action in ('target', 'change') and 'heading' in event.value and (
+                    event.at >= route.begin):
+                raise ScenarioError(
+                    f'route: the heading at {event.at:g} s would leave it; omit one of them')
     criteria = tuple(_criterion(item, f'criteria[{n}]')
                      for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
     if not criteria and not any(event.expect for event in events):
@@ -194,7 +199,8 @@ def _initial(item: Any) -> dict[str, Any]:
 
 
 def _route(item: Any, duration: float) -> Route:
-    given = fields.mapping(item, 'route', required=('begin', 'waypoints', 'lead', 'lookahead'))
+    given = fields.mapping(
+        item, 'route', required=('begin', 'waypoints'), optional=('bank_deg',))
     begin = fields.number(given['begin'], 'route.begin', at_least=0.0, at_most=duration)
     waypoints = []
     for n, point in enumerate(fields.items(given['waypoints'], 'route.waypoints')):
@@ -209,8 +215,8 @@ def _route(item: Any, duration: float) -> Route:
         if first == second:
             raise ScenarioError(f'route.waypoints[{n}] is where its leg starts')
     return Route(
-        begin, tuple(waypoints), fields.number(given['lead'], 'route.lead', at_least=0.0),
-        fields.number(given['lookahead'], 'route.lookahead', above=0.0))
+        begin, tuple(waypoints), DEGREE * fields.number(
+            given.get('bank_deg', _BANK_DEG), 'route.bank_deg', at_least=1.0, at_most=60.0))
 
 
 def _criterion(item: Any, where: str) -> Criterion:

@@ -30,6 +30,7 @@ from rclpy.qos import QoSProfile
 from rclpy.time import Time
 from std_srvs.srv import SetBool
 
+from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.execution import ExperimentError
@@ -258,6 +259,10 @@ class Vehicle:
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
             raise ExperimentError('the autopilot does not accept its target')
+
+    def follow(self, path: PathFollower) -> bool:
+        """Return False: the autopilot gets headings along the path, as any controller does."""
+        return False
 
     # Others.
 
