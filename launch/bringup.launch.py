@@ -15,7 +15,7 @@
 """
 Bring up a vehicle: simulator (ours, or a real one at host), its bridge, and the autopilot.
 
-ros2 launch xplane_bridge bringup.launch.py sim:=xplane12 engage:=true
+ros2 launch xplane_bridge bringup.launch.py sim:=xplane12 aircraft:=c172p engage:=true
 ros2 launch xplane_bridge bringup.launch.py sim:=xpc host:=192.168.1.20 namespace:=uav1
 
 Optionally RViz, foxglove_bridge and a recorder. It runs until Ctrl-C.
@@ -33,7 +33,13 @@ from launch.actions import Shutdown
 from launch_ros.actions import Node
 
 from xplane_bridge.experiments.peers import bridge_parameters
-from xplane_bridge.nodes.launching import checked_description, make_node, NodeArguments
+from xplane_bridge.nodes.launching import (
+    AircraftArguments,
+    checked_description,
+    gains_for,
+    make_node,
+    NodeArguments,
+)
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.simulators.registry import DATA_PORT, SIMULATORS
 
@@ -71,6 +77,7 @@ def make(given):
     """Return the nodes to start."""
     value = {name: item.default for name, item in Arguments.__dataclass_fields__.items()} | given
     host, speed, lockstep = (value[name] for name in ('host', 'speed', 'lockstep'))
+    aircraft = value.get('aircraft', '')
     simulator = SIMULATORS[value['sim']]
     simulated = value.get('use_sim_time', False) or speed != 1.0 or lockstep
     check(value, simulator, simulated)
@@ -85,6 +92,7 @@ def make(given):
             # If the protocol carries the time, the bridge publishes it with its own stamps.
             'publish_clock': simulated and not simulator.has_time,
             **({'speed': speed} if 'speed' in given else {}),
+            **({'model': aircraft} if aircraft and not aircraft.endswith('.yaml') else {}),
         }, on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
     bridge = bridge_parameters(
         simulator, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
@@ -94,7 +102,8 @@ def make(given):
     if value['autopilot']:
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep,
-            **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {})}))
+            **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
+        }, defaults=gains_for(given)))
     namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
     if value['rviz']:
         config = os.path.join(
@@ -139,4 +148,5 @@ def check(value, simulator, simulated):
 
 def generate_launch_description():
     """Return the launch description."""
-    return checked_description('bringup.launch.py', make, Arguments, NodeArguments)
+    return checked_description(
+        'bringup.launch.py', make, Arguments, AircraftArguments, NodeArguments)

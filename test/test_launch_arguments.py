@@ -99,9 +99,25 @@ def test_only_what_is_given_is_set(launch, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters: {engage: true, altitude: 1500.0}\n')
     (command,), _, _ = launch(
-        ours('autopilot'), f'params_file:={file}', 'altitude:=1600', 'gains.bank_limit:=2')
+        ours('autopilot'), f'params_file:={file}', 'altitude:=1600', 'envelope.bank_limit:=2')
     assert command.parameters == {
-        'engage': True, 'altitude': 1600.0, 'gains.bank_limit': 2.0}
+        'engage': True, 'altitude': 1600.0, 'envelope.bank_limit': 2.0}
+
+
+def test_an_aircraft_brings_its_gains_which_a_file_and_arguments_override(launch, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters: {gains.altitude_to_climb: 0.25}\n')
+    (command,), _, _ = launch(
+        ours('autopilot'), 'aircraft:=c172p', f'params_file:={file}', 'envelope.bank_limit:=0.4')
+    assert command.parameters['gains.airspeed'] == 51.4
+    assert command.parameters['gains.altitude_to_climb'] == 0.25
+    assert command.parameters['envelope.bank_limit'] == 0.4
+    commands, output, _ = launch(ours('autopilot'), 'aircraft:=c173')
+    assert not commands
+    assert 'launch argument aircraft: no gains are known for c173' in output
+    simulator, _, autopilot = launch(ours('bringup'), 'aircraft:=c172p')[0]
+    assert simulator.parameters['model'] == 'c172p'
+    assert autopilot.parameters['gains.airspeed'] == 51.4
 
 
 @pytest.mark.parametrize(('argument', 'sentence'), [

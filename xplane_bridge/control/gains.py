@@ -101,6 +101,23 @@ def read(model: str | Path) -> Mapping[str, Any]:
     return found
 
 
+def is_known(model: str) -> bool:
+    """Return whether there is a file for an aircraft of that name."""
+    return (_folder() / f'{model}.yaml').is_file()
+
+
+def parameters_of(model: str | Path) -> dict[str, float]:
+    """
+    Return gains and limits of an aircraft's file by the names of autopilot_node's parameters.
+
+    Raises ValueError as load() does.
+    """
+    content = read(model)
+    return {
+        f'{group}.{name}': value for group in ('gains', 'envelope')
+        for name, value in numbers(content, group, list(content.get(group, ()))).items()}
+
+
 def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> dict[str, float]:
     """Return the numbers of a group of parameters; ValueError for names that are not known."""
     given = content.get(group, {})

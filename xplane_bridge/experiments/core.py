@@ -40,6 +40,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
@@ -115,7 +116,9 @@ class CoreVehicle:
                  model: str = 'c172p', aircraft_path: str = '') -> None:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
-        self.law: Law = law or Cascade()
+        self.law: Law = law or (
+            Cascade(gains.load(model), envelope.load(model)) if gains.is_known(model)
+            else Cascade())
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 import os
 import shutil
@@ -24,6 +24,7 @@ import signal
 import sys
 import tempfile
 import threading
+from typing import Any
 
 from ament_index_python.packages import get_packages_with_prefixes
 import rclpy
@@ -34,6 +35,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge import optional
+from xplane_bridge.control import gains
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.controlled import (
@@ -238,8 +240,9 @@ def _start(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
         data_port), {COMMAND: RELAYED} if relayed else {}))
     autopilot = None if settings.foreign else processes.start(
-        'autopilot_node', peers.ros_arguments(namespace, {**simulated, **kept, **(
-            {'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
+        'autopilot_node', peers.ros_arguments(namespace, {
+            **simulated, **kept, **_gains_for(experiment.scenario.initial, view),
+            **({'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
     where = settings.host or f'simulator_node as {simulator.name}'
     pilot = described(settings.figures()) if settings.foreign else 'autopilot_node'
     flying = f'{where}, port {port}; {bridge}; {pilot}'
@@ -247,6 +250,16 @@ def _start(
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'
     view.say(flying)
     return None if autopilot is None else autopilot.pid
+
+
+def _gains_for(initial: Mapping[str, Any], view: View) -> dict[str, float]:
+    """Return the autopilot's parameters for the scenario's aircraft."""
+    model = initial.get('model', '')
+    if model and not gains.is_known(model):
+        view.say(f'no gains are known for {model}: the autopilot has those of the c172p; '
+                 f'tune --model {model} finds its own')
+        return {}
+    return gains.parameters_of(model) if model else {}
 
 
 def _record(processes: Processes, view: View, recording: str, namespace: str) -> str:

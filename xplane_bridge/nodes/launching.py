@@ -39,6 +39,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from xplane_bridge.control.gains import parameters_of
 from xplane_bridge.nodes.parameters import (
     BadParameterError,
     describe,
@@ -71,17 +72,44 @@ Given = Mapping[str, Any]
 """The given arguments by name; the others are absent."""
 
 
-def node_description(executable: str) -> LaunchDescription:
-    """Return the description of a launch file for one node: all its parameters are arguments."""
+def node_description(
+    executable: str, more: Sequence[type[Any]] = (),
+    defaults: Callable[[Given], Given] = lambda _: {},
+) -> LaunchDescription:
+    """
+    Return the description of a launch file for one node: all its parameters are arguments.
+
+    ``more`` are tables of further arguments, from which ``defaults`` makes parameters.
+    """
     table = parameter_table(executable)
 
     def make(given: Given) -> list[LaunchDescriptionEntity]:
-        own = {name: value for name, value in given.items()
-               if name not in NodeArguments.__dataclass_fields__}
-        return [make_node(executable, given, own)]
+        tables: tuple[type[Any], ...] = (NodeArguments, *more)
+        others = {item.name for table in tables for item in fields(table)}
+        own = {name: value for name, value in given.items() if name not in others}
+        return [make_node(executable, given, own, defaults=defaults(given))]
 
     return checked_description(
-        f'{executable.removesuffix("_node")}.launch.py', make, table, NodeArguments)
+        f'{executable.removesuffix("_node")}.launch.py', make, table, *more, NodeArguments)
+
+
+@dataclass(frozen=True)
+class AircraftArguments:
+    """Arguments of launch files that start autopilot_node."""
+
+    aircraft: str = parameter(
+        '', 'Aircraft whose gains and limits autopilot_node has: a name in config/autopilot, or '
+        'a parameter file. Empty: those of params_file, or of the c172p. A simulator of this '
+        'package that is started too flies the aircraft of that name.')
+
+
+def gains_for(given: Given) -> dict[str, float]:
+    """Return autopilot_node's parameters for the argument ``aircraft``."""
+    aircraft = given.get('aircraft', '')
+    try:
+        return parameters_of(aircraft) if aircraft else {}
+    except ValueError as error:
+        raise ValueError(f'launch argument aircraft: {error}') from None
 
 
 def checked_description(
