@@ -31,6 +31,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.experiments.conduct import Account, AWAITED, Conduct, SAYS
 from xplane_bridge.experiments.execution import ExperimentError
@@ -132,7 +133,8 @@ class ControlledVehicle(Vehicle):
 
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        controller: Started, timeout: float, lockstep: bool = False, recorded: bool = True,
+        controller: Started, timeout: float, guidance: str, lockstep: bool = False,
+        recorded: bool = True,
     ) -> None:
         self.command_topic = RELAYED if lockstep else COMMAND
         super().__init__(node, namespace, monitor, processes, None, lockstep, recorded)
@@ -140,6 +142,7 @@ class ControlledVehicle(Vehicle):
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
         self._controller = controller
         self._timeout = timeout
+        self._guidance = guidance
         self._lock = RLock() if self._relay is None else self._relay.lock
         self._own: set[float] = set()
         self._held: dict[str, float] = {}
@@ -223,6 +226,10 @@ class ControlledVehicle(Vehicle):
             held.pop('climb_rate', None)
         self._held = held
         self._send(held, self._since())
+
+    def follow(self, path: PathFollower) -> str:
+        """Return by which target a controller is led that hears no paths."""
+        return self._guidance
 
     def _since(self) -> float:
         """Return the stamp from which on a target holds: the next state's."""

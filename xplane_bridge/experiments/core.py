@@ -201,17 +201,17 @@ class CoreVehicle:
             self.law.target = with_changes(self.law.target, values)
         self._keep_target()
 
-    def follow(self, path: PathFollower) -> bool:
-        """Let the law follow a path; return False if it only hears targets."""
+    def follow(self, path: PathFollower) -> str:
+        """Let the cascade follow a path; another law is led by headings."""
         if not isinstance(self.law, Cascade):
-            return False
+            return 'heading'
         try:
             # Where it is on it is its own.
             self.law.follow_path(copy(path))
         except ValueError as error:
             raise ExperimentError(f'the route cannot be flown: {error}') from None
         self._keep_target()
-        return True
+        return ''
 
     def freeze_autopilot(self, on: bool) -> None:
         """Refuse: without commands this simulation does not go on."""

@@ -41,8 +41,8 @@ _DUE_BEFORE = _ROUNDED_TIME - 1e-6
 # Events that a busy machine delays by more than this are reported as late.
 _LATE = 0.5
 _SURFACES = ('elevator', 'aileron', 'rudder')
-# A new heading target is sent when it differs by more.
-_HEADING_STEP = 0.25 * DEGREE
+# A new course or heading along a route is sent when it differs by more.
+_DIRECTION_STEP = 0.1 * DEGREE
 # How often a route is looked at, and the heading along it computed, in seconds.
 _ROUTE_PERIOD = 0.1
 
@@ -58,10 +58,10 @@ class Flown(Protocol):
         """Engage the controller at the time ``now``, or disengage it."""
 
     def set_target(self, values: Mapping[str, float]) -> None:
-        """Change the controller's targets: altitude, heading, airspeed; SI."""
+        """Change the controller's targets: altitude, heading or course, airspeed; SI."""
 
-    def follow(self, path: PathFollower) -> bool:
-        """Let the controller follow a path; return False if it only hears targets."""
+    def follow(self, path: PathFollower) -> str:
+        """Let the controller follow a path; else return by which target to lead it."""
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the controller's commands, or resume them."""
@@ -110,8 +110,8 @@ class Execution:
         self._held: tuple[Event, float, float] | None = None
         # Since an excitation without the controller: the controls at its start.
         self._base: dict[str, float] | None = None
-        self._heading = math.nan
-        self._follows = False
+        self._direction = math.nan
+        self._guidance = ''
         self._follow_at = scenario.route.begin if scenario.route is not None else math.inf
         self._phase = scenario.name
 
@@ -249,7 +249,7 @@ class Execution:
         self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
 
     def _follow(self, now: float) -> None:
-        """See how the route is flown; a controller that hears targets only gets the heading."""
+        """See how the route is flown; a controller that hears targets only is led by them."""
         given = self.scenario.route
         assert given is not None
         route = self.route
@@ -258,19 +258,19 @@ class Execution:
                 route = self.route = RouteFlight(given, self._telemetry, now)
             except ValueError as error:
                 raise ExperimentError(str(error)) from None
-            self._follows = self._vehicle.follow(route.path)
+            self._guidance = self._vehicle.follow(route.path)
         passed = len(route.passed)
         at = route.update()
         self._phase = f'route, leg {at.leg + 1}' if not route.path.done else 'route complete'
         for number, across in enumerate(route.passed[passed:], start=passed + 1):
             self._display.say(
                 f'{self.flown:5.1f} s  waypoint {number}, cross-track at most {across:.1f} m')
-        if self._follows:
-            return
-        heading = route.heading(at, now)
-        if not abs(math.remainder(heading - self._heading, math.tau)) < _HEADING_STEP:
-            self._heading = heading
-            self._set_target({'heading': heading})
+        if self._guidance:
+            wanted = route.course(at, now) if self._guidance == 'course' else (
+                route.heading(at, now))
+            if not abs(math.remainder(wanted - self._direction, math.tau)) < _DIRECTION_STEP:
+                self._direction = wanted
+                self._set_target({self._guidance: wanted})
 
     def _judge_steps(self, flown: float) -> None:
         """Report how a step was flown when its time is over."""

@@ -190,7 +190,7 @@ def start_vehicle(
     controller = start_controller(processes, experiment)
     vehicle = ControlledVehicle(
         node, namespace, monitor, processes, controller, settings.controller_timeout,
-        settings.lockstep, recorded=bool(recording))
+        settings.guidance, settings.lockstep, recorded=bool(recording))
     # A simulator that waited for it as well would fly on without anybody at the controls.
     wait_for(controller, node, namespace, view.say)
     _start(processes, view, experiment, recording)

@@ -28,7 +28,7 @@ from xplane_bridge.experiments.scenario import Route
 _WINDOW = 1.0
 # The way on which the aircraft rolls into a turn, as time (s).
 _LEAD = 1.0
-# Of the controller that hears headings: turn rate per heading error (1/s).
+# Of a controller that hears targets: turn rate per error of course or heading (1/s).
 _GAIN = 0.4
 
 
@@ -75,6 +75,10 @@ class RouteFlight:
             self.across.append(at.across)
             self._leg.append(abs(at.across))
         return at
+
+    def course(self, at: OnPath, now: float) -> float:
+        """Return the course (rad, 0..2 pi) for a controller that hears courses only."""
+        return course_to_follow(at, self._motion(now)[1], _GAIN)
 
     def heading(self, at: OnPath, now: float) -> float:
         """Return the heading (rad, 0..2 pi) for a controller that hears headings only."""

@@ -17,15 +17,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+import math
 import os
 import signal
 import threading
 import time
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.time import Time
 from std_srvs.srv import SetBool
@@ -37,6 +41,7 @@ from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
+from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 
 LONGEST_SILENCE = 5.0
@@ -86,6 +91,7 @@ class Vehicle:
             name: node.create_client(
                 SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
             for name in ('simulator_node', 'autopilot_node')}
+        self._paths: Publisher | None = None
         self._frozen = False
 
     def now(self) -> float:
@@ -155,6 +161,9 @@ class Vehicle:
             self._set('simulator_node', [], _FIRST_PATIENCE)
 
     def _prepare_controller(self) -> None:
+        self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
+        if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
+            raise ExperimentError(f'no subscriber on {self._paths.topic_name}; {self.why()}')
         self.call(
             self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
         if self.lockstep:
@@ -260,9 +269,22 @@ class Vehicle:
         ):
             raise ExperimentError('the autopilot does not accept its target')
 
-    def follow(self, path: PathFollower) -> bool:
-        """Return False: the autopilot gets headings along the path, as any controller does."""
-        return False
+    def follow(self, path: PathFollower) -> str:
+        """Let the autopilot follow a path, at the altitude that it holds."""
+        message = Path()
+        for east, north in path.corners()[1:]:
+            pose = PoseStamped()
+            point = pose.pose.position
+            point.x, point.y, point.z = east, north, math.nan
+            message.poses.append(pose)
+        counts = self.monitor.counts
+        with self.monitor.arrived:
+            before = counts[TARGET]
+        assert self._paths is not None
+        self._paths.publish(message)
+        if not self.monitor.wait_for(lambda: counts[TARGET] > before, _ANSWER_TIMEOUT):
+            raise ExperimentError('the autopilot does not follow the route; see the log')
+        return ''
 
     # Others.
 

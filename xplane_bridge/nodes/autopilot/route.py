@@ -90,7 +90,7 @@ def waypoints_of_route(message: Route) -> Waypoints:
 
 def waypoints_of_path(message: Path, datum: LocalFrame | None, odom_frame: str) -> Waypoints:
     """
-    Return the waypoints of a path in the frame of odom, with its heights.
+    Return the waypoints of a path in the frame of odom, with its heights; all NaN: with none.
 
     Raises ValueError for another frame, without a datum, or for what cannot be flown.
     """
@@ -103,9 +103,13 @@ def waypoints_of_path(message: Path, datum: LocalFrame | None, odom_frame: str) 
     positions, altitudes = [], []
     for number, pose in enumerate(message.poses):
         point = pose.pose.position
-        if not math.isfinite(point.x + point.y + point.z):
+        flat = math.isnan(point.z)
+        up = 0.0 if flat else point.z
+        if not math.isfinite(point.x + point.y + up) or flat != math.isnan(
+                message.poses[0].pose.position.z):
             raise ValueError(f'pose {number} is not finite')
-        latitude, longitude, height = datum.enu_to_geodetic((point.x, point.y, point.z))
+        latitude, longitude, height = datum.enu_to_geodetic((point.x, point.y, up))
         positions.append((latitude, longitude))
-        altitudes.append(height)
+        if not flat:
+            altitudes.append(height)
     return Waypoints(tuple(positions), tuple(altitudes))
