@@ -41,7 +41,7 @@ ALLOWED = {
         'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
     'experiments': {
         'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
-        'command_line', 'optional', 'plain_yaml', 'spinning', 'msg'},
+        'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'command_line': set(),
     'optional': set(),
     'plain_yaml': set(),

@@ -139,6 +139,59 @@ def test_a_mistake_is_said_with_its_place(old, new, sentence):
     assert sentence in str(error.value)
 
 
+TRIMMED = """
+duration: 14
+initial: {altitude: 1500.0, heading_deg: 90.0, airspeed: 51.444}
+events:
+  - {at: 0.5, engage: true}
+  - {at: 2, engage: false}
+  - {at: 2, trim: {altitude: 1400.0, airspeed: 45.0, bank_deg: 20.0}}
+  - {at: 7, doublet: {axis: elevator, amplitude: 0.1}, for: 1}
+  - {at: 12, engage: true}
+criteria:
+  - {quantity: airspeed, statistic: min, from: 2.1, to: 7, at_least: 44.8}
+  - {quantity: airspeed, statistic: max, from: 2.1, to: 7, at_most: 45.2}
+  - {quantity: altitude, statistic: min, from: 2.1, to: 7, at_least: 1399}
+  - {quantity: altitude, statistic: max, from: 2.1, to: 7, at_most: 1401}
+  - {quantity: roll_deg, statistic: mean, from: 2.1, to: 7, at_least: 19, at_most: 21}
+  - {figure: windows.doublet_elevator.moved.pitch_rate.highest, at_least: 0.05}
+"""
+
+
+@pytest.mark.parametrize(('old', 'new', 'sentence'), [
+    ('airspeed: 45.0,', 'speed: 45.0,', "events[2].trim: unknown name 'speed', expected altitude"),
+    ('airspeed: 45.0,', 'airspeed: fast,',
+     "events[2].trim.airspeed: expected a number, got 'fast'"),
+    ('  - {at: 2, engage: false}\n', '',
+     'trim at 2 s: the autopilot is engaged then, and commands the controls'),
+    ('at: 7, doublet', 'at: 2, doublet',
+     'doublet at 2 s: the trimmed state is measured in the next frame only'),
+    ('at: 2, trim', 'at: 7.5, trim', 'trim at 7.5 s: doublet lasts until 8 s'),
+])
+def test_a_trim_is_checked(old, new, sentence):
+    assert old in TRIMMED
+    with pytest.raises(ScenarioError) as error:
+        parsed(TRIMMED.replace(old, new))
+    assert sentence in str(error.value)
+
+
+def test_no_real_simulator_is_trimmed():
+    flight = parsed(TRIMMED)
+    assert flight.needs_simulator() == ['trim at 2 s']
+    assert str(flight.events[2]) == 'trim at altitude 1400.0 m, airspeed 45.0 m/s, bank 20.0 deg'
+
+
+def test_trimmed_it_flies_on_with_the_controls_held():
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from xplane_bridge.experiments.core import CoreRun
+    run = CoreRun(parsed(TRIMMED))
+    run.fly()
+    missed = [str(one) for one in run.evaluate().judgements if not one.passed]
+    assert not missed
+    with pytest.raises(ExperimentError, match='c172p cannot be trimmed'):
+        CoreRun(parsed(TRIMMED.replace('airspeed: 45.0', 'airspeed: 250.0'))).fly()
+
+
 class Vehicle:
     """A vehicle whose controls are known, or not."""
 

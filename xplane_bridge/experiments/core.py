@@ -59,6 +59,7 @@ from xplane_bridge.experiments.settings import Experiment, INTERRUPTED, NOT_FLOW
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.simulators.trim_in_place import trim_in_place
 
 FRAME = 1.0 / 60.0
 """Seconds from a command to the next: simulator_node's frame_rate."""
@@ -212,6 +213,17 @@ class CoreVehicle:
             raise ExperimentError(f'the route cannot be flown: {error}') from None
         self._keep_target()
         return ''
+
+    def trim(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Trim the aircraft where it is; return the controls that hold it there."""
+        try:
+            steady = trim_in_place(
+                self.aircraft, values.get('altitude'), values.get('airspeed'),
+                values.get('flight_path_angle', 0.0), values.get('bank', 0.0))
+        except ValueError as error:
+            raise ExperimentError(str(error)) from None
+        held = {'elevator': 0.0, 'aileron': 0.0, 'rudder': 0.0}
+        return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
 
     def freeze_autopilot(self, on: bool) -> None:
         """Refuse: without commands this simulation does not go on."""

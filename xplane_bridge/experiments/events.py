@@ -29,7 +29,7 @@ from xplane_bridge.plain_yaml import shown
 TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
 # Actions that only a simulator of this package supports: no real one's protocol carries them.
-SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down')
+SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down', 'trim')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 # As X-Plane 12.
@@ -37,6 +37,7 @@ _MOST_ENGINES = 16
 _ACTIONS = (
     'engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY,
     *excitation.KINDS)
+_TRIM = ('altitude', 'airspeed', 'flight_path_angle_deg', 'bank_deg')
 # Actions that last.
 _LASTING = ('controls', *excitation.KINDS)
 # How long after its end an input's response is looked at (s).
@@ -70,6 +71,8 @@ class Event:
     the numbers of engines. target and change: quantity to SI value. controls: control to value,
     held ``lasts`` seconds, then centred if deflected. doublet, 3211, chirp and multisine: an
     Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity 0..7).
+    trim: what of altitude (m above the ellipsoid), airspeed (m/s), flight_path_angle and bank
+    (rad) is not as it is, or 0.
     The response to what lasts is looked at until ``free`` seconds after its end.
     """
 
@@ -99,6 +102,12 @@ class Event:
             return 'wind of {:.0f} m/s east, {:.0f} m/s north, {:.0f} m/s up'.format(*self.value)
         if self.action == 'turbulence':
             return 'turbulence: {:.0f} m/s at 20 ft, severity {:.0f}'.format(*self.value)
+        if self.action == 'trim':
+            values = ', '.join(
+                f'{name} {value / DEGREE:.1f} deg' if name in ('flight_path_angle', 'bank') else
+                f'{name} {value:.1f} {"m" if name == "altitude" else "m/s"}'
+                for name, value in self.value.items())
+            return f'trim at {values}' if values else 'trim'
         if self.action == 'engage':
             return 'engage' if self.value else 'disengage'
         if isinstance(self.value, Excitation):
@@ -172,6 +181,11 @@ def _value(action: str, value: Any, where: str) -> Any:
                 raise ScenarioError(f'{where}.{name}: a change of 0 has no effect')
             found[name.removesuffix('_deg')] = si
         return found
+    if action == 'trim':
+        given = fields.mapping(value, where, optional=_TRIM)
+        return {
+            name.removesuffix('_deg'): fields.si(name, fields.number(number, f'{where}.{name}'))
+            for name, number in given.items()}
     if action == 'controls':
         given = fields.mapping(value, where, optional=CONTROLS)
         return {name: fields.number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
@@ -222,6 +236,21 @@ def check_order(events: Sequence[Event]) -> None:
                 'released, and commands them')
         if isinstance(event.value, Excitation):
             _check_excitation(events, event, event.value)
+        if event.action == 'trim':
+            _check_trim(events, event)
+
+
+def _check_trim(events: Sequence[Event], event: Event) -> None:
+    if engaged_at(events, event.at):
+        raise ScenarioError(
+            f'trim at {event.at:g} s: the autopilot is engaged then, and commands the controls; '
+            'release it before, with engage: false')
+    for other in events:
+        if other.at == event.at and (
+                other.lasts or (other.action == 'engage' and other.value)):
+            raise ScenarioError(
+                f'{other.action} at {other.at:g} s: the trimmed state is measured in the next '
+                'frame only; give it a later time than the trim')
 
 
 def _check_excitation(events: Sequence[Event], event: Event, value: Excitation) -> None:
@@ -232,7 +261,8 @@ def _check_excitation(events: Sequence[Event], event: Event, value: Excitation) 
     for other in events:
         if other is event or not event.at <= other.at < end:
             continue
-        if other.action == 'controls' or (other.action == 'engage' and other.at > event.at):
+        if other.action in ('controls', 'trim') or (
+                other.action == 'engage' and other.at > event.at):
             raise ScenarioError(
                 f'{other.action} at {other.at:g} s: {event.action} lasts until {end:g} s')
         if isinstance(other.value, Excitation) and (

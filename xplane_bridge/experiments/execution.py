@@ -24,6 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from xplane_bridge.control.path import PathFollower
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.analysis import Series
 from xplane_bridge.experiments.conduct import Account
@@ -62,6 +63,14 @@ class Flown(Protocol):
 
     def follow(self, path: PathFollower) -> str:
         """Let the controller follow a path; else return by which target to lead it."""
+
+    def trim(self, values: Mapping[str, float]) -> dict[str, float]:
+        """
+        Trim the simulated aircraft where it is; return the controls that hold it there.
+
+        What is given is not as it is, or 0: altitude (m above mean sea level), airspeed (m/s),
+        flight_path_angle and bank (rad).
+        """
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the controller's commands, or resume them."""
@@ -189,7 +198,8 @@ class Execution:
         if event.action == 'engage':
             self._vehicle.engage(event.value, now)
             self.engaged = event.value
-            self._base = None
+            if event.value:
+                self._base = None
         elif isinstance(event.value, Excitation):
             self._excite(event.value, now)
         elif event.action == 'controls':
@@ -200,6 +210,8 @@ class Execution:
                 name: value + (self._telemetry.last(f'target_{name}')
                                if event.action == 'change' else 0.0)
                 for name, value in event.value.items()})
+        elif event.action == 'trim':
+            self._trim(event.value)
         elif event.action == 'autopilot_frozen':
             self._vehicle.freeze_autopilot(event.value)
         else:
@@ -208,6 +220,18 @@ class Execution:
                 self.silence_wanted = event.value
         if event.expect is None and event.action != 'controls':
             self._display.say(f'{self.flown:5.1f} s  {event}')
+
+    def _trim(self, values: Mapping[str, float]) -> None:
+        """Trim, and hold the trimmed controls."""
+        given = dict(values)
+        if 'altitude' in given:
+            given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
+                self._telemetry.last('latitude'), self._telemetry.last('longitude')))
+        found = self._vehicle.trim(given)
+        self._held = None
+        self.excitations = []
+        self._base = {
+            axis: found[axis] if axis in found else self._control(axis) for axis in AXES}
 
     def _excite(self, excitation: Excitation, now: float) -> None:
         """Start an excitation: unless it is in closed loop, the controller is released."""

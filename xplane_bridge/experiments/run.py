@@ -90,8 +90,11 @@ class Run(Execution):
         self.begin = lockstep.wait(-math.inf)
         began = time.monotonic()
         while True:
-            stamp = lockstep.stamp
+            stamp, done = lockstep.stamp, len(self.occurrences)
             self.act(stamp)
+            if any(one.event.action == 'trim' for one in self.occurrences[done:]):
+                # The trimmed state is sent too, and it is that which waits for a command.
+                stamp = lockstep.wait(stamp + _STAMP_STEP)
             if self.is_over:
                 took = time.monotonic() - began
                 self._view.say(f'flown {self.flown:.1f} s in {took:.1f} s: '

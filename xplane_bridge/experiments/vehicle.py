@@ -43,6 +43,7 @@ from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.srv import Trim
 
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
@@ -59,6 +60,7 @@ _ASK_AGAIN_AFTER = 1.0
 _TICK = 0.02
 _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
+_TRIM_MASK = Mask(Trim.Request)
 
 
 class Vehicle:
@@ -87,6 +89,7 @@ class Vehicle:
         self._targets = node.create_publisher(
             AutopilotTarget, f'{namespace}/target', self.target_qos)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
+        self._trim: Any = node.create_client(Trim, f'{namespace}/trim')
         self._parameters: dict[str, Any] = {
             name: node.create_client(
                 SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
@@ -296,6 +299,17 @@ class Vehicle:
                        else tuple(map(int, value))}
         self._set('simulator_node', [
             Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
+
+    def trim(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Trim the simulated aircraft where it is; return the controls that hold it there."""
+        request = Trim.Request()
+        if values:
+            _TRIM_MASK.fill(request, values)
+        # Asked once: trimmed twice, another gust would come next.
+        response = self.call(self._trim, request, 'trim', _ANSWER_TIMEOUT)
+        if not response.success:
+            raise ExperimentError(response.message)
+        return _CONTROLS_MASK.known(response.controls)
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""
