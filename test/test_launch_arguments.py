@@ -266,10 +266,10 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (['sim:=xplane10'], "sim: 'xplane10' is not one of xpc, xplane12"),
-    (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep are for a simulator of this package'),
+    (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep need a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
      'use_sim_time: fdmdata has no time in its protocol'),
-    (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot commands each frame'),
+    (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot must be started'),
     (['hots:=x'], 'hots: bringup.launch.py has no argument of that name; did you mean host?'),
 ])
 def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
