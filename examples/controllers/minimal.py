@@ -54,12 +54,12 @@ class Law:
         self.elevator = limited(self.elevator + 0.8 * error * dt)
         off = (target['course'] - now.course if 'course' in target
                else target['true_heading'] - now.heading)
-        bank = limited(1.2 * remainder(off, tau), 0.44)
+        bank = limited(2.2 * remainder(off, tau), 0.44)
         turn = 9.81 * tan(limited(now.roll)) / max(now.airspeed, 15.0)
         slow = limited(target['airspeed'] - now.airspeed, 3.0)
         self.throttle = limited(self.throttle + 0.01 * slow * dt)
         return (limited(self.elevator + 2.2 * error - 0.7 * now.pitch_rate),
-                limited(0.9 * (bank - now.roll) - 0.25 * now.roll_rate),
+                limited(1.5 * (bank - now.roll) - 0.35 * now.roll_rate),
                 limited(0.5 * (turn * cos(now.roll) - now.yaw_rate)),
                 max(0.0, limited(self.throttle + 0.15 * slow + 0.1 * climb)))
 

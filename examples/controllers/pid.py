@@ -46,8 +46,8 @@ class Law:
     def __init__(self, now, controls):
         self.climb_to_pitch = loop((0.03, 0.008, 0.0), (-0.2, 0.2), start=now.pitch)
         self.pitch_to_elevator = loop((2.2, 0.8, 0.5), (-1.0, 1.0), start=controls.elevator)
-        self.course_to_bank = loop((1.2, 0.0, 0.0), (-0.44, 0.44), wrapped=True)
-        self.bank_to_aileron = loop((0.9, 0.04, 0.25), (-1.0, 1.0), start=controls.aileron)
+        self.course_to_bank = loop((2.2, 0.0, 0.0), (-0.44, 0.44), wrapped=True)
+        self.bank_to_aileron = loop((1.5, 0.04, 0.35), (-1.0, 1.0), start=controls.aileron)
         self.airspeed_to_throttle = loop((0.2, 0.005, 0.0), (0.0, 1.0), start=controls.throttle)
         self.altitude, self.climb = now.altitude, 0.0
 

@@ -36,7 +36,7 @@ def test_the_minimal_law_meets_all_criteria(scenario):
     assert [str(one) for one in run.evaluate().judgements if not one.passed] == []
 
 
-@pytest.mark.parametrize('scenario', ['steps', 'turbulence'])
+@pytest.mark.parametrize('scenario', ['steps', 'racetrack', 'turbulence'])
 def test_the_law_of_simple_pid_meets_all_criteria(scenario):
     pytest.importorskip('simple_pid', reason='needs simple-pid')
     run = flown(without_ros('pid').Law, scenario)

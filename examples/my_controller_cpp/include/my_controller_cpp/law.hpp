@@ -65,13 +65,13 @@ public:
     elevator_ = limited(elevator_ + 0.8 * error * dt);
     const double off = target.course ? *target.course - now.course :
       target.true_heading.value() - now.heading;
-    const double bank = limited(1.2 * std::remainder(off, kTurn), 0.44);
+    const double bank = limited(2.2 * std::remainder(off, kTurn), 0.44);
     const double turn = 9.81 * std::tan(limited(now.roll)) / std::max(now.airspeed, 15.0);
     const double slow = limited(target.airspeed.value() - now.airspeed, 3.0);
     throttle_ = limited(throttle_ + 0.01 * slow * dt);
     return {
       limited(elevator_ + 2.2 * error - 0.7 * now.pitch_rate),
-      limited(0.9 * (bank - now.roll) - 0.25 * now.roll_rate),
+      limited(1.5 * (bank - now.roll) - 0.35 * now.roll_rate),
       limited(0.5 * (turn * std::cos(now.roll) - now.yaw_rate)),
       std::max(0.0, limited(throttle_ + 0.15 * slow + 0.1 * climb))};
   }
