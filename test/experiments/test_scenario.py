@@ -174,7 +174,10 @@ def test_a_real_simulator_takes_what_its_wire_carries():
 
 def test_the_example_in_the_document_is_one():
     text = (SHIPPED[0].parent.parent / 'docs' / 'experiments.md').read_text()
-    example = text.split('```yaml\n')[1].split('```')[0]
-    found = parsed(example)
+    first, inputs = (part.split('```')[0] for part in text.split('```yaml\n')[1:3])
+    found = parsed(first)
     assert len(found.events) == 6
     assert found.route is not None
+    found = parsed(inputs)
+    assert [event.action for event in found.events if event.lasts] == [
+        'doublet', '3211', 'chirp', 'multisine']

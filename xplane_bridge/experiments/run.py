@@ -68,6 +68,7 @@ class Run(Execution):
         vehicle, monitor = self._ros, self._ros.monitor
         self.begin = vehicle.now()
         heard, heard_at = -1, self.begin
+        answered, commanded_at = -1, -math.inf
         while (now := vehicle.now()) < self.begin + self.scenario.duration:
             with monitor.arrived:
                 count = monitor.counts['imu/data']
@@ -79,8 +80,11 @@ class Run(Execution):
                 raise ExperimentError(vehicle.why())
             vehicle.check_controller()
             self.act(now)
-            if (held := self.held_controls(now)) is not None:
-                vehicle.command(vehicle.make_command(held))
+            # Once for each state, and where they come slowly in between.
+            if count != answered or now - commanded_at >= _TICK:
+                answered, commanded_at = count, now
+                if (held := self.held_controls(now)) is not None:
+                    vehicle.command(vehicle.make_command(held))
             with monitor.arrived:
                 monitor.arrived.wait(_TICK)
         # Events due at the very end.
