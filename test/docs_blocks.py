@@ -53,13 +53,15 @@ NEEDS = {
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',
     'recording': 'a recording, which the experiment before it leaves',
+    'yours': 'a controller of your own',
 }
 
 # First words of commands; a block or a phrase that begins with one is a command.
 WORDS = (
     'ros2', 'make', 'colcon', 'rosdep', 'pip', 'apt', 'sudo', 'python3', 'simulator', 'dissect',
-    'record', 'experiment', 'demo', 'bloom-release', 'xpc_node', 'xplane_udp_node',
-    'fdmdata_node', 'simpit_node', 'ulyssix_node', 'autopilot_node', 'simulator_node',
+    'record', 'experiment', 'check_controller', 'demo', 'bloom-release', 'xpc_node',
+    'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node', 'autopilot_node',
+    'simulator_node',
 )
 
 _FENCE = re.compile(r'^( *)```(.*)$')

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
 import os
@@ -29,7 +29,6 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
@@ -39,12 +38,11 @@ from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import ORDERED, RELAYED, stamp_of
 from xplane_bridge.experiments.relay import Relay
-from xplane_bridge.experiments.vehicle import RECORDERS, Vehicle
+from xplane_bridge.experiments.vehicle import is_used_by_another, Vehicle
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.protocols.foreign import printable
 
 COMMAND = 'command/controls'
-NODE = 'experiment'
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _START_TIMEOUT = 60.0
 _TICK = 0.05
@@ -90,11 +88,6 @@ class Started:
         """Stop all of its processes, or resume them."""
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGSTOP if on else signal.SIGCONT)
-
-
-def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
-    """Return whether a topic's publishers or subscribers are not only those of an experiment."""
-    return any(one.node_name not in (NODE, *RECORDERS) for one in ends)
 
 
 def wait_for(

@@ -42,7 +42,6 @@ from xplane_bridge.experiments.controlled import (
     COMMAND,
     ControlledVehicle,
     ControllerError,
-    NODE,
     Started,
     wait_for,
 )
@@ -67,7 +66,7 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.experiments.vehicle import Vehicle
+from xplane_bridge.experiments.vehicle import NODE, Vehicle
 from xplane_bridge.experiments.view import View
 from xplane_bridge.spinning import spin_until
 
@@ -90,7 +89,7 @@ def fly(experiment: Experiment) -> int:
         return NOT_FLOWN
     with tempfile.TemporaryDirectory() as scratch:
         recording = experiment.files.recording or os.path.join(scratch, 'flight.mcap')
-        run, code = _fly(experiment, recording)
+        run, code = attempt(experiment, recording)
         if run is not None and run.flown > 0.0:
             try:
                 _interruptible(True, by_sigterm=code != INTERRUPTED)
@@ -102,17 +101,24 @@ def fly(experiment: Experiment) -> int:
     return code
 
 
-def _fly(experiment: Experiment, recording: str) -> tuple[Run | None, int]:
-    """Fly it; return the flight, if it started, and the exit code before the verdict."""
+def attempt(
+    experiment: Experiment, recording: str, make_run: type[Run] = Run,
+    make_view: type[View] = View,
+) -> tuple[Run | None, int]:
+    """
+    Fly it; return the flight, if it started, and the exit code before the verdict.
+
+    Nothing is recorded if ``recording`` is empty.
+    """
     run: Run | None = None
     with _ros(experiment) as (node, monitor):
         try:
             _interruptible(True)
             with Processes(experiment.files.log) as processes:
                 clear(experiment.files)
-                view = View(monitor)
+                view = make_view(monitor)
                 vehicle = start_vehicle(node, monitor, processes, view, experiment, recording)
-                run = Run(vehicle, experiment.scenario, view)
+                run = make_run(vehicle, experiment.scenario, view)
                 with view:
                     run.fly()
             return run, PASSED

@@ -32,6 +32,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.time import Time
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool
 
 from xplane_bridge.control.path import PathFollower
@@ -48,6 +49,8 @@ from xplane_bridge.srv import Trim
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
 _START_TIMEOUT = 30.0
+NODE = 'experiment'
+"""The name of an experiment's own node."""
 RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
@@ -61,6 +64,11 @@ _TICK = 0.02
 _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
 _TRIM_MASK = Mask(Trim.Request)
+
+
+def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
+    """Return whether a topic's publishers or subscribers are not only those of an experiment."""
+    return any(one.node_name not in (NODE, *RECORDERS) for one in ends)
 
 
 class Vehicle:
@@ -225,6 +233,11 @@ class Vehicle:
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
             raise ExperimentError('the autopilot does not report its target')
+
+    def heard_by_others(self, topics: Collection[str]) -> set[str]:
+        """Return those topics that not only an experiment subscribes to."""
+        return {name for name in topics if is_used_by_another(
+            self._node.get_subscriptions_info_by_topic(f'{self._namespace}/{name}'))}
 
     def commands_itself(self, stamp: float, engaged: bool) -> bool:
         """Return whether the controller commands for the state of this stamp."""
