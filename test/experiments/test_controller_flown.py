@@ -45,10 +45,16 @@ criteria:
 """
 
 
-def fly(tmp_path, controller, *arguments, duration=3.0):
+# On top of what the controller commands, and after its release alone.
+INPUTS = """  - {at: 1.5, doublet: {axis: rudder, amplitude: 0.1, closed_loop: true}, for: 0.5}
+  - {at: 2.6, doublet: {axis: rudder, amplitude: 0.2}, for: 0.2}
+criteria:"""
+
+
+def fly(tmp_path, controller, *arguments, duration=3.0, inputs='criteria:'):
     """Fly a controller; return exit code, output and the figures."""
     file = tmp_path / 'flight.yaml'
-    file.write_text(SCENARIO.format(duration=duration))
+    file.write_text(SCENARIO.format(duration=duration).replace('criteria:', inputs))
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
                  '--controller', controller, *arguments) as child:
         output, _ = child.communicate(timeout=120)
@@ -84,7 +90,7 @@ def test_one_that_hangs_ends_a_flight_in_lockstep_with_a_sentence(tmp_path):
 
 
 def test_each_wrong_command_is_counted_and_the_flight_goes_on(tmp_path):
-    code, output, found = fly(tmp_path, faulty('spoils'), '--lockstep')
+    code, output, found = fly(tmp_path, faulty('spoils'), '--lockstep', inputs=INPUTS)
     assert code == 1, output
     assert found['complete'], output
     controller = found['figures']['controller']
@@ -98,6 +104,10 @@ def test_each_wrong_command_is_counted_and_the_flight_goes_on(tmp_path):
     assert elevator[:10] == pytest.approx(0.08)
     assert len(times) == pytest.approx(180, abs=2)
     assert found['criteria'][0]['passed'], output
+    rudder = flight.series['command_rudder']
+    for begin, end, expected in ((1.0, 1.49, 0.0), (1.51, 1.74, 0.1), (1.76, 1.99, -0.1),
+                                 (2.01, 2.59, 0.0), (2.61, 2.69, 0.2), (2.71, 2.79, -0.2)):
+        assert rudder.between(begin, end).values == pytest.approx(expected, abs=1e-3), begin
 
 
 def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):

@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 import yaml
 
-from xplane_bridge.experiments import scenario
+from xplane_bridge.experiments import scenario, settings
 from xplane_bridge.experiments.excitation import Excitation
 from xplane_bridge.experiments.execution import Execution, ExperimentError
 from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.experiments.settings import Settings
 
 FREQUENCIES = tuple(0.2 * n for n in range(1, 16))
 
@@ -137,6 +138,16 @@ def test_a_mistake_is_said_with_its_place(old, new, sentence):
     with pytest.raises(ScenarioError) as error:
         parsed(text)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize('given', [
+    {}, {'lockstep': True}, {'controller': 'my_controller'}])
+def test_closed_loop_is_refused_where_commands_do_not_pass_through_the_experiment(given):
+    flight = parsed(CORE)
+    for possible in ({'sim': 'core'}, {'controller': 'my_controller', 'lockstep': True}):
+        settings.check(Settings(**possible), flight)
+    with pytest.raises(ScenarioError, match='doublet at 9 s: closed_loop is flown with --sim'):
+        settings.check(Settings(**given), flight)
 
 
 TRIMMED = """

@@ -162,7 +162,7 @@ class ControlledVehicle(Vehicle):
 
     def _forward(self, stamp: float, values: Mapping[str, float]) -> None:
         command = FlightControls()
-        _CONTROLS.fill(command, values)
+        _CONTROLS.fill(command, self.excited(values, stamp))
         command.header.stamp = Time(nanoseconds=round(stamp * 1e9)).to_msg()
         self._controls.publish(command)
 

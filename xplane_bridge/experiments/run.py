@@ -44,6 +44,7 @@ class Run(Execution):
         self._ros = vehicle
         self._view = view
         self._lockstep = Lockstep(vehicle) if vehicle.lockstep else None
+        vehicle.excited = self.excited
 
     def fly(self) -> None:
         """Fly it to its end; raise ExperimentError if that is not possible."""

@@ -147,10 +147,11 @@ def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one 
     if settings.in_process:
         _check_in_process(settings, scenario)
         return
-    if scenario.in_closed_loop():
+    if scenario.in_closed_loop() and not (settings.foreign and settings.lockstep):
         raise ScenarioError(
-            f'{", ".join(scenario.in_closed_loop())}: closed_loop is flown with --sim {CORE} '
-            'only; through ROS the controller commands the aircraft itself')
+            f'{", ".join(scenario.in_closed_loop())}: closed_loop is flown with --sim {CORE}, or '
+            'with --controller in --lockstep; otherwise the controller commands the aircraft '
+            'itself')
     if settings.sim not in SIMULATORS:
         raise ScenarioError(
             f'there is no simulator {settings.sim!r}: expected one of '

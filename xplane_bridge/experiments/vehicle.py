@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 import math
 import os
 import signal
@@ -104,6 +104,9 @@ class Vehicle:
             for name in ('simulator_node', 'autopilot_node')}
         self._paths: Publisher | None = None
         self._frozen = False
+        # What a test input in closed loop makes of a command for a stamp.
+        self.excited: Callable[[Mapping[str, float], float], Mapping[str, float]] = (
+            lambda controls, stamp: controls)
 
     def now(self) -> float:
         """Return the time in the stamps' clock, seconds."""
