@@ -27,7 +27,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python demo experiment experiment-table topic-table \
+.PHONY: build test test-fast test-here test-sourced test-python demo experiment experiment-table aircraft-table topic-table \
 	bench bench-page lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -108,6 +108,10 @@ experiment: $(BUILT)
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)
 	@$(RUN) python3 -P -m xplane_bridge.experiments.table docs/experiments.md $(TABLE_ARGS)
+
+# The table in docs/aircraft.md: the shipped gains of each aircraft through three scenarios.
+aircraft-table: $(BUILT)
+	@$(RUN) python3 -P -m xplane_bridge.experiments.aircraft_table docs/aircraft.md $(TABLE_ARGS)
 
 # The table in README.md: which node has which topics.
 topic-table: $(BUILT)

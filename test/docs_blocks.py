@@ -49,6 +49,7 @@ NEEDS = {
     'robot_localization': 'the package robot_localization',
     'simulation_interfaces': 'the package simulation_interfaces',
     'ros2bag': 'rosbag2',
+    'control': 'the package control',
     'desktop': 'a screen',
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',

@@ -253,8 +253,13 @@ def test_the_rudder_of_a_gust_on_engaging_is_not_kept():
     assert last.rudder == pytest.approx(TRIMMED.rudder, abs=0.01)
 
 
-def test_the_file_of_the_c172p_has_the_defaults():
-    assert load('c172p') == Gains()
+def test_the_file_of_the_c172p_is_near_the_defaults():
+    """It is tuned for the same flight, with the delay of a bridge; they were set by hand."""
+    found, default = load('c172p'), Gains()
+    assert found.airspeed == default.airspeed
+    for name in ('roll_rate_to_aileron', 'pitch_rate_to_elevator', 'yaw_rate_to_rudder',
+                 'course_to_turn_rate', 'altitude_to_climb', 'airspeed_to_throttle'):
+        assert getattr(found, name) == pytest.approx(getattr(default, name), rel=0.35), name
 
 
 def test_a_file_of_gains_is_read(tmp_path):

@@ -52,6 +52,7 @@ class Gains:
     climb_limit: float = 3.5
     sink_limit: float = 3.5
     course_to_turn_rate: float = 0.4
+    heading_to_turn_rate: float = 0.4
     airspeed_to_throttle: float = 0.15
     airspeed_to_throttle_integral: float = 0.01
     path_angle_to_throttle: float = 5.0

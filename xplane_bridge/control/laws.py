@@ -177,8 +177,10 @@ def bank_to_turn(gains: Gains, now: Measurement, target: Target) -> float:
     """Return the bank that leads to the target's course or heading, not limited; else 0."""
     if not math.isnan(target.course):
         error, speed = wrap_angle(target.course - now.track), now.speed_over_ground
+        gain = gains.course_to_turn_rate
     elif not math.isnan(target.heading):
         error, speed = wrap_angle(target.heading - now.heading), now.speed
+        gain = gains.heading_to_turn_rate
     else:
         return 0.0
-    return math.atan(gains.course_to_turn_rate * error * speed / STANDARD_GRAVITY)
+    return math.atan(gain * error * speed / STANDARD_GRAVITY)

@@ -37,12 +37,13 @@ from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 BANDWIDTHS = {
     'pitch_rate': 4.0, 'yaw_rate': 1.5, 'roll_rate': 4.0, 'roll': 1.6, 'pitch': 1.4,
-    'airspeed': 0.6, 'path_angle': 0.5, 'altitude': 0.25, 'course': 0.4}
+    'airspeed': 0.6, 'path_angle': 0.5, 'altitude': 0.25, 'course': 0.4,
+    'heading': 0.4}
 """Wanted crossover frequencies, in rad/s."""
 
 _FREQUENCIES = np.logspace(-2.5, 1.9, 400)
 _OUTPUTS = ('pitch_rate', 'yaw_rate', 'roll_rate', 'roll', 'pitch', 'true_airspeed',
-            'flight_path_angle', 'altitude', 'course')
+            'flight_path_angle', 'altitude', 'course', 'heading')
 _INPUTS = ('elevator', 'aileron', 'rudder', 'throttle')
 # Integrals begin to act below the crossover by this factor.
 _INTEGRAL_BELOW = 5.0
@@ -254,11 +255,11 @@ class _Tuner:
         self._set('elevator', 'true_airspeed', -pitch * gain * shape)
 
     def _course(self, roll: Responses) -> None:
-        to_bank = self._speed / STANDARD_GRAVITY
-        gain = self._close(
-            'course', self._response('course', 'aileron') * roll * to_bank,
-            smoother=_OUTER)
-        self._gains['course_to_turn_rate'] = gain
+        # They differ by the sideslip, such as that of adverse yaw.
+        for name in ('course', 'heading'):
+            self._gains[f'{name}_to_turn_rate'] = self._close(
+                name, self._response(name, 'aileron') * roll * self._speed / STANDARD_GRAVITY,
+                smoother=_OUTER)
 
     def _rest(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return what the model tells of limits: gains, and the envelope."""
@@ -322,7 +323,8 @@ class _Tuner:
         for share in _TRIALS:
             gain = float(share / size)
             crossover, phase, gain_margin, peak = margins(response * gain)
-            if peak <= sensitivity and phase >= limits.phase_margin:
+            if (peak <= sensitivity and phase >= limits.phase_margin
+                    and not (smoother < 1.0 and encircles(response * gain))):
                 if effect is not None:
                     crossover = share * wanted
                 self._loops.append(Loop(
@@ -350,3 +352,13 @@ def margins(loop: Responses) -> tuple[float, float, float, float]:
     negative = np.flatnonzero((imaginary[:-1] != imaginary[1:]) & (loop.real[:-1] < 0.0))
     gain_margin = min((abs(20.0 * math.log10(size[n])) for n in negative), default=math.inf)
     return crossover, phase, gain_margin, float((1.0 / np.abs(1.0 + loop)).max())
+
+
+def encircles(loop: Responses) -> bool:
+    """Return whether an open loop, without unstable poles, encircles -1: unstable when closed."""
+    angle = np.unwrap(np.angle(1.0 + loop))
+    # It begins with one or two integrals: between -180 and 0 degrees, seen from afar.
+    begin = math.remainder(float(angle[0]), math.tau)
+    if begin > math.pi / 2.0:
+        begin -= math.tau
+    return abs(float(angle[-1] - angle[0]) + begin) > math.pi

@@ -69,7 +69,8 @@ def _linear_model(given: Namespace) -> LinearModel:
         return from_json(Path(given.linear_model).read_text(encoding='utf-8'))
     if not given.model or given.airspeed is None:
         raise ValueError('expected --model with --airspeed, or --linear-model')
-    spare, _ = in_steady_flight(given.model, given.altitude, given.airspeed)
+    spare, _ = in_steady_flight(
+        given.model, given.altitude, given.airspeed, aircraft_path=given.aircraft_path)
     return linearize(spare, 'differences')
 
 
