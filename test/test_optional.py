@@ -21,7 +21,7 @@ import pytest
 
 from xplane_bridge import optional
 
-PACKAGES = {'jsbsim', 'matplotlib', 'mcap', 'rich', 'rosbags'}
+PACKAGES = {'jsbsim', 'matplotlib', 'mcap', 'rich', 'rosbags', 'scipy'}
 
 
 @pytest.fixture

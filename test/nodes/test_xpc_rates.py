@@ -12,11 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What diagnostics say about rates that are not reached: pure, no node runs."""
+"""What diagnostics say about rates that are not reached; no node runs."""
 
 from types import SimpleNamespace
 
 import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.nodes.diagnostics import OK, WARN
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
