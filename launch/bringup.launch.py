@@ -39,6 +39,8 @@ from xplane_bridge.nodes.launching import (
     gains_for,
     make_node,
     NodeArguments,
+    SensorArguments,
+    with_sensors,
 )
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.simulators.registry import DATA_PORT, SIMULATORS
@@ -98,10 +100,12 @@ def make(given):
         simulator, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
     firm = bridge if lockstep else {
         name: bridge[name] for name in FIRM if name in bridge}
-    nodes.append(make_node(simulator.protocol.node, given, firm, defaults=bridge))
+    sensors = given.get('sensors', '')
+    nodes += with_sensors(
+        simulator.protocol.node, given, firm, sensors, lockstep, defaults=bridge)
     if value['autopilot']:
         nodes.append(make_node('autopilot_node', given, {
-            'lockstep': lockstep,
+            'lockstep': lockstep, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
         }, defaults=gains_for(given)))
     namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
@@ -149,4 +153,4 @@ def check(value, simulator, simulated):
 def generate_launch_description():
     """Return the launch description."""
     return checked_description(
-        'bringup.launch.py', make, Arguments, AircraftArguments, NodeArguments)
+        'bringup.launch.py', make, Arguments, AircraftArguments, SensorArguments, NodeArguments)

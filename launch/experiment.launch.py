@@ -56,6 +56,9 @@ class Arguments:
         DEFAULT.delay, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
     jitter: float = parameter(
         DEFAULT.jitter, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
+    sensors: str = parameter(
+        DEFAULT.sensors, 'Sensors between bridge and controller: consumer, tactical, perfect, a '
+        'file (.yaml), or none. Empty: as the scenario says.')
     controller: str = parameter(
         AUTOPILOT, 'What flies: a command line that starts your controller, external (started '
         'elsewhere), or autopilot. Not given, the scenario may name another than that.')

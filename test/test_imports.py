@@ -34,7 +34,7 @@ ALLOWED = {
     'sessions': {'protocols'},
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
     'control': {'conversions', 'plain_yaml'},
-    'sensors': {'conversions', 'plain_yaml'},
+    'sensors': {'conversions', 'optional', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'control',

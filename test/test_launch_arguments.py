@@ -249,6 +249,25 @@ def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
     assert autopilot.parameters.get('engage', False) == ('lockstep' in shared)
 
 
+def test_a_bring_up_with_sensors(launch):
+    simulator, bridge, sensors, autopilot = launch(
+        ours('bringup'), 'sim:=xplane12', 'lockstep:=true', 'sensors:=tactical')[0]
+    assert sensors.executable == 'sensors_node'
+    assert sensors.parameters == {'sensors': 'tactical', 'lockstep': True, 'use_sim_time': True}
+    assert 'imu/data:=truth/imu/data' in bridge.remappings
+    assert autopilot.parameters['behind_sensors']
+    assert not simulator.remappings
+
+
+def test_sensors_behind_a_bridge(launch):
+    bridge, sensors = launch(ours('xpc'), 'sensors:=perfect', 'namespace:=uav1')[0]
+    assert bridge.remappings == [
+        f'{topic}:=truth/{topic}'
+        for topic in ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')]
+    assert (sensors.executable, sensors.namespace) == ('sensors_node', '/uav1')
+    assert sensors.parameters == {'sensors': 'perfect', 'lockstep': False}
+
+
 def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters: {rate: 20.0, altitude: 1500.0, host: nowhere}\n')
@@ -325,9 +344,10 @@ def test_arguments_of_the_flights_become_options(launch):
     assert command.others == []
     (command,), _, _ = launch(
         ours('experiment'), 'sim:=xplane12', 'speed:=2', 'lockstep:=false', 'record:=false',
-        'seed:=3')
+        'seed:=3', 'sensors:=consumer')
     assert command.others == [
-        '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--no-record']
+        '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--sensors', 'consumer',
+        '--no-record']
     (command,), _, _ = launch(
         ours('experiment'), 'controller:=ros2 run my_pkg mine -v', 'controller_timeout:=9')
     assert command.others == [

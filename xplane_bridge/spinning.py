@@ -153,6 +153,16 @@ def _handle(subscription: Any, takes_info: bool) -> None:
             subscription.callback(taken[0])
 
 
+def handle_waiting(subscription: Any) -> None:
+    """
+    Handle the messages of a subscription that have arrived: from a callback of another one.
+
+    What was published before another message has arrived before it, but which of two subscriptions
+    is looked at first is a matter of microseconds.
+    """
+    _handle(subscription, _takes_info(subscription.callback))
+
+
 def _takes_info(callback: Any) -> bool:
     """Return whether a callback receives the metadata too, by rclpy's rule."""
     try:

@@ -96,6 +96,46 @@ def test_the_same_seed_gives_the_same_flight(tmp_path):
     assert flights[0] != flights[2]
 
 
+def flown(text, sensors, tmp_path, seed=7):
+    """Return the flight, and what the law last believed."""
+    run = CoreRun(scenario.load(str(short(tmp_path, text))), seed, sensors=sensors)
+    run.fly()
+    return run.vehicle.flight().series, run.vehicle._now
+
+
+def test_perfect_sensors_fly_as_the_truth_does_and_others_do_not(tmp_path):
+    truth, perfect, consumer, again = (
+        flown(SHORT, name, tmp_path)[0] for name in ('none', 'perfect', 'consumer', 'consumer'))
+    for name in ('roll', 'command_elevator', 'altitude'):
+        assert truth[name].values == pytest.approx(perfect[name].values, abs=1e-6)
+        assert consumer[name].values.tobytes() == again[name].values.tobytes()
+    assert not np.allclose(truth['command_elevator'].values, consumer['command_elevator'].values)
+
+
+def test_a_blocked_pitot_tube_and_an_outage_are_flown_on_with(tmp_path):
+    text = """
+duration: 10.0
+initial: {altitude: 1200.0, airspeed: 48.0}
+sensors: perfect
+events:
+  - {at: 0.0, engage: true}
+  - {at: 0.5, pitot_blocked: true}
+  - {at: 0.6, gnss_outage: true}
+  - {at: 1.0, change: {altitude: 30.0}}
+criteria:
+  - {quantity: airspeed, statistic: max, at_most: 80.0}
+"""
+    series, believed = flown(text, '', tmp_path)
+    altitude, airspeed = series['altitude'].values, series['airspeed'].values
+    # By the barometer: the standard atmosphere's metres are those of the day.
+    assert altitude[-1] > 1215.0
+    assert believed.altitude == pytest.approx(altitude[-1], abs=1.0)
+    # The static pressure falls by 10.5 Pa a metre, and 59 Pa are 1 m/s.
+    assert believed.airspeed - 48.0 > 0.12 * (altitude[-1] - 1200.0)
+    # The law throttles back.
+    assert airspeed[-1] < 47.0
+
+
 def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
     """A sum of sixtieths, or X-Plane's single precision, may be just below an event's time."""
     class Vehicle:

@@ -120,6 +120,31 @@ def test_seven_scenarios_ship():
         'turbulence']
 
 
+BLOCKED = """
+duration: 3.0
+events: [{at: 1.0, pitot_blocked: true}, {at: 2.0, pitot_blocked: false}]
+criteria: [{quantity: airspeed, statistic: max, at_most: 60.0}]
+"""
+
+
+def test_faults_of_sensors_need_sensors():
+    found = parsed(BLOCKED)
+    assert [str(event) for event in found.events] == ['pitot blocked', 'pitot blocked ends']
+    with pytest.raises(ScenarioError, match='needs sensors, because of pitot_blocked at 1 s'):
+        settings.check(Settings(), found)
+    settings.check(Settings(sensors='tactical'), found)
+    found = parsed(BLOCKED + 'sensors: consumer')
+    settings.check(Settings(), found)
+    assert settings.sensors_of(Settings(), found) == 'consumer'
+    assert settings.sensors_of(Settings(sensors='tactical'), found) == 'tactical'
+    with pytest.raises(ScenarioError, match='needs sensors'):
+        settings.check(Settings(sensors='none'), found)
+    with pytest.raises(ScenarioError, match="sensors: there are no sensors 'best'"):
+        settings.check(Settings(sensors='best'), found)
+    with pytest.raises(ScenarioError, match='sensors: expected a name, got 3'):
+        parsed(BLOCKED + 'sensors: 3')
+
+
 @pytest.mark.parametrize(('given', 'name', 'sentence'), [
     ({'host': '10.0.0.2'}, 'turbulence', 'does not support wind at 15 s, turbulence at 15 s'),
     ({'host': '10.0.0.2'}, 'engine_out', 'does not support engine_failed at 10 s'),

@@ -46,6 +46,7 @@ from xplane_bridge.experiments.quantities import (
     TARGET,
 )
 from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 Array = NDArray[np.float64]
 
@@ -139,10 +140,14 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
     counts = {connection.topic: connection.msgcount for connection in reader.connections}
     rows: dict[str, list[tuple[float, float, dict[str, float]]]] = {name: [] for name in EXTRACT}
     diagnostics: dict[str, str] = {}
-    names = _names({topic.removeprefix(prefix) for topic in counts})
+    # Behind sensors the flight is judged by the truth.
+    truth = f'{TRUTH}/' if f'{prefix}{TRUTH}/{_IMU}' in counts else ''
+    full = {prefix + (truth if topic in SENSED else '') + topic: topic for topic in EXTRACT}
+    known = _names({topic for name, topic in full.items() if name in counts})
+    names = {name: known[topic] for name, topic in full.items() if topic in known}
     wanted = [
         connection for connection in reader.connections
-        if connection.topic.removeprefix(prefix) in names
+        if connection.topic in names
         or connection.topic == '/diagnostics']
     messages = 0
     for connection, recorded, data in reader.messages(connections=wanted):
@@ -157,7 +162,7 @@ def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
                 for item in status.values:
                     diagnostics[f'{status.name}: {item.key}'] = item.value
             continue
-        topic = names[connection.topic.removeprefix(prefix)]
+        topic = names[connection.topic]
         if topic == TARGET and is_release(message):
             continue
         stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
@@ -185,7 +190,8 @@ def _prefix(topics: Sequence[str], namespace: str | None) -> str:
     if namespace is not None:
         return f'/{namespace.strip("/")}/'.replace('//', '/')
     found = sorted({
-        topic.removesuffix(_IMU) for topic in topics if topic.endswith(f'/{_IMU}')})
+        topic.removesuffix(_IMU).removesuffix(f'{TRUTH}/') for topic in topics
+        if topic.endswith(f'/{_IMU}')})
     if len(found) != 1:
         raise RecordingError(
             f'expected one topic {_IMU} in the recording, found '

@@ -51,11 +51,20 @@ from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
+from xplane_bridge.experiments.events import SENSOR_FAULTS
 from xplane_bridge.experiments.execution import Display, Execution, ExperimentError
 from xplane_bridge.experiments.peers import simulated_start
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
-from xplane_bridge.experiments.settings import Experiment, INTERRUPTED, NOT_FLOWN, PASSED
+from xplane_bridge.experiments.sensed import figures_of, Sensed, truth_of
+from xplane_bridge.experiments.settings import (
+    Experiment,
+    INTERRUPTED,
+    NO_SENSORS,
+    NOT_FLOWN,
+    PASSED,
+)
+from xplane_bridge.sensors.specification import Figures
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.initial import Initial
@@ -110,11 +119,13 @@ class CoreVehicle:
 
     ``observe`` measures the current state; then either ``command_of_law`` or ``own_command``
     returns what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds
-    since the initial state.
+    since the initial state. With ``sensors`` the law knows only what they deliver; all else here
+    is the truth.
     """
 
     def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None,
-                 model: str = 'c172p', aircraft_path: str = '') -> None:
+                 model: str = 'c172p', aircraft_path: str = '',
+                 sensors: Figures | None = None) -> None:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
         self.law: Law = law or (
@@ -127,6 +138,8 @@ class CoreVehicle:
         self._set_weather()
         self._undulation = undulation_source()
         self._local: LocalFrame | None = None
+        self._sensors, self._seed = sensors, seed
+        self._sensed: Sensed | None = None
         self._engaged = False
         self._observed_at = math.nan
         self._elapsed = 0.0
@@ -150,15 +163,17 @@ class CoreVehicle:
             state.altitude_msl, self._undulation.height_m(lat_deg, lon_deg))
         if self._local is None:
             self._local = LocalFrame(lat_deg, lon_deg, altitude)
+            if self._sensors is not None:
+                self._sensed = Sensed(self._sensors, self._seed, self._local)
         east, north, _ = self._local.geodetic_to_enu(lat_deg, lon_deg, altitude)
         self._measured.append((
             self.time, lat_deg, lon_deg, altitude, state.phi, state.theta, state.psi, east, north,
             state.cas, state.p, state.q, state.r, state.alpha, state.beta, state.elevator,
             state.aileron, state.rudder, _throttle(state)))
-        self._now = Measurement(
-            state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas,
-            state.tas, -state.v_down, math.atan2(state.v_east, state.v_north), state.ground_speed,
-            east, north)
+        if self._sensed is not None:
+            self._now = self._sensed.measure(self.time, state, altitude)
+        else:
+            self._now = truth_of(state, altitude, east, north)
         self._elapsed, self._observed_at = self.time - self._observed_at, self.time
 
     def command_of_law(self) -> Controls:
@@ -230,7 +245,12 @@ class CoreVehicle:
         raise ExperimentError('autopilot_frozen works in real time only')
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
-        """Set wind, turbulence or the failure of engines: all, none, or those listed."""
+        """Set wind, turbulence, a sensor's fault, failed engines: all, none, or those listed."""
+        if name in SENSOR_FAULTS:
+            if self._sensed is None:
+                raise ExperimentError(f'{name} needs sensors')
+            setattr(self._sensed.faults, name, value)
+            return
         if name == 'engine_failed':
             self.aircraft.set_failed(
                 value if isinstance(value, bool) else tuple(map(int, value)))
@@ -299,20 +319,23 @@ class CoreRun(Execution):
     """
     Fly a scenario in this process.
 
-    ``vehicle`` is what flies; another law than the autopilot's may be given. Raises ScenarioError
-    for a scenario that needs real time, and ValueError if the initial state cannot be trimmed.
+    ``vehicle`` is what flies; another law than the autopilot's may be given, and other sensors
+    (name or file, 'none') than the scenario's. Raises ScenarioError for a scenario that needs real
+    time or other sensors, and ValueError if the initial state cannot be trimmed.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0, law: Law | None = None,
-                 display: Display | None = None) -> None:
+                 display: Display | None = None, sensors: str = '') -> None:
         if scenario.needs_real_time():
             raise ScenarioError(
                 f'scenario {scenario.name} works in real time only, because of '
                 f'{", ".join(scenario.needs_real_time())}')
         initial = scenario.initial
+        sensors = sensors or scenario.sensors
         self.vehicle = CoreVehicle(
             start_of(initial), seed, law, initial.get('model', 'c172p'),
-            initial.get('aircraft_path', ''))
+            initial.get('aircraft_path', ''),
+            figures_of(sensors) if sensors not in ('', NO_SENSORS) else None)
         super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
         self.begin = 0.0
 
@@ -372,7 +395,8 @@ def fly(experiment: Experiment) -> int:
     Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
     """
     try:
-        run = CoreRun(experiment.scenario, experiment.settings.seed, display=Printed())
+        run = CoreRun(experiment.scenario, experiment.settings.seed, display=Printed(),
+                      sensors=experiment.settings.sensors)
     except (ImportError, ValueError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN

@@ -32,11 +32,13 @@ CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speed
 SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down', 'trim')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
+# Faults of sensors_node.
+SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked')
 # As X-Plane 12.
 _MOST_ENGINES = 16
 _ACTIONS = (
     'engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY,
-    *excitation.KINDS)
+    *SENSOR_FAULTS, *excitation.KINDS)
 _TRIM = ('altitude', 'airspeed', 'flight_path_angle_deg', 'bank_deg')
 # Actions that last.
 _LASTING = ('controls', *excitation.KINDS)
@@ -67,13 +69,13 @@ class Event:
     """
     Something that happens at scenario time ``at`` (s).
 
-    ``value`` by ``action``: engage, link_down, autopilot_frozen: bool. engine_failed: bool, or
-    the numbers of engines. target and change: quantity to SI value. controls: control to value,
-    held ``lasts`` seconds, then centred if deflected. doublet, 3211, chirp and multisine: an
-    Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft m/s, severity 0..7).
-    trim: what of altitude (m above the ellipsoid), airspeed (m/s), flight_path_angle and bank
-    (rad) is not as it is, or 0.
-    The response to what lasts is looked at until ``free`` seconds after its end.
+    ``value`` by ``action``: engage, link_down, autopilot_frozen, and the faults of sensors: bool.
+    engine_failed: bool, or the numbers of engines. target and change: quantity to SI value.
+    controls: control to value, held ``lasts`` seconds, then centred if deflected. doublet, 3211,
+    chirp and multisine: an Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft
+    m/s, severity 0..7). trim: what of altitude (m above the ellipsoid), airspeed (m/s),
+    flight_path_angle and bank (rad) is not as it is, or 0. The response to what lasts is looked at
+    until ``free`` seconds after its end.
     """
 
     at: float
@@ -167,7 +169,7 @@ def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, fl
 def _value(action: str, value: Any, where: str) -> Any:
     if action == 'engine_failed' and not isinstance(value, bool):
         return _engines(value, where)
-    if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen'):
+    if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen', *SENSOR_FAULTS):
         return fields.boolean(value, where)
     if action in ('target', 'change'):
         names = tuple(f'{name}_deg' if name == 'heading' else name for name in TARGETS)

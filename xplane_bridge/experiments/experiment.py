@@ -68,6 +68,7 @@ from xplane_bridge.experiments.settings import (
 )
 from xplane_bridge.experiments.vehicle import NODE, Vehicle
 from xplane_bridge.experiments.view import View
+from xplane_bridge.sensors.topics import moved_truth
 from xplane_bridge.spinning import spin_until
 
 
@@ -145,7 +146,7 @@ def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
         Parameter('use_sim_time', value=experiment.settings.follows_clock)])
     monitor = Monitor(
         node, experiment.namespace, experiment.settings.lockstep,
-        ORDERED if experiment.settings.foreign else TARGET)
+        ORDERED if experiment.settings.foreign else TARGET, bool(experiment.sensors))
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     stop = Future(executor=executor)
@@ -244,14 +245,19 @@ def _start(
     relayed = settings.foreign and settings.lockstep
     processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
-        data_port), {COMMAND: RELAYED} if relayed else {}))
+        data_port), moved_truth(experiment.sensors) | ({COMMAND: RELAYED} if relayed else {})))
+    if experiment.sensors:
+        processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
+            'sensors': experiment.sensors, 'seed': settings.seed, 'lockstep': settings.lockstep}))
     autopilot = None if settings.foreign else processes.start(
         'autopilot_node', peers.ros_arguments(namespace, {
-            **simulated, **kept, **_gains_for(experiment.scenario.initial, view),
+            **simulated, **kept, 'behind_sensors': bool(experiment.sensors),
+            **_gains_for(experiment.scenario.initial, view),
             **({'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
     where = settings.host or f'simulator_node as {simulator.name}'
     pilot = described(settings.figures()) if settings.foreign else 'autopilot_node'
-    flying = f'{where}, port {port}; {bridge}; {pilot}'
+    between = f'sensors_node ({experiment.sensors}); ' if experiment.sensors else ''
+    flying = f'{where}, port {port}; {bridge}; {between}{pilot}'
     if recording:
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'
     view.say(flying)

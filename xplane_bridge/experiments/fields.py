@@ -86,3 +86,10 @@ def choice(value: Any, where: str, known: Sequence[str]) -> str:
 def si(name: str, value: float) -> float:
     """Return a field's value in SI units: a name that ends in _deg is in degrees."""
     return value * DEGREE if name.endswith('_deg') else value
+
+
+def text(value: Any, where: str) -> str:
+    """Return a text of a file."""
+    if not isinstance(value, str):
+        raise ScenarioError(f'{where}: expected a name, got {shown(value)}')
+    return value

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 import math
 
 from xplane_bridge.experiments.execution import ExperimentError
-from xplane_bridge.experiments.monitor import is_due
+from xplane_bridge.experiments.monitor import is_due, MEASURED
 from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
 from xplane_bridge.msg import FlightControls
 
@@ -63,7 +63,8 @@ class Lockstep:
         def complete() -> bool:
             newest = stamps['imu/data']
             return is_due(newest, due) and stamps.get('controls', -math.inf) >= newest and (
-                'odom' not in stamps or stamps['odom'] >= newest)
+                'odom' not in stamps or stamps['odom'] >= newest) and (
+                stamps.get(MEASURED, newest) >= newest)
 
         monitor.wait_only_for(due)
         waited, last, heard = 0.0, stamps['imu/data'], monitor.counts['imu/data']

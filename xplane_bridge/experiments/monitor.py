@@ -36,6 +36,7 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.experiments.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _DEPTH = 50
@@ -50,6 +51,9 @@ _SEEN_EVERY = 0.1
 _AHEAD = 0.2
 _PAUSE = 0.005
 _LITTLE_ENDIAN = 1
+
+MEASURED = 'measured'
+"""The newest state that sensors have measured, in ``stamps``."""
 
 
 class Series:
@@ -90,17 +94,21 @@ class Monitor:
     In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamp
     given to wait_only_for(): each frame waits for the processor time spent here.
 
+    With ``sensors`` between the bridge and the controller it is the truth that is collected.
     ``target`` is the topic of what the controller is to hold. ``on_state``, if set, is called with
     the stamp of each imu/data; then no message waits.
     """
 
     def __init__(
-        self, node: Node, namespace: str, lockstep: bool = False, target: str = TARGET
+        self, node: Node, namespace: str, lockstep: bool = False, target: str = TARGET,
+        sensors: bool = False,
     ) -> None:
         self.arrived = threading.Condition()
         self.on_state: Callable[[float], None] | None = None
         self._target = target
         self._lockstep = lockstep
+        self.sensors = sensors
+        self._namespace = namespace
         self._awaited = -math.inf
         self.series = {name: Series() for name in QUANTITIES}
         self.counts: Counter[str] = Counter()
@@ -111,13 +119,21 @@ class Monitor:
             (NavSatFix, 'fix'), (Imu, 'imu/data'), (Odometry, 'odom'), (AirData, 'air_data'),
             (FlightControls, 'controls'), (AutopilotTarget, target),
         ):
-            self._subscribe(node, kind, namespace, topic)
+            self._subscribe(node, kind, topic)
         if not lockstep:
             # Where a simulator does not report its controls. In lockstep all do.
-            self._subscribe(node, FlightControls, namespace, 'command/controls')
+            self._subscribe(node, FlightControls, 'command/controls')
+        if sensors:
+            node.create_subscription(
+                Imu, f'{namespace}/imu/data', self._on_sensed, _DEPTH, raw=True)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
-    def _subscribe(self, node: Node, kind: type, namespace: str, topic: str) -> None:
+    def full_name(self, topic: str) -> str:
+        """Return where a topic is collected: behind sensors the truth."""
+        is_truth = self.sensors and topic in SENSED
+        return f'{self._namespace}/{TRUTH}/{topic}' if is_truth else f'{self._namespace}/{topic}'
+
+    def _subscribe(self, node: Node, kind: type, topic: str) -> None:
         raw = self._lockstep and topic != self._target
         seen = -math.inf
 
@@ -141,8 +157,13 @@ class Monitor:
                     self.stamps[topic] = stamp
 
         node.create_subscription(
-            kind, f'{namespace}/{topic}', take_bytes if raw else take,
+            kind, self.full_name(topic), take_bytes if raw else take,
             _LATCHED if topic == self._target else _DEPTH, raw=raw)
+
+    def _on_sensed(self, data: bytes) -> None:
+        with self.arrived:
+            self.stamps[MEASURED] = _stamp_of_bytes(data)
+            self.arrived.notify_all()
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
         if topic == self._target and message.fields & AutopilotTarget.RELEASE:

@@ -23,6 +23,7 @@ from typing import Any
 
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
+from xplane_bridge.sensors.topics import SENSED, TRUTH
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.registry import Simulator
 
@@ -73,7 +74,8 @@ def bridge_parameters(
 def kept_messages(namespace: str) -> dict[str, int]:
     """Return the parameters that make a node's publishers keep enough for the recorder."""
     return {
-        f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in _RECORDED}
+        f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT
+        for topic in (*_RECORDED, *(f'{TRUTH}/{topic}' for topic in SENSED))}
 
 
 def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:

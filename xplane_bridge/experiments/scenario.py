@@ -37,6 +37,7 @@ from xplane_bridge.experiments.events import (
     Event,
     LONGEST,
     REAL_TIME_ONLY,
+    SENSOR_FAULTS,
     SIMULATED_ONLY,
 )
 from xplane_bridge.experiments.events import parse as parse_event
@@ -85,7 +86,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario; times in seconds from its start."""
+    """One scenario; times in seconds from its start. ``sensors``: name or file, empty for none."""
 
     name: str
     description: str
@@ -95,6 +96,7 @@ class Scenario:
     criteria: tuple[Criterion, ...]
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
+    sensors: str = ''
 
     def needs_simulator(self) -> list[str]:
         """Return its events that no real simulator supports, as phrases."""
@@ -107,6 +109,12 @@ class Scenario:
         return [
             f'{event.action} at {event.at:g} s' for event in self.events
             if event.action in REAL_TIME_ONLY]
+
+    def needs_sensors(self) -> list[str]:
+        """Return its events that need sensors between the simulator and the controller."""
+        return [
+            f'{event.action} at {event.at:g} s' for event in self.events
+            if event.action in SENSOR_FAULTS]
 
     def in_closed_loop(self) -> list[str]:
         """Return its excitations on top of what the controller commands, as phrases."""
@@ -152,7 +160,7 @@ def load(path: str) -> Scenario:
 def parse(name: str, content: Any) -> Scenario:
     """Return the scenario in the content of its file."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
-                   optional=('description', 'initial', 'route', 'controller'))
+                   optional=('description', 'initial', 'route', 'controller', 'sensors'))
     duration = fields.number(top['duration'], 'duration', above=0.0, at_most=LONGEST)
     events = tuple(sorted(
         (parse_event(item, f'events[{n}]', duration)
@@ -178,7 +186,8 @@ def parse(name: str, content: Any) -> Scenario:
     return Scenario(
         name, str(top.get('description', '')).strip(), duration,
         _initial(top.get('initial', {})), events, criteria, route,
-        controller.parse(top['controller']) if 'controller' in top else {})
+        controller.parse(top['controller']) if 'controller' in top else {},
+        fields.text(top.get('sensors', ''), 'sensors'))
 
 
 def _initial(item: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from xplane_bridge.experiments import controller
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+from xplane_bridge.sensors.specification import FiguresError, load, presets
 from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
 # Exit codes of an experiment.
@@ -30,6 +31,9 @@ PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
 # In one process, without ROS: experiments/core.py.
 CORE = 'core'
+
+# Flown by the truth, whatever the scenario says.
+NO_SENSORS = 'none'
 
 _FAULTS = ('loss', 'delay', 'jitter')
 _AIRCRAFT = ('model', 'aircraft_path')
@@ -44,7 +48,7 @@ class Settings:
     ``controller`` is a command, external, or autopilot; ``controller_launch`` package and launch
     file. What is empty or 0 of the controller's settings is the scenario's: see complete().
     ``model`` is a JSBSim aircraft, in the folder ``aircraft_path`` or JSBSim's own; empty for that
-    of the scenario.
+    of the scenario. ``sensors`` is a name or file, NO_SENSORS, or empty for those of the scenario.
     """
 
     sim: str = 'xpc'
@@ -62,6 +66,7 @@ class Settings:
     guidance: str = ''
     model: str = ''
     aircraft_path: str = ''
+    sensors: str = ''
 
     @property
     def foreign(self) -> bool:
@@ -113,6 +118,17 @@ class Experiment:
     namespace: str
     title: str
 
+    @property
+    def sensors(self) -> str:
+        """Return the sensors, by name or file; empty for none."""
+        return sensors_of(self.settings, self.scenario)
+
+
+def sensors_of(settings: Settings, scenario: Scenario) -> str:
+    """Return the sensors to fly with, by name or file; empty for none."""
+    wanted = settings.sensors or scenario.sensors
+    return '' if wanted == NO_SENSORS else wanted
+
 
 def complete(settings: Settings, scenario: Scenario) -> Settings:
     """Return the settings with what a scenario says of its controller, where they do not."""
@@ -144,6 +160,7 @@ def _check_controller(settings: Settings, scenario: Scenario) -> None:
 def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one if per refusal
     """Raise ScenarioError for combinations that are not possible."""
     _check_controller(settings, scenario)
+    _check_sensors(settings, scenario)
     if settings.in_process:
         _check_in_process(settings, scenario)
         return
@@ -189,6 +206,18 @@ def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one 
     if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):
         raise ScenarioError('in lockstep the simulator waits for lost datagrams: omit '
                             + ', '.join(name for name in _FAULTS if getattr(settings, name)))
+
+
+def _check_sensors(settings: Settings, scenario: Scenario) -> None:
+    if sensors := sensors_of(settings, scenario):
+        try:
+            load(sensors)
+        except FiguresError as error:
+            raise ScenarioError(f'sensors: {error}') from None
+    elif scenario.needs_sensors():
+        raise ScenarioError(
+            f'scenario {scenario.name} needs sensors, because of '
+            f'{", ".join(scenario.needs_sensors())}: name some, such as --sensors consumer')
 
 
 def _check_in_process(settings: Settings, scenario: Scenario) -> None:
@@ -237,6 +266,10 @@ def add_options(parser: ArgumentParser) -> None:
                         help="JSBSim aircraft (default: the scenario's, or c172p)")
     parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
                         help="folder of your own aircraft, laid out as JSBSim's")
+    parser.add_argument('--sensors', default='', metavar='NAME',
+                        help=f'sensors between the simulator and the controller: '
+                        f'{", ".join(presets())}, a file (.yaml), or {NO_SENSORS} (default: as '
+                        'the scenario says)')
     parser.add_argument('--loss', type=float, default=0.0, metavar='P',
                         help='probability of losing a datagram, each way')
     parser.add_argument('--delay', type=float, default=0.0, metavar='S',

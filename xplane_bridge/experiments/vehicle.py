@@ -38,8 +38,9 @@ from std_srvs.srv import SetBool
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.experiments.conduct import Account
+from xplane_bridge.experiments.events import SENSOR_FAULTS
 from xplane_bridge.experiments.execution import ExperimentError
-from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.monitor import MEASURED, Monitor
 from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import TARGET
@@ -101,7 +102,7 @@ class Vehicle:
         self._parameters: dict[str, Any] = {
             name: node.create_client(
                 SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
-            for name in ('simulator_node', 'autopilot_node')}
+            for name in ('simulator_node', 'autopilot_node', 'sensors_node')}
         self._paths: Publisher | None = None
         self._frozen = False
         # What a test input in closed loop makes of a command for a stamp.
@@ -119,13 +120,14 @@ class Vehicle:
         counts = self.monitor.counts
         deadline = time.monotonic() + _START_TIMEOUT
         while not self.monitor.wait_for(
-            lambda: all(counts[topic] for topic in _NEEDED), _TICK
+            lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK
         ):
             if failed := self._processes.failed():
                 raise ExperimentError(failed)
             if time.monotonic() < deadline:
                 continue
-            missing = ', '.join(topic for topic in _NEEDED if not counts[topic])
+            missing = ', '.join(
+                topic for topic in _NEEDED if not counts[topic]) or 'imu/data of the sensors'
             raise ExperimentError(
                 f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
         self._wait_for_controller()
@@ -142,6 +144,10 @@ class Vehicle:
             raise ExperimentError(
                 self._processes.failed() or 'the autopilot offers no service autopilot/engage')
 
+    def _is_measured(self) -> bool:
+        """Return whether the sensors, if there are any, deliver."""
+        return not self.monitor.sensors or MEASURED in self.monitor.stamps
+
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
@@ -154,7 +160,7 @@ class Vehicle:
                 raise ExperimentError(
                     f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
-        heard = {f'recording {self._namespace}/{topic}' for topic in arrived}
+        heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
         if self._processes.runs('record') and not self.monitor.wait_for(
             lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
         ):
@@ -211,9 +217,13 @@ class Vehicle:
         command = FlightControls()
         _CONTROLS_MASK.fill(command, values)
         # In lockstep it responds to a state, as the autopilot's do, and has its stamp.
-        seconds = self.monitor.stamps['imu/data'] if self.lockstep else self.now()
-        command.header.stamp = Time(nanoseconds=round(seconds * 1e9)).to_msg()
+        command.header.stamp = (
+            self._stamp_of_state() if self.lockstep
+            else Time(nanoseconds=round(self.now() * 1e9)).to_msg())
         return command
+
+    def _stamp_of_state(self) -> Any:
+        return Time(nanoseconds=round(self.monitor.stamps['imu/data'] * 1e9)).to_msg()
 
     def command(self, command: FlightControls) -> None:
         """Command the vehicle."""
@@ -279,6 +289,9 @@ class Vehicle:
             given['true_heading'] = given.pop('heading')
         message = AutopilotTarget()
         _TARGET_MASK.fill(message, given)
+        if self.lockstep:
+            # The autopilot may not have this state yet.
+            message.header.stamp = self._stamp_of_state()
         counts = self.monitor.counts
         with self.monitor.arrived:
             before = counts['autopilot/active_target']
@@ -308,12 +321,12 @@ class Vehicle:
     # Others.
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
-        """Set a live parameter of simulator_node; failed engines may be listed."""
+        """Set a live parameter of simulator_node or sensors_node; failed engines may be listed."""
         changes: dict[str, bool | Sequence[float]] = {name: value}
         if name == 'engine_failed':
             changes = {name: value is True, 'failed_engines': () if isinstance(value, bool)
                        else tuple(map(int, value))}
-        self._set('simulator_node', [
+        self._set('sensors_node' if name in SENSOR_FAULTS else 'simulator_node', [
             Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:

@@ -192,9 +192,9 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self, kind: type, topic: str, handler: Callable[[Any], None],
         depth: QoSProfile | int = 1, *, latched: bool = False, raw: bool = False,
         while_inactive: bool = False,
-    ) -> None:
+    ) -> Any:
         """
-        Subscribe to a command topic.
+        Subscribe to a command topic; return the subscription.
 
         A command that arrives while inactive is ignored, unless ``while_inactive``. ``handler``
         raises ValueError for one that must not be sent; that is counted and logged. ``latched``:
@@ -216,6 +216,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             late = LateHearing(self, kind, topic, handle)
             self._entities.append((LateHearing.close, late))
             self._late.append(late)
+        return subscription
 
     def make_service(
         self, kind: type, name: str, handler: Callable[[Any, Any], Any],

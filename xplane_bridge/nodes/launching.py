@@ -48,6 +48,8 @@ from xplane_bridge.nodes.parameters import (
     parse,
 )
 from xplane_bridge.nodes.registry import parameter_table
+from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.sensors.topics import moved_truth
 
 _EMPTY = "''"
 # What `ros2 launch --launch-prefix` adds to the arguments.
@@ -68,6 +70,15 @@ class NodeArguments:
     respawn: bool = parameter(False, 'Restart a node when it ends.')
 
 
+@dataclass(frozen=True)
+class SensorArguments:
+    """Arguments of every launch file that starts a bridge of a vehicle."""
+
+    sensors: str = parameter(
+        '', 'Start sensors_node with these sensors: consumer, tactical, perfect, or a file '
+        "(.yaml); the bridge's topics go on below truth. Empty: none.")
+
+
 Given = Mapping[str, Any]
 """The given arguments by name; the others are absent."""
 
@@ -82,15 +93,31 @@ def node_description(
     ``more`` are tables of further arguments, from which ``defaults`` makes parameters.
     """
     table = parameter_table(executable)
+    others: list[type[Any]] = [*more, NodeArguments]
+    if issubclass(table, VehicleParameters):
+        others.append(SensorArguments)
 
     def make(given: Given) -> list[LaunchDescriptionEntity]:
-        tables: tuple[type[Any], ...] = (NodeArguments, *more)
-        others = {item.name for table in tables for item in fields(table)}
-        own = {name: value for name, value in given.items() if name not in others}
-        return [make_node(executable, given, own, defaults=defaults(given))]
+        shared = {item.name for other in others for item in fields(other)}
+        own = {name: value for name, value in given.items() if name not in shared}
+        return with_sensors(
+            executable, given, own, given.get('sensors', '') if SensorArguments in others else '',
+            own.get('lockstep', False), defaults=defaults(given))
 
     return checked_description(
-        f'{executable.removesuffix("_node")}.launch.py', make, table, *more, NodeArguments)
+        f'{executable.removesuffix("_node")}.launch.py', make, table, *others)
+
+
+def with_sensors(
+    bridge: str, given: Given, parameters: Given, sensors: str, lockstep: bool, **options: Any
+) -> list[Node]:
+    """Return a bridge, as make_node() does, and sensors_node behind it if there are sensors."""
+    if not sensors:
+        return [make_node(bridge, given, parameters, **options)]
+    return [
+        make_node(bridge, given, parameters, remappings=list(moved_truth(sensors).items()),
+                  **options),
+        make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep})]
 
 
 @dataclass(frozen=True)

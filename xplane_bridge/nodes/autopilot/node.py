@@ -99,7 +99,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._reports = Reports(self)
-        self._telemetry = Telemetry(self, given.lockstep, self._on_state)
+        self._telemetry = Telemetry(
+            self, given.lockstep, given.behind_sensors, self._on_state)
         self._fence_frame = self._telemetry.local
         self._levels = Levels(
             self, self._cascade, self._telemetry, self._take_command, self._take_release)

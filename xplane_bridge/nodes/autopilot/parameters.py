@@ -48,6 +48,9 @@ class OwnParameters(BaseParameters):
     lockstep: bool = parameter(
         False, 'Command once per stamp, when imu/data, fix, air_data and controls of that stamp '
         'have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
+    behind_sensors: bool = parameter(
+        False, 'It is behind sensors_node: in lockstep wait for imu/data and controls of a stamp '
+        'only, and use the newest of the others; positions may be 2.5 s old, not 0.5 s.')
     hold_at: float = parameter(
         math.nan, 'In lockstep: stamp of imu/data, s, from which on nothing is commanded until '
         'this is set to a later one; NaN is never.', live=True)

@@ -25,7 +25,7 @@ from typing import Any
 
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
@@ -37,13 +37,19 @@ from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import CONTROLS_MASK
 from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.sensors.altimeter import Altimeter
+from xplane_bridge.spinning import handle_waiting
 
 UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
 """Topics of one update of a vehicle, all of which lockstep waits for."""
+# Behind sensors, which have rates of their own, these; of the others the newest counts.
+_SENSED = ('controls', 'imu/data')
 # Updates that may be incomplete at any time: messages of different topics overtake each other.
 _INCOMPLETE = 8
 # Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
+# Behind sensors: a receiver of 1 Hz may lose one.
+_OLDEST_SENSED = 2.5
 
 
 class Telemetry:
@@ -56,17 +62,25 @@ class Telemetry:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], lockstep: bool, heard: Callable[[int], None]
+        self, node: BridgeNode[Any], lockstep: bool, sensors: bool, heard: Callable[[int], None]
     ) -> None:
         self._heard = heard
         self._lockstep = lockstep
         self._incomplete: dict[int, dict[str, Any]] = {}
         self._fix = NavSatFix()
-        self._altitude = self._airspeed = (math.nan, 0.0)
+        self._altimeter = Altimeter()
+        self._located_at = 0.0
+        self._airspeed = (math.nan, 0.0)
+        self._awaited = _SENSED if sensors else UPDATE
+        # In lockstep nothing is late by the clock: the simulation waits.
+        self._oldest = _OLDEST if not sensors else math.inf if lockstep else _OLDEST_SENSED
+        # What sensors publish before imu/data.
+        self._before: list[Any] = []
         self._true_airspeed = math.nan
         self._imu = Imu()
         self._odom = b''
         self._odom_at = 0.0
+        self._odom_stamp = -1
         self._derivative = PositionDerivative()
         self.odom_frame = ''
         self.reported = Controls()
@@ -80,27 +94,33 @@ class Telemetry:
         }
         self._handlers = {topic: handler for topic, (_, handler) in handlers.items()}
         for topic, (kind, handler) in handlers.items():
-            node.make_command(
-                kind, topic, partial(self._gather, topic) if lockstep else handler, 10)
-        node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
+            waits = lockstep and topic in self._awaited
+            made = node.make_command(
+                kind, topic, partial(self._gather, topic) if waits else handler, 10)
+            if lockstep and not waits:
+                self._before.append(made)
+        made = node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
+        if self._before:
+            self._before.append(made)
         node.make_command(NavSatFix, 'datum', self._on_datum, LATCHED)
 
     @property
     def is_fresh(self) -> bool:
         """Return whether altitude and airspeed are recent."""
-        return time.monotonic() - min(self._altitude[1], self._airspeed[1]) < _OLDEST
+        return time.monotonic() - min(self._located_at, self._airspeed[1]) < self._oldest
 
     @property
     def waits_for(self) -> list[str]:
         """Return, in lockstep, what is missing of the newest update that is incomplete."""
         if not self._incomplete:
             return []
-        return [topic for topic in UPDATE if topic not in self._incomplete[max(self._incomplete)]]
+        return [topic for topic in self._awaited
+                if topic not in self._incomplete[max(self._incomplete)]]
 
     def measure(self) -> Measurement | None:
         """Return the control law's input, or None while something is missing or stale."""
         message = self._imu
-        altitude, airspeed = self._altitude[0], self._airspeed[0]
+        altitude, airspeed = self._altimeter.altitude, self._airspeed[0]
         if (
             message.orientation_covariance[0] == -1.0
             or message.angular_velocity_covariance[0] == -1.0
@@ -137,7 +157,8 @@ class Telemetry:
 
     def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
         """Return the velocity over ground, east, north and up; None if it is not known."""
-        if self._lockstep or time.monotonic() - self._odom_at < _OLDEST:
+        if (self._odom_stamp >= nanoseconds(self._imu) if self._lockstep
+                else time.monotonic() - self._odom_at < _OLDEST):
             velocity, self.odom_frame = body_velocity(self._odom)
             # What a simulator does not report is 0, and no aircraft in flight has that.
             if any(velocity):
@@ -151,21 +172,29 @@ class Telemetry:
         """Handle the messages of one update when the last of them has arrived."""
         update = self._incomplete.setdefault(stamp, {})
         update[topic] = message
-        if len(update) < len(UPDATE):
+        if len(update) < len(self._awaited):
             if len(self._incomplete) > _INCOMPLETE:
                 del self._incomplete[next(iter(self._incomplete))]
             return
         self._incomplete = {
             at: others for at, others in self._incomplete.items() if at > stamp}
-        self._odom = update['odom']
+        for subscription in self._before:
+            handle_waiting(subscription)
+        if 'odom' in update:
+            self._odom, self._odom_stamp = update['odom'], stamp
         for name, handle in self._handlers.items():
-            handle(update[name])
+            if name in update:
+                handle(update[name])
 
     def _on_fix(self, message: NavSatFix) -> None:
         self._fix = message
-        self._altitude = (message.altitude, time.monotonic())
+        # Without a position too: then the barometer has the altitude.
+        is_valid = message.status.status != NavSatStatus.STATUS_NO_FIX
+        self._altimeter.take_fix(message.altitude if is_valid else math.nan)
+        self._located_at = time.monotonic()
 
     def _on_air_data(self, message: AirData) -> None:
+        self._altimeter.take_pressure(message.static_pressure)
         self._true_airspeed = message.true_airspeed
         speed = message.indicated_airspeed
         if math.isnan(speed):
@@ -180,11 +209,12 @@ class Telemetry:
         self._heard(nanoseconds(message))
 
     def _on_odom(self, data: bytes) -> None:
-        if self._lockstep:
-            seconds, rest = struct.unpack_from(_order(data) + 'iI', data, _BEGIN)
-            self._add(seconds * 1_000_000_000 + rest, 'odom', data)
+        seconds, rest = struct.unpack_from(_order(data) + 'iI', data, _BEGIN)
+        stamp = seconds * 1_000_000_000 + rest
+        if self._lockstep and 'odom' in self._awaited:
+            self._add(stamp, 'odom', data)
         else:
-            self._odom, self._odom_at = data, time.monotonic()
+            self._odom, self._odom_at, self._odom_stamp = data, time.monotonic(), stamp
 
     def _on_datum(self, message: NavSatFix) -> None:
         self.datum = LocalFrame(message.latitude, message.longitude, message.altitude)

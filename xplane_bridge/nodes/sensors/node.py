@@ -23,6 +23,7 @@ from typing import Any
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.conversions.geodesy import LocalFrame
@@ -36,11 +37,7 @@ from xplane_bridge.nodes.sensors.parameters import SensorsParameters
 from xplane_bridge.sensors.imu import ImuReading
 from xplane_bridge.sensors.specification import load
 from xplane_bridge.sensors.suite import Suite
-
-TRUTH = 'truth'
-"""Where the truth goes on."""
-TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
-"""What a bridge publishes there instead, and this node where the bridge did."""
+from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Topics of one update that lockstep waits for; fix_velocity too, of a bridge that has it.
 _UPDATE = ('fix', 'air_data', 'imu/data')
@@ -72,11 +69,14 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         self._frames: dict[str, str] = {}
         self._odom_frame = ''
         self._heard_at = -_OLDEST
-        self._delivered = dict.fromkeys(TOPICS, 0)
-        # In lockstep: updates of which something is missing, the last one, and its imu/data.
+        self._delivered = dict.fromkeys(SENSED, 0)
+        # In lockstep: updates of which something is missing, and of the last one its stamp, the
+        # newest of the IMU, and all that was published.
         self._incomplete: dict[int, dict[str, Any]] = {}
         self._stamp = -1
         self._held: ImuReading | None = None
+        self._published: list[tuple[str, Any]] = []
+        self._handled: set[str] = set()
         kinds = {
             'fix': NavSatFix, _VELOCITY: TwistWithCovarianceStamped, 'imu/data': Imu,
             'odom': Odometry, 'air_data': AirData}
@@ -129,12 +129,18 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             return
         self._incomplete = {at: one for at, one in self._incomplete.items() if at > stamp}
         if stamp == self._stamp:
-            # The simulator waits for its command, and repeats the state; so does the IMU.
-            self._publish_held()
-            return
-        self._stamp = stamp
+            # The simulator waits for its command, and repeats the state: who is new here, or has
+            # lost something, hears it now.
+            for name, sent in self._published:
+                self._outputs[name].publish(sent)
+            # fix_velocity of the first state may come with its repetition only.
+            update = {name: one for name, one in update.items() if name not in self._handled}
+        else:
+            self._stamp, self._handled = stamp, set()
+            self._published.clear()
         for name, handler in self._handlers.items():
             if name in update:
+                self._handled.add(name)
                 self._hear(name, handler, update[name])
 
     def _on_datum(self, message: NavSatFix) -> None:
@@ -185,6 +191,9 @@ class SensorsNode(BridgeNode[SensorsParameters]):
 
     def _publish(self, topic: str, message: Any) -> None:
         self._delivered[topic] += 1
+        if self.parameters.lockstep:
+            self._published.append((
+                topic, message if isinstance(message, bytes) else serialize_message(message)))
         self._outputs[topic].publish(message)
 
     def diagnose(self) -> Sequence[Status]:
