@@ -330,13 +330,14 @@ class Cascade:
 
     def _mind_the_fence(self, guard: Guard, now: Measurement) -> None:
         """Command a circle, or the way back, if the fence would otherwise be left."""
-        if math.isnan(now.east + now.north) or self._fenced == _CIRCLES or (
+        here = now.east, now.north
+        if math.isnan(now.east + now.north) or self._fenced == _CIRCLES or guard.is_far(here) or (
                 self.level is Level.PATH and self._path_is_inside
                 and (self.at is None or abs(self.at.across) < _ON_PATH)):
             return
         bank = _SHARE_AT_FENCE * self._bank
         found = guard.watch(
-            (now.east, now.north), now.track, turn_radius(self._fastest(now, math.nan), bank),
+            here, now.track, turn_radius(self._fastest(now, math.nan), bank),
             {side: lead_into(now, side, bank, self._gains.roll_rate_limit, self._lead())
              for side in (1.0, -1.0)})
         if found is None:

@@ -109,6 +109,12 @@ class Guard:
         self.fence = Fence(corners)
         self._outside = False
         self._circle: tuple[Point, float, float] | None = None
+        # Far from the fence, within that of a point, nothing has to be computed.
+        self._far: tuple[Point, float] = ((0.0, 0.0), 0.0)
+
+    def is_far(self, position: Point) -> bool:
+        """Return whether an aircraft is so far inside that it need not be watched yet."""
+        return math.dist(position, self._far[0]) < self._far[1]
 
     def watch(
         self, position: Point, course: float, radius: float, leads: Mapping[float, Lead]
@@ -120,8 +126,11 @@ class Guard:
         to the left (-1.0), what it does until it has rolled into it.
         """
         margin = self.fence.margin(position)
-        if margin > 2.0 * (radius + _AGAIN) + max(lead.way for lead in leads.values()):
+        spare = margin - 2.0 * (radius + _AGAIN) - max(lead.way for lead in leads.values())
+        if spare > 0.0:
             self._outside, self._circle = False, None
+            # Half of it, should it become faster.
+            self._far = position, spare / 2.0
             return None
         best, circle = -math.inf, (position, radius, 1.0)
         for turn, lead in leads.items():
