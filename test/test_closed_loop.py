@@ -28,7 +28,7 @@ import pytest
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions import frames, huginn, xplane
+from xplane_bridge.conversions import frames, huginn, xplane, xplane_levers
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.conversions.xplane_local import LocalAxes
 from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
@@ -169,8 +169,8 @@ class XplaneLoop:
         self.frontend.open(self.world, 0.0)
         self.session = XplaneUdpSession(
             Sources(
-                {version: tuple(xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
-                                for name in xplane.own_datarefs(12))},
+                {version: tuple(element for name in xplane.own_datarefs(12)
+                                for element in xplane_levers.elements(name))},
                 {version: telemetry_rows(version)}),
             rate=50.0, version=version, peer=self.endpoint.address, row_kind='joystick')
         self.channels = {DATA_CHANNEL: BRIDGE[1]}

@@ -36,7 +36,7 @@ NODES = {
     'ulyssix_node': {'': {}},
 }
 COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
-          '/clock', 'command/controls')
+          '/clock', 'command/controls', 'command/engines')
 PAGES = {name: f'docs/{name.removesuffix("_node")}.md' for name in NODES}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.

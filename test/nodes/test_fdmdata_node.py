@@ -39,7 +39,7 @@ from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix, Temper
 from std_srvs.srv import SetBool, Trigger
 
 from harness import DEADLINE, process
-from xplane_bridge.msg import AirData, FlightControls, Navigation
+from xplane_bridge.msg import AirData, EngineControls, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.vehicle import LATCHED
 from xplane_bridge.sessions.base import PeerState
@@ -459,6 +459,16 @@ def test_controls_reach_jsbsim_with_the_right_signs(ros):
             for name in ('velocities/q-rad_sec', 'velocities/p-rad_sec'))
         assert q > 0.02
         assert p > 0.02
+
+
+def test_one_throttle_for_all_engines_and_no_other_lever(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix', command_timeout=0.0)
+    publisher = ros.publisher(EngineControls, 'command/engines')
+    publisher.publish(masked(EngineControls, throttle=[0.75]))
+    assert scripted.taken() == (0.0, 0.0, 0.0, 0.75)
+    for count, given in enumerate(({'throttle': [0.5, 0.6]}, {'mixture': [0.5]}), 1):
+        publisher.publish(masked(EngineControls, **given))
+        ros.wait_for(lambda count=count: node.refused['command/engines'] == count, 'a refusal')
 
 
 def test_what_is_not_set_repeats_the_last_value_sent(ros, scripted):

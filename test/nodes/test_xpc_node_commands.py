@@ -33,13 +33,16 @@ from xplane_bridge.msg import (
     CameraView,
     Datarefs,
     DataRows,
+    EngineControls,
     FlightControls,
     ScreenText,
     Waypoints,
 )
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators import terrain
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.dataref_entries import DatarefType, Entry
+from xplane_bridge.simulators.world import World
 from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand, SetDatarefs
 
 NAN = math.nan
@@ -109,6 +112,37 @@ def test_one_control_moves_and_nan_leaves_the_others(ros, peer, name, value, nod
     publisher.publish(controls(**{name: value}))
     near(ros, lambda: peer.jsbsim(node), expected, node, abs=1e-7)
     assert {other: peer.jsbsim(other) for other in others} == others
+
+
+def test_brakes_trims_and_engines_each_way_and_given_back(ros, x_plane):
+    peer = x_plane(lambda: World(Aircraft('737')))
+    peer.pause()
+    node = bridged(ros, peer, command_timeout=0.0)
+    for kind, topic in ((FlightControls, 'controls'), (EngineControls, 'engines')):
+        ros.subscribe(kind, topic)
+    publisher = ros.publisher(FlightControls, '/command/controls')
+    publisher.publish(controls(throttle=0.9, brake_left=0.5, elevator_trim=0.25,
+                               aileron_trim=-0.125, rudder_trim=0.375))
+    near(ros, lambda: peer.jsbsim('fcs/throttle-cmd-norm[1]'), 0.9, 'throttle', abs=1e-7)
+    # After the throttles were forced by the other command.
+    ros.publisher(EngineControls, '/command/engines').publish(
+        masked(EngineControls, throttle=[0.25, 0.75], mixture=[0.5]))
+    for name, expected in (
+            ('fcs/throttle-cmd-norm[0]', 0.25), ('fcs/throttle-cmd-norm[1]', 0.75),
+            ('fcs/mixture-cmd-norm[1]', 0.5), ('fcs/left-brake-cmd-norm', 0.5),
+            # JSBSim's elevator and rudder have the other sign.
+            ('fcs/pitch-trim-cmd-norm', -0.25), ('fcs/roll-trim-cmd-norm', -0.125),
+            ('fcs/yaw-trim-cmd-norm', -0.375)):
+        near(ros, lambda name=name: peer.jsbsim(name), expected, name, abs=1e-7)
+    report = ros.next('controls', where=lambda message: message.brake_left == 0.5)
+    assert (report.fields, report.brake_right) == (4095, 0.0)
+    assert (report.elevator_trim, report.aileron_trim, report.rudder_trim) == (
+        0.25, -0.125, 0.375)
+    engines = ros.next('engines', where=lambda message: list(message.throttle) == [0.25, 0.75])
+    assert (list(engines.mixture), list(engines.propeller)) == ([0.5, 0.5], [1.0, 1.0])
+    node.trigger_deactivate()
+    near(ros, lambda: peer.jsbsim('fcs/left-brake-cmd-norm'), 0.0, 'brake', abs=1e-7)
+    assert peer.dataref('sim/operation/override/override_toe_brakes') == (0,)
 
 
 def test_the_aircraft_does_what_is_commanded(ros, x_plane):

@@ -42,13 +42,16 @@ from xplane_bridge.msg import (
     AirData,
     Datarefs,
     DataRows,
+    EngineControls,
     FlightControls,
 )
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFrontend
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
@@ -69,11 +72,11 @@ def make_frontend(version, data_port, **options):
 
 
 @contextmanager
-def flying(version, *others, on_frame=None, **options):
+def flying(version, *others, on_frame=None, make_world=None, **options):
     """Run the simulated X-Plane; its ``parameters`` are what a node needs to find it."""
     data_port = free_port()
     frontend = make_frontend(version, data_port, **options)
-    with running(frontend, *others, on_frame=on_frame) as server:
+    with running(frontend, *others, on_frame=on_frame, make_world=make_world) as server:
         server.parameters = {'port': frontend.endpoint.address[1], 'data_port': data_port}
         yield server
 
@@ -331,6 +334,34 @@ def test_controls_fly_12_and_are_given_back(ros):
         xplane = server.simulation.frontends[0].xplane
         ros.wait_for(lambda: not xplane._subscriptions and not xplane._positions,
                      'all subscriptions to end')
+
+
+def test_brakes_trims_and_engines_each_way_and_given_back(ros):
+    with flying(12, make_world=lambda: World(Aircraft('737'))) as server:
+        node = answering(ros, version='12', command_timeout=0.0, **server.parameters)
+        for kind, topic in ((FlightControls, 'controls'), (EngineControls, 'engines')):
+            ros.subscribe(kind, topic)
+        ros.publisher(FlightControls, 'command/controls').publish(command(
+            brake_left=0.5, elevator_trim=0.25, aileron_trim=-0.125, rudder_trim=0.375))
+        ros.publisher(EngineControls, 'command/engines').publish(
+            masked(EngineControls, throttle=[0.25, 0.75], mixture=[0.5]))
+        # JSBSim's elevator and rudder are positive nose down and nose left.
+        for name, expected in (
+                ('throttle-cmd-norm[0]', 0.25), ('throttle-cmd-norm[1]', 0.75),
+                ('mixture-cmd-norm[1]', 0.5), ('left-brake-cmd-norm', 0.5),
+                ('pitch-trim-cmd-norm', -0.25), ('roll-trim-cmd-norm', -0.125),
+                ('yaw-trim-cmd-norm', -0.375)):
+            wait_for_value(ros, server, f'fcs/{name}', expected)
+        report = ros.next('controls', where=lambda message: (
+            message.brake_left, message.rudder_trim) == (0.5, 0.375))
+        assert (report.fields, report.aileron_trim) == (4095, -0.125)
+        engines = ros.next('engines', where=lambda message: (
+            list(message.throttle), list(message.mixture)) == ([0.25, 0.75], [0.5, 0.5]))
+        assert list(engines.propeller) == [1.0, 1.0]
+        node.trigger_deactivate()
+        wait_for_value(ros, server, 'fcs/left-brake-cmd-norm', 0.0)
+        ros.wait_for(lambda: server.call(
+            lambda world: world.overrides['override_toe_brakes']) == 0, 'the release')
 
 
 def test_shutting_down_ends_subscriptions(ros):

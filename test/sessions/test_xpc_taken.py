@@ -61,6 +61,27 @@ def test_the_throttles_own_dataref_takes_it_unless_somebody_else_has_it_so(befor
     assert book.names == ()
 
 
+BRAKE_OVERRIDE = 'sim/operation/override/override_toe_brakes'
+LEFT_BRAKE = 'sim/cockpit2/controls/left_brake_ratio'
+
+
+def test_brakes_are_released_before_they_are_given_back():
+    braking = xpc.SetDatarefs(((BRAKE_OVERRIDE, (1.0,)), (LEFT_BRAKE, (0.5,))))
+    assert taken().unread(braking) == (BRAKE_OVERRIDE,)
+    book = taken(braking)
+    assert book.names == (BRAKE_OVERRIDE, 'left brake')
+    assert book.give_back() == [xpc.SetDatarefs((
+        (LEFT_BRAKE, (0.0,)), (BRAKE_OVERRIDE, (0.0,))))]
+    assert not book
+
+
+def test_a_throttle_lever_releases_the_throttles_that_were_forced():
+    levers = {'sim/flightmodel/engine/ENGN_thro': (0.25, 0.5)}
+    assert taken().released_for(levers) == levers
+    book = taken(xpc.Controls(throttle=0.5))
+    assert book.released_for(levers) == {THROTTLE: (-2.0,), **levers}
+
+
 def test_a_pause_of_all_is_over_when_the_last_aircraft_goes_on():
     book = taken(xpc.Simulation(SimulationOp.PAUSE), reported={HELD: NOBODY})
     book.report({HELD: (1.0,) * 20})

@@ -87,6 +87,10 @@ class Mask:
         """Return the mask of these fields."""
         return sum(bit for name, bit in self._single if name in names)
 
+    def names_of(self, fields: int) -> list[str]:
+        """Return the fields of a mask, by name."""
+        return [name for name, bit in self._single if fields & bit]
+
     def known(self, message: Any) -> dict[str, Any]:
         """Return the fields of a report that are known, by name."""
         fields = message.fields

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 import math
 
-from xplane_bridge.conversions import air, frames
+from xplane_bridge.conversions import air, frames, xplane_levers
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.plausibility import attitude_fault, is_attitude, place_fault
 from xplane_bridge.conversions.units import celsius_to_kelvin, DEGREE, INCH_OF_MERCURY, KNOT
@@ -34,15 +34,12 @@ OWN_PREFIX = 'sim/flightmodel/position/'
 _FORCES = 'sim/flightmodel/forces/'
 _WEATHER = 'sim/weather/'
 _WEATHER_12 = 'sim/weather/aircraft/'
-_YOKE = 'sim/cockpit2/controls/yoke_'
 
 LATITUDE = OWN_PREFIX + 'latitude'
 LONGITUDE = OWN_PREFIX + 'longitude'
 ELEVATION = OWN_PREFIX + 'elevation'
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
-THROTTLE = 'sim/flightmodel/engine/ENGN_thro'
-FIRST_THROTTLE = THROTTLE + '[0]'
 
 # Names are built once: most of them are looked up for each update.
 _TRUE_ATTITUDE = tuple(OWN_PREFIX + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
@@ -64,11 +61,6 @@ _PRESSURE_12 = _WEATHER_12 + 'barometer_current_pas'
 _PRESSURE = _WEATHER + 'barometer_current_inhg'
 _WIND_12 = tuple(_WEATHER_12 + f'wind_now_{axis}_msc' for axis in 'xyz')
 _WIND = tuple(_WEATHER + f'wind_now_{axis}_msc' for axis in 'xyz')
-_PITCH_YOKE, _ROLL_YOKE, _HEADING_YOKE = (
-    _YOKE + f'{axis}_ratio' for axis in ('pitch', 'roll', 'heading'))
-_FLAPS = 'sim/flightmodel/controls/flaprqst'
-_GEAR = 'sim/cockpit/switches/gear_handle_status'
-_SPEEDBRAKE = 'sim/flightmodel/controls/sbrkrqst'
 
 OWN_PLACE = (LATITUDE, LONGITUDE, ELEVATION)
 
@@ -93,13 +85,7 @@ OWN_DATAREFS: tuple[str, ...] = (
     _PRESSURE,
     *_WIND_12,
     *_WIND,
-    _PITCH_YOKE,
-    _ROLL_YOKE,
-    _HEADING_YOKE,
-    THROTTLE,
-    _FLAPS,
-    _GEAR,
-    _SPEEDBRAKE,
+    *xplane_levers.DATAREFS,
     TIME,
     PAUSED,
 )
@@ -197,7 +183,7 @@ def running_time(given: Mapping[str, float]) -> tuple[float | None, bool]:
 
 def own_state(
     position: Vector, attitude_deg: Vector | None, given: Mapping[str, float], *,
-    by_acceleration: bool = False,
+    by_acceleration: bool = False, arrays: Mapping[str, Sequence[float]] | None = None,
 ) -> VehicleState:
     """
     Return the state of the user's aircraft.
@@ -205,8 +191,9 @@ def own_state(
     ``position`` is latitude and longitude in degrees and the altitude in metres above mean sea
     level, as doubles, or NOWHERE: then nothing that involves X-Plane's local axes is known.
     ``attitude_deg`` (heading, pitch, roll; None if unknown) is used if the datarefs have none.
-    ``given`` are the OWN_DATAREFS received. The specific force comes from the three g loads, or,
-    if ``by_acceleration``, from the acceleration along the local axes (6.5, 6.6).
+    ``given`` are the OWN_DATAREFS received; ``arrays`` are those of engines. The specific force
+    comes from the three g loads, or, if ``by_acceleration``, from the acceleration along the local
+    axes (6.5, 6.6).
     """
     values = Values(given)
     turn = _turn_from_origin(values, position)
@@ -226,15 +213,9 @@ def own_state(
         specific_force=_specific_force(values, turn, orientation, by_acceleration),
         velocity=velocity,
         air=_air(values, turn, orientation, velocity),
-        controls=Controls(
-            elevator=values[_PITCH_YOKE],
-            aileron=values[_ROLL_YOKE],
-            rudder=values[_HEADING_YOKE],
-            throttle=values.first((THROTTLE, FIRST_THROTTLE)),
-            flaps=values[_FLAPS],
-            gear=values[_GEAR],
-            speedbrake=values[_SPEEDBRAKE],
-        ),
+        controls=xplane_levers.reported_controls(values),
+        engines=xplane_levers.engine_controls(
+            values[xplane_levers.ENGINE_COUNT], arrays) if arrays else None,
         time=values[TIME],
         paused=bool(values[PAUSED]),
         impossible=attitude_fault(attitude),

@@ -30,16 +30,17 @@ from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.plausibility import attitude_fault, NOWHERE
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 from xplane_bridge.protocols.xplane_udp import Quantities, quantities, rows_for, Segment
 
 # Everything that rows_state() reads.
 QUANTITIES: tuple[str, ...] = (
     'total_time', 'indicated_airspeed', 'true_airspeed', 'wind_speed', 'wind_from',
     'static_pressure', 'static_temperature', 'stick_elevator', 'stick_aileron', 'stick_rudder',
-    'elevator_trim', 'flaps_request', 'speedbrake_request', 'gear', 'roll_rate', 'pitch_rate',
-    'yaw_rate', 'pitch', 'roll', 'true_heading', 'angle_of_attack', 'latitude_deg',
-    'longitude_deg', 'altitude_msl', 'velocity_east', 'velocity_up', 'velocity_south', 'throttle',
+    'elevator_trim', 'aileron_trim', 'rudder_trim', 'flaps_request', 'speedbrake_request', 'gear',
+    'left_toe_brake', 'right_toe_brake', 'roll_rate', 'pitch_rate', 'yaw_rate', 'pitch', 'roll',
+    'true_heading', 'angle_of_attack', 'latitude_deg', 'longitude_deg', 'altitude_msl',
+    'velocity_east', 'velocity_up', 'velocity_south', 'throttle',
 )
 
 
@@ -87,10 +88,22 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
             flaps=given.flaps_request,
             gear=given.gear,
             speedbrake=given.speedbrake_request,
+            brake_left=given.left_toe_brake,
+            brake_right=given.right_toe_brake,
+            elevator_trim=given.elevator_trim,
+            aileron_trim=given.aileron_trim,
+            rudder_trim=given.rudder_trim,
         ),
+        engines=_engines(given),
         time=given.total_time,
         impossible=impossible,
     )
+
+
+def _engines(given: Quantities) -> EngineControls | None:
+    """Return the throttles: the columns of the other levers are not documented."""
+    throttles = tuple(value for value in given.throttle or () if value is not None)
+    return EngineControls(throttle=throttles) if throttles else None
 
 
 def _air(

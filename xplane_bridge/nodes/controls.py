@@ -140,6 +140,11 @@ class CommandGate:
         if not message.fields & self._taken_bits:
             raise ValueError(
                 f'this simulator supports only {", ".join(self._takes)}; none of them is set')
+        if rest := message.fields & ~self._taken_bits:
+            ignored = ', '.join(CONTROLS_MASK.names_of(rest))
+            self._node.warn(
+                f'part of {self._topic}', f'{self._topic}: {ignored} not sent: this simulator '
+                f'supports only {", ".join(self._takes)}')
         self._send(controls)
         self.commands += 1
         self.watchdog.feed()

@@ -27,6 +27,7 @@ DEFAULT_LIFETIME = 0.5
 """Seconds that a command may wait to be sent."""
 
 _T = TypeVar('_T')
+_V = TypeVar('_V')
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def expired(lifetime: float, why: str) -> str:
     return f'it waited {lifetime:g} s (command_lifetime): {why}'
 
 
-class LatestValues:
+class LatestValues(Generic[_V]):
     """
     The newest value of each control of one vehicle until it is sent, for at most ``lifetime`` s.
 
@@ -138,12 +139,12 @@ class LatestValues:
 
     def __init__(self, lifetime: float = DEFAULT_LIFETIME) -> None:
         self.lifetime = lifetime
-        self._values: dict[str, tuple[float, float]] = {}
+        self._values: dict[str, tuple[_V, float]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._values)
 
-    def set(self, values: Mapping[str, float], now: float) -> bool:
+    def set(self, values: Mapping[str, _V], now: float) -> bool:
         """Queue values; return whether others were already waiting."""
         waited = bool(self._values)
         expires_at = now + self.lifetime
@@ -151,13 +152,13 @@ class LatestValues:
             self._values[name] = value, expires_at
         return waited
 
-    def take(self) -> dict[str, float]:
+    def take(self) -> dict[str, _V]:
         """Remove and return the waiting values, by name."""
         values = {name: value for name, (value, _) in self._values.items()}
         self._values.clear()
         return values
 
-    def expire(self, now: float) -> dict[str, float]:
+    def expire(self, now: float) -> dict[str, _V]:
         """Remove and return those that have waited too long."""
         old = {
             name: value for name, (value, expires_at) in self._values.items()

@@ -122,7 +122,7 @@ def _gear_and_brakes(t: Table, world: World) -> None:
 
 
 def _throttles(t: Table, world: World) -> None:
-    """Add throttles and mixture (4.10 to 4.14)."""
+    """Add throttles, mixture and propellers (4.10 to 4.14)."""
     aircraft, count = world.aircraft, t.engine_slots
     engine, actuators = 'sim/flightmodel/engine/', 'sim/cockpit2/engine/actuators/'
 
@@ -134,6 +134,9 @@ def _throttles(t: Table, world: World) -> None:
 
     def set_mixtures(values: Sequence[float]) -> None:
         aircraft.set_controls(mixture=values)
+
+    def propellers() -> Sequence[float]:
+        return padded((e.propeller for e in aircraft.state.engines), count, 0.0)
 
     for name in (engine + 'ENGN_thro', actuators + 'throttle_ratio'):
         t.floats(name, lambda: world.throttle_handles[:count], world.set_throttle_handles)
@@ -151,6 +154,10 @@ def _throttles(t: Table, world: World) -> None:
         t.floats(name, mixtures, set_mixtures)
     t.float_(actuators + 'mixture_ratio_all', lambda: mixtures()[0],
              lambda value: aircraft.set_controls(mixture=value))
+    t.floats(actuators + 'prop_ratio', propellers,
+             lambda values: aircraft.set_controls(propeller=values))
+    t.float_(actuators + 'prop_ratio_all', lambda: propellers()[0],
+             lambda value: aircraft.set_controls(propeller=value))
 
 
 def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers

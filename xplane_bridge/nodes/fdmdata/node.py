@@ -22,7 +22,7 @@ import time
 from typing import Any
 
 from xplane_bridge.conversions import huginn
-from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import resolve, UdpSocket
@@ -30,6 +30,7 @@ from xplane_bridge.links.xmlrpc import XmlRpc
 from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.diagnostics import OK, Status
+from xplane_bridge.nodes.engines import EngineGate
 from xplane_bridge.nodes.fdmdata.commands import FdmdataCommands
 from xplane_bridge.nodes.fdmdata.messages import ENTRIES, plan, Publisher, TOPICS
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
@@ -108,6 +109,8 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         self.plausibilities[''] = self._publisher.vehicle.plausibility
         self.gates[''] = CommandGate(
             self, self._send, lambda: None, clamp=True, takes=_CONTROLS, neutral=self._centre)
+        self._engines = EngineGate(
+            self, self._send_engines, clamp=True, takes=('throttle',))
         self._commands = FdmdataCommands(self, XmlRpc(resolve(given.host), given.rpc_port))
         self._not_on_the_wire = 0
         self._subscribed: frozenset[str] = frozenset()
@@ -149,9 +152,15 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
-        if not (controls.flaps is controls.gear is controls.speedbrake is None):
+        if not controls.given().keys() <= set(_CONTROLS):
             self._not_on_the_wire += 1
         self.link.call(self.session.set_controls, huginn.to_huginn(controls))
+
+    def _send_engines(self, engines: EngineControls) -> None:
+        if engines.throttle is None or len(engines.throttle) > 1:
+            raise ValueError(
+                "Huginn's packet has one throttle: give one value, for all engines")
+        self.link.call(self.session.set_controls, {'throttle': engines.throttle[0]})
 
     def _centre(self) -> None:
         self.link.call(self.session.centre)

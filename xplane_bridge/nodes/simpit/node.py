@@ -124,7 +124,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
-        if not (controls.flaps is controls.speedbrake is None):
+        if not controls.given().keys() <= set(_CONTROLS):
             self._without_axis += 1
         axes = conversions.to_wire(controls)
         self.link.call(

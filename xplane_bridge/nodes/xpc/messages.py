@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import time
 from typing import Any
 
-from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions import xplane, xplane_levers
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import VehicleState
@@ -52,7 +52,8 @@ def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
 
     return {
         number: other(number) if number else Polled(
-            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, axes.pose_of(number))
+            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, axes.pose_of(number),
+            arrays=tuple(xplane_levers.ENGINES.values()))
         for number in sorted(aircraft, key=bool)}
 
 
@@ -110,7 +111,8 @@ class Publisher:
         if event.vehicle == 0:
             state = xplane.own_state(
                 position, attitude, event.values,
-                by_acceleration=node.parameters.specific_force == 'acceleration')
+                by_acceleration=node.parameters.specific_force == 'acceleration',
+                arrays=event.arrays)
         else:
             state = xplane.other_state(event.vehicle, position, attitude, event.values)
         if position is not NOWHERE:

@@ -20,16 +20,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from xplane_bridge.conversions import xplane
-from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions import xplane, xplane_levers
+from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
 from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.controls import CommandGate
+from xplane_bridge.nodes.controls import CommandGate, CONTROLS
 from xplane_bridge.nodes.datagrams import Rates, values_status
 from xplane_bridge.nodes.diagnostics import Status
+from xplane_bridge.nodes.engines import EngineGate
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.vehicle import make_undulation
@@ -47,6 +48,9 @@ from xplane_bridge.sessions.xpc import (
     WatchedDatarefs,
     XpcSession,
 )
+
+# X-Plane has neither brakes nor trims of other aircraft.
+_OF_OTHERS = tuple(name for name in CONTROLS if name not in xplane_levers.LEVERS)
 
 
 class XpcNode(Bridge[XpcParameters, XpcSession]):
@@ -124,7 +128,10 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             self.plausibilities[f'aircraft {number}: ' if number else ''] = vehicle.plausibility
             self.gates[prefix_of(number)] = CommandGate(
                 self, partial(self._send, number), partial(self._release, number),
-                prefix_of(number), neutral=partial(self._centre, number))
+                prefix_of(number), neutral=partial(self._centre, number),
+                takes=_OF_OTHERS if number else CONTROLS)
+        if 0 in given.aircraft:
+            self._engines = EngineGate(self, self._send_engines)
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         self._commands = XpcCommands(self, undulation, self.publisher)
@@ -156,7 +163,15 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def _send(self, number: int, controls: Controls) -> None:
         if number == 0 and self.parameters.override_joystick:
             self.link.call(self.session.take_joystick)
-        self.link.call(partial(self.session.set_controls, vehicle=number), controls.given())
+        given = controls.given()
+        levers = {name: given.pop(name) for name in xplane_levers.LEVERS if name in given}
+        if given:
+            self.link.call(partial(self.session.set_controls, vehicle=number), given)
+        if levers:
+            self.link.call(self.session.set_levers, xplane_levers.lever_datarefs(levers))
+
+    def _send_engines(self, engines: EngineControls) -> None:
+        self.link.call(self.session.set_levers, xplane_levers.engine_datarefs(engines))
 
     def _centre(self, number: int) -> None:
         self.link.call(partial(self.session.centre, vehicle=number))

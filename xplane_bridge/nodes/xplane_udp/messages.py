@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import math
 import time
 
-from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions import xplane, xplane_levers
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE, place_fault
@@ -81,7 +81,8 @@ class Publisher:
             # The pose is missing: the datarefs contain the same as float32, like rows.
             position = self.vehicle.plausibility.place(*(values[name] for name in _POSITION))
         state = xplane.own_state(
-            position, attitude, values, by_acceleration=self._by_acceleration)
+            position, attitude, values, by_acceleration=self._by_acceleration,
+            arrays=xplane_levers.arrays_of(values))
         self._last_given = position, state, values
         self._publish(state, stamp_ns)
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from xplane_bridge.conversions import xplane
-from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.conversions import xplane, xplane_levers
+from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.conversions.xplane_rows import telemetry_rows
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.replay import ReplayLoop
@@ -31,6 +31,7 @@ from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.diagnostics import Status
+from xplane_bridge.nodes.engines import EngineGate
 from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.vehicle import make_undulation
@@ -95,7 +96,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         given = self.parameters
         session = XplaneUdpSession(
             Sources(
-                {version: tuple(map(_asked, xplane.own_datarefs(version)))
+                {version: _asked(xplane.own_datarefs(version))
                  for version in VERSIONS if version >= FIRST_WITH_DATAREFS},
                 {version: telemetry_rows(version) for version in VERSIONS},
             ),
@@ -144,6 +145,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self.gates[''] = CommandGate(
             self, self._send_controls, partial(self.link.call, self.session.release),
             neutral=partial(self.link.call, self.session.centre))
+        self._engines = EngineGate(self, self._send_engines)
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         self._commands = XplaneUdpCommands(self, undulation, self._publisher.flown)
@@ -222,6 +224,9 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def _send_controls(self, controls: Controls) -> None:
         self.link.call(self.session.set_controls, controls.given())
 
+    def _send_engines(self, engines: EngineControls) -> None:
+        self.link.call(self.session.set_controls, xplane_levers.flat(engines))
+
     # From the peer: in the link's thread.
 
     def handlers(self) -> dict[type, Handler]:
@@ -266,7 +271,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def diagnose_values(self, now: float) -> Sequence[Status]:
         """Return which values do not arrive, but those that another dataref makes up for."""
         missing = self.session.missing(now)
-        spared = {*map(_asked, xplane.OWN_DATAREFS)}.intersection(missing)
+        spared = {*_asked(xplane.OWN_DATAREFS)}.intersection(missing)
         spared.difference_update(xplane.missed(spared))
         return (values_status(self.session.wanted, {
             name: since for name, since in missing.items() if name not in spared}, now),)
@@ -293,6 +298,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         """Return the outcome of commands."""
         return (
             ('commands', str(self.gates[''].commands)),
+            ('commands to engines', str(self._engines.commands)),
             ('merged, faster than pacing', str(self.session.statistics.held_back)),
         )
 
@@ -307,9 +313,9 @@ def _byte_order(layout: Layout | None) -> str:
     return f'{layout.byte_order}: platform {platform}'
 
 
-def _asked(name: str) -> str:
-    """Return how RREF requests a dataref: for an array, its first element."""
-    return xplane.FIRST_THROTTLE if name == xplane.THROTTLE else name
+def _asked(names: Iterable[str]) -> tuple[str, ...]:
+    """Return what RREF requests: for an array, elements of it."""
+    return tuple(element for name in names for element in xplane_levers.elements(name))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -65,7 +65,7 @@ class Outbox:
         self._tickets = tickets
         self._queue: CommandQueue[Part] = CommandQueue(
             tickets, lifetime=lifetime, limit=_LARGEST_OUTBOX, why=_WHY)
-        self._axes = {channel: LatestValues(lifetime) for channel in AXES.values()}
+        self._axes = {channel: LatestValues[float](lifetime) for channel in AXES.values()}
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
         self._ended: list[CommandDone] = []
@@ -171,7 +171,7 @@ class Outbox:
                 self._tickets.draw(), channel, f'{", ".join(values)} not sent: {reason}'))
 
     def _send_axes(
-        self, channel: str, waiting: LatestValues, profile: Profile, now: float,
+        self, channel: str, waiting: LatestValues[float], profile: Profile, now: float,
         outgoing: list[bytes],
     ) -> float | None:
         """Send the axes of one channel if they may leave; otherwise return when they may."""

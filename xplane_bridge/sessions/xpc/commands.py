@@ -100,6 +100,11 @@ class Commands:
         if self._outbox.set_controls(values, vehicle, now):
             self._statistics.held_back += 1
 
+    def set_levers(self, datarefs: Mapping[str, tuple[float, ...]], now: float) -> None:
+        """Queue the newest values of brakes, trims and levers of engines, by dataref."""
+        if self._outbox.set_levers(self._taken.released_for(datarefs), now):
+            self._statistics.held_back += 1
+
     def wants_joystick(self, now: float) -> bool:
         """Return whether to send the joystick's override."""
         return self._taken.wants_joystick(now) and not self._outbox.holds(JOYSTICK_OVERRIDE)

@@ -54,6 +54,7 @@ class Polled:
     place: tuple[str, ...]
     pose: Callable[[Mapping[str, float]], PositionReply | None] | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
+    arrays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,12 @@ class Telemetry(base.Telemetry):
     """
     One aircraft at one frame: its pose, and the (first) values of its datarefs by name.
 
-    A dataref that this X-Plane does not know is missing.
+    A dataref that this X-Plane does not know is missing. ``arrays`` has all values of those that
+    were polled as arrays.
     """
 
     pose: PositionReply
+    arrays: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,15 @@ class Outbox:
         self._lifetime = lifetime
         self._queue: CommandQueue[tuple[xpc.Request, bytes]] = CommandQueue(
             tickets, lifetime=lifetime, why=_WHY)
-        self._controls: dict[int, LatestValues] = {}
+        self._controls: dict[int, LatestValues[float]] = {}
+        self._levers = LatestValues[tuple[float, ...]](lifetime)
         self._controls_next = False
         self._put = 0
         self._unconfirmed: list[tuple[int, CommandDone]] = []
         self._ended: list[CommandDone] = []
 
     def __bool__(self) -> bool:
-        return bool(self._queue or self._controls)
+        return bool(self._queue or self._controls or self._levers)
 
     @property
     def awaits(self) -> bool:
@@ -74,7 +75,7 @@ class Outbox:
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something to do."""
-        deadlines = [self._queue.deadline, *(
+        deadlines = [self._queue.deadline, self._levers.deadline, *(
             values.deadline for values in self._controls.values())]
         return min((at for at in deadlines if at is not None), default=None)
 
@@ -99,6 +100,10 @@ class Outbox:
         held = self._controls.setdefault(aircraft, LatestValues(self._lifetime))
         return held.set(values, now)
 
+    def set_levers(self, datarefs: Mapping[str, tuple[float, ...]], now: float) -> bool:
+        """Queue values of datarefs, the newest of each; return whether some were waiting."""
+        return self._levers.set(datarefs, now)
+
     def take(self, serial: int) -> tuple[xpc.Request, bytes]:
         """Return what to send now as number ``serial``: single ones and controls in turns."""
         self._controls_next = not self._controls_next
@@ -106,6 +111,11 @@ class Outbox:
             aircraft = next(iter(self._controls))
             controls = to_controls(self._controls.pop(aircraft).take(), aircraft)
             return controls, xpc.encode(controls)
+        if self._levers and (self._controls_next or not self._queue):
+            # What is released comes first: while it is forced a handle has no effect.
+            items = sorted(self._levers.take().items(), key=lambda item: item[1][0] >= -1.0)
+            levers = xpc.SetDatarefs(tuple(items))
+            return levers, xpc.encode(levers)
         waiting = self._queue.take()
         self._collect(serial)
         return waiting
@@ -125,16 +135,23 @@ class Outbox:
                 self._end_controls(aircraft, old, expired(self._lifetime, _WHY))
             if not values:
                 del self._controls[aircraft]
+        if self._levers.expire(now):
+            self._ended.append(CommandDone(
+                self._tickets.draw(), 'brakes, trims or levers of engines',
+                f'not sent: {expired(self._lifetime, _WHY)}'))
 
     def drop_controls(self, aircraft: int) -> None:
         """Forget an aircraft's waiting controls."""
         self._controls.pop(aircraft, None)
+        if not aircraft:
+            self._levers.clear()
 
     def drop(self, reason: str) -> None:
         """End everything that waits, unsent; controls silently."""
         self._queue.drop(reason)
         self._collect()
         self._controls.clear()
+        self._levers.clear()
 
     def lose(self, reason: str) -> None:
         """End commands that were sent and may not have been read."""

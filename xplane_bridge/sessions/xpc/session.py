@@ -238,6 +238,18 @@ class XpcSession(Session):
             self._presence.refuse_absence()
         self._commands.set_controls(controls, vehicle, now)
 
+    def set_levers(self, datarefs: Mapping[str, tuple[float, ...]], now: float) -> None:
+        """
+        Set brakes, trims and levers of engines of the user's aircraft, by dataref.
+
+        Like controls, the newest value of each is sent within its lifetime. A throttle lever
+        releases the throttles that controls force.
+        """
+        xpc.encode(xpc.SetDatarefs(tuple(datarefs.items())))
+        if not (self._lockstep and self._peer.answered):
+            self._presence.refuse_absence()
+        self._commands.set_levers(datarefs, now)
+
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
         if self._lockstep and self._peer.silent:

@@ -26,6 +26,10 @@ _OVERRIDE = 'sim/operation/override/'
 _JOYSTICK = _OVERRIDE + 'override_joystick'
 _THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
 _HELD = _OVERRIDE + 'override_planepath'
+_HANDLES = 'sim/flightmodel/engine/ENGN_thro'
+# Released with the brakes, as a surface is centred: nobody might be there to release them.
+_BRAKES = {f'{side} brake': f'sim/cockpit2/controls/{side}_brake_ratio'
+           for side in ('left', 'right')}
 
 REPORTED = (_JOYSTICK, _THROTTLE, _HELD)
 """Datarefs that show whether what was taken still is; they are polled continuously."""
@@ -102,6 +106,8 @@ class Taken:
                     self._note_override('throttle', name, values, values[0] > _NO_OVERRIDE[0])
                 elif name.startswith(_OVERRIDE):
                     self._note_override(_short(name), name, values, any(values))
+                else:
+                    self._note_brake(name, values)
         elif isinstance(message, xpc.Text):
             if message.text:
                 self._ledger.take(0, 'text')
@@ -118,6 +124,14 @@ class Taken:
         if not reported:
             return (0, 'joystick') not in self._ledger
         return not reported[0]
+
+    def released_for(
+        self, datarefs: Mapping[str, _Values]
+    ) -> Mapping[str, _Values]:
+        """Return datarefs to write, with the release of forced throttles if levers move."""
+        if _HANDLES in datarefs and (0, 'throttle') in self._ledger:
+            return {_THROTTLE: _NO_OVERRIDE, **datarefs}
+        return datarefs
 
     def unread(self, message: xpc.Request) -> tuple[str, ...]:
         """Return the overrides that a command takes and that were not read before."""
@@ -141,6 +155,13 @@ class Taken:
                 self._ledger.forget(message.aircraft, surface)
         if message.throttle is not None and message.aircraft == 0:
             self._note_override('throttle', _THROTTLE, (message.throttle,), True)
+
+    def _note_brake(self, name: str, values: _Values) -> None:
+        for brake, dataref in _BRAKES.items():
+            if name == dataref and any(values):
+                self._ledger.take(0, brake)
+            elif name == dataref:
+                self._ledger.forget(0, brake)
 
     def _note_override(self, value: str, name: str, written: _Values, takes: bool) -> None:
         key = (0, value)
@@ -232,6 +253,8 @@ class Taken:
         datarefs: list[tuple[str, _Values]] = [
             (f'sim/multiplayer/position/plane{entry.vehicle}_{_YOKES[entry.value]}', (0.0,))
             for entry in entries if entry.vehicle and entry.value in SURFACES]
+        datarefs += [
+            (_BRAKES[entry.value], (0.0,)) for entry in entries if entry.value in _BRAKES]
         overrides = [item for entry in entries for item in self._undone(entry)]
         self._reported.update(overrides)
         datarefs += overrides

@@ -34,6 +34,12 @@ _RUNNING_TIME = 'sim/time/total_running_time_sec'
 _FLOAT = struct.Struct('<f')
 
 
+class _State(dict[str, float]):
+    """First values by name, and all values of arrays."""
+
+    arrays: Mapping[str, tuple[float, ...]]
+
+
 class AircraftPoll(StatePoll):
     """
     Poll one aircraft with a GETP and a GETD, each on its own channel, both sent together.
@@ -64,6 +70,7 @@ class AircraftPoll(StatePoll):
         self._reported = reported
         self._count = len(names) + len(reported)
         self._disagreements = 0
+        self._arrays = tuple((name, names.index(name)) for name in polled.arrays)
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
 
     def begin(self, now: float) -> None:
@@ -109,8 +116,9 @@ class AircraftPoll(StatePoll):
             poll is not None and stem == self.state_stem
             and isinstance(reply, xpc.Datarefs) and len(reply.rows) == self._count
         ):
-            values = {
-                name: row[0] for name, row in zip(self.names, reply.rows, strict=False) if row}
+            values = _State(
+                (name, row[0]) for name, row in zip(self.names, reply.rows, strict=False) if row)
+            values.arrays = {name: reply.rows[place] for name, place in self._arrays}
             self._take(channel, poll, values, now)
             self.leases.heard(values, now)
         else:
@@ -121,7 +129,7 @@ class AircraftPoll(StatePoll):
 
     def _update(self, poll: Poll, now: float) -> Telemetry | None:
         """Return what a poll shows, if it is enough, and newer than the last."""
-        values: Mapping[str, float] | None = poll.replies.get(self.state_stem)
+        values: _State | None = poll.replies.get(self.state_stem)
         if values is None or poll.is_void or poll.is_over and not poll.has_timed_out:
             return None
         pose: xpc.PositionReply | None = poll.replies.get(self.position_stem)
@@ -140,7 +148,7 @@ class AircraftPoll(StatePoll):
         self._finish(poll, now)
         if not self._is_next(poll, values, now):
             return None
-        return Telemetry(self.aircraft, values, pose)
+        return Telemetry(self.aircraft, values, pose, values.arrays)
 
     def _of_one_frame(
         self, position: xpc.PositionReply, values: Mapping[str, float]

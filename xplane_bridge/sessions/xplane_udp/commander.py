@@ -25,12 +25,14 @@ from xplane_bridge.protocols.xplane_udp import Data, Dref, FIRST_WITH_DATAREFS, 
 from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.ledger import Entry
 from xplane_bridge.sessions.xplane_udp.commands import (
+    BRAKES,
     check_values,
     control_datarefs,
     control_rows,
     pause,
     RowKind,
     STICKS,
+    TOE_BRAKES,
     trim_rows,
     TRIMS,
 )
@@ -54,6 +56,7 @@ _BURST = 32
 _TRIM_TOLERANCE = 1e-5
 
 _ON_FLIGHT_MODEL = 'flight model'
+_BRAKES = 'brakes'
 
 
 class Commander:
@@ -159,6 +162,8 @@ class Commander:
             if entry.value == 'joystick':
                 messages.append(Dref(0.0, OVERRIDE))
                 written[OVERRIDE] = 0.0
+            elif entry.value == _BRAKES:
+                messages += [Dref(0.0, name) for name in (*BRAKES.values(), TOE_BRAKES)]
             elif entry.value == _ON_FLIGHT_MODEL:
                 messages.append(Dref(0.0, planepath(entry.vehicle)))
                 written[planepath(entry.vehicle)] = 0.0
@@ -197,6 +202,9 @@ class Commander:
         for name in axes:
             self._taken.take(name)
         messages = control_datarefs(controls)
+        if not BRAKES.keys().isdisjoint(controls):
+            self._taken.take(_BRAKES)
+            messages.insert(0, Dref(1.0, TOE_BRAKES))
         if axes and self._override_joystick and self._must_override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
         return [(COMMAND_CHANNEL, wire.encode(message, version)) for message in messages]

@@ -37,15 +37,29 @@ STICKS = {
     'aileron': 'sim/joystick/yoke_roll_ratio',
     'rudder': 'sim/joystick/yoke_heading_ratio',
 }
+TOE_BRAKES = 'sim/operation/override/override_toe_brakes'
+BRAKES = {
+    'brake_left': 'sim/cockpit2/controls/left_brake_ratio',
+    'brake_right': 'sim/cockpit2/controls/right_brake_ratio',
+}
+TRIMS = tuple(f'{name}_trim' for name in STICKS)
+_ACTUATORS = 'sim/cockpit2/engine/actuators/'
+# Levers of engines: of the n-th one ('throttle[n]'), and of all of them ('throttle').
+_LEVERS = {'throttle': 'throttle_ratio', 'mixture': 'mixture_ratio', 'propeller': 'prop_ratio'}
 _DATAREFS = {
     **STICKS,
-    'throttle': 'sim/cockpit2/engine/actuators/throttle_ratio_all',
+    **BRAKES,
+    **{name: f'sim/cockpit2/controls/{name}' for name in TRIMS},
+    **{name: f'{_ACTUATORS}{lever}_all' for name, lever in _LEVERS.items()},
     'flaps': 'sim/flightmodel/controls/flaprqst',
     'gear': 'sim/cockpit/switches/gear_handle_status',
     'speedbrake': 'sim/flightmodel/controls/sbrkrqst',
 }
-_OTHER_ROWS = {'flaps': 'flaps_request', 'gear': 'gear', 'speedbrake': 'speedbrake_request'}
-TRIMS = tuple(f'{name}_trim' for name in STICKS)
+_OTHER_ROWS = {
+    'flaps': 'flaps_request', 'gear': 'gear', 'speedbrake': 'speedbrake_request',
+    'brake_left': 'left_toe_brake', 'brake_right': 'right_toe_brake',
+    **{name: name for name in TRIMS},
+}
 _ENGINES = 8
 
 _LARGEST = 3e38
@@ -70,20 +84,43 @@ def check_rows(rows: Collection[int]) -> None:
 def control_datarefs(controls: Mapping[str, float]) -> list[Dref]:
     """Return the datarefs to write for controls, by the names of FlightControls."""
     return [
-        Dref(float(round(value)) if name == 'gear' else value, _DATAREFS[name])
+        Dref(float(round(value)) if name == 'gear' else value, _dataref(name))
         for name, value in controls.items()]
+
+
+def _dataref(name: str) -> str:
+    """Return the dataref of a control, or of a lever of one engine."""
+    lever, bracket, index = name.partition('[')
+    return f'{_ACTUATORS}{_LEVERS[lever]}[{index}' if bracket else _DATAREFS[name]
 
 
 def control_rows(
     version: int, controls: Mapping[str, float], kind: RowKind, layout: Layout
 ) -> Data:
-    """Return the rows to write for controls: the three axes as trims or as the joystick's."""
+    """
+    Return the rows to write for controls: the three axes as trims or as the joystick's.
+
+    Raises ValueError for what no row carries.
+    """
     values: dict[str, Value] = {}
+    throttles: list[float | None] = [None] * _ENGINES
     for name, value in controls.items():
+        lever, _, index = name.partition('[')
         if name in STICKS:
             values[f'{name}_trim' if kind == 'trim' else f'stick_{name}'] = value
-        elif name == 'throttle':
-            values['throttle'] = (value,) * _ENGINES
+        elif name in TRIMS and kind == 'trim':
+            raise ValueError(
+                f'{name}: with command_rows: trim the trims are what {name.removesuffix("_trim")} '
+                'moves; set command_rows: joystick to command both')
+        elif lever == 'throttle':
+            for n in range(_ENGINES) if not index else [int(index.rstrip(']'))]:
+                if n < _ENGINES:
+                    throttles[n] = value
+            values['throttle'] = tuple(throttles)
+        elif name not in _OTHER_ROWS:
+            raise ValueError(
+                f'{lever}: the rows of X-Plane {version} have no documented column for it; '
+                'X-Plane 10 and later take it')
         else:
             values[_OTHER_ROWS[name]] = float(round(value)) if name == 'gear' else value
     return Data(to_segments(version, values), layout)

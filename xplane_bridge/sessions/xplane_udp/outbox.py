@@ -68,7 +68,7 @@ class Outbox:
         # By channel, the next one first.
         self._requests: dict[str, deque[bytes | None]] = {}
         self._passed_over = 0
-        self._controls = LatestValues(lifetime)
+        self._controls = LatestValues[float](lifetime)
         self._ended: list[CommandDone] = []
         self._turn = 0
         self._free_at = 0.0
