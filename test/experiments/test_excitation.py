@@ -245,7 +245,20 @@ def test_where_the_controls_are_must_be_known():
     vehicle = Vehicle(elevator=0.02)
     flight = Execution(parsed(GOOD), vehicle, vehicle, vehicle)
     flight.begin = 0.0
-    with pytest.raises(ExperimentError, match='not known where aileron is held'):
+    with pytest.raises(ExperimentError, match='not known where aileron, rudder is held'):
+        flight.act(5.0)
+
+
+def test_a_glider_has_no_throttle_to_hold_or_to_move():
+    vehicle = Vehicle(elevator=0.02, aileron=0.0, rudder=0.0)
+    flight = Execution(parsed(GOOD), vehicle, vehicle, vehicle)
+    flight.begin = 0.0
+    flight.act(5.0)
+    assert flight.held_controls(5.0) == {'elevator': 0.02, 'aileron': 0.0, 'rudder': 0.0}
+    flight = Execution(
+        parsed(GOOD.replace('axis: elevator', 'axis: throttle')), vehicle, vehicle, vehicle)
+    flight.begin = 0.0
+    with pytest.raises(ExperimentError, match='not known where throttle is held'):
         flight.act(5.0)
 
 

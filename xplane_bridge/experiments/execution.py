@@ -230,8 +230,8 @@ class Execution:
         found = self._vehicle.trim(given)
         self._held = None
         self.excitations = []
-        self._base = {
-            axis: found[axis] if axis in found else self._control(axis) for axis in AXES}
+        self._base = self._controls() | {
+            axis: value for axis, value in found.items() if axis in AXES}
 
     def _excite(self, excitation: Excitation, now: float) -> None:
         """Start an excitation: unless it is in closed loop, the controller is released."""
@@ -241,21 +241,28 @@ class Execution:
         if excitation.closed_loop:
             return
         if self._base is None:
-            self._base = {axis: self._control(axis) for axis in AXES}
+            self._base = self._controls()
+        # A glider has no throttle.
+        unknown = [axis for axis in AXES if axis not in self._base and (
+            axis != 'throttle' or axis == excitation.axis)]
+        if unknown:
+            raise ExperimentError(
+                f'it is not known where {", ".join(unknown)} is held: this simulator does not '
+                'report it; engage the autopilot before, or command it with "controls"')
         if self.engaged:
             self._vehicle.engage(False, now)
             self.engaged = False
 
-    def _control(self, axis: str) -> float:
-        """Return what a control is at: as reported, else as commanded last."""
-        value = self._telemetry.last(axis)
-        if math.isnan(value):
-            value = self._telemetry.last(f'command_{axis}')
-        if math.isnan(value):
-            raise ExperimentError(
-                f'it is not known where {axis} is held: this simulator does not report its '
-                'controls; engage the autopilot before, or command them with "controls"')
-        return value
+    def _controls(self) -> dict[str, float]:
+        """Return where the controls are: as reported, else as commanded last, as far as known."""
+        found = {}
+        for axis in AXES:
+            value = self._telemetry.last(axis)
+            if math.isnan(value):
+                value = self._telemetry.last(f'command_{axis}')
+            if not math.isnan(value):
+                found[axis] = value
+        return found
 
     def _set_target(self, values: Mapping[str, float]) -> None:
         given = dict(values)
