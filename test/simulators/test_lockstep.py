@@ -54,10 +54,10 @@ def dref(name, value):
 class Run:
     """A simulation in lockstep, in simulated time."""
 
-    def __init__(self, make_frontend=XpcFrontend):
+    def __init__(self, make_frontend=XpcFrontend, model='c172p'):
         self.endpoint = MemoryEndpoint()
         self.simulation = Simulation(
-            [make_frontend(self.endpoint)], lambda: World(Aircraft()),
+            [make_frontend(self.endpoint)], lambda: World(Aircraft(model)),
             lockstep=Lockstep(self.endpoint))
         self.now = 0.0
         self.simulation.open(self.now)
@@ -93,6 +93,14 @@ def test_time_stands_until_commanded_and_requests_are_answered_meanwhile():
     assert run.frames == 1
     run.hold()
     assert run.frames == 1
+
+
+def test_a_glider_waits_for_no_throttle():
+    run = Run(model='SGS')
+    for frame in range(3):
+        run.send(GETP)
+        run.send(ctrl())
+        assert run.frames == frame + 1
 
 
 def test_a_command_to_a_state_that_nobody_knows_yet_does_not_count():

@@ -56,5 +56,6 @@ class Lockstep:
 
     def missing(self, world: World) -> frozenset[str]:
         """Return the controls that it waits for."""
-        return self.CONTROLS - {
-            name.removesuffix(_TRIM) for name in world.aircraft.commanded}
+        # Nothing in a glider moves by a throttle.
+        wanted = self.CONTROLS if world.aircraft.engine_count else self.CONTROLS - {'throttle'}
+        return wanted - {name.removesuffix(_TRIM) for name in world.aircraft.commanded}
