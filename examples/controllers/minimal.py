@@ -24,7 +24,7 @@ are other laws in the same node.
 """
 
 from contextlib import suppress
-from math import asin, atan2, cos, pi, remainder, sin, tan, tau
+from math import asin, atan2, cos, isnan, pi, remainder, sin, tan, tau
 from types import SimpleNamespace
 
 from nav_msgs.msg import Odometry
@@ -131,7 +131,7 @@ def nanoseconds(message):
 
 def measured(heard):
     """Return what a law needs: roll + is right wing down, pitch + is nose up."""
-    imu, odom = heard['imu/data'], heard.get('odom', Odometry())
+    imu, air, odom = heard['imu/data'], heard['air_data'], heard.get('odom', Odometry())
     q, rates, v = imu.orientation, imu.angular_velocity, odom.twist.twist.linear
     roll = atan2(2 * (q.w * q.x + q.y * q.z), 1 - 2 * (q.x**2 + q.y**2))
     heading = pi / 2 - atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2))
@@ -139,7 +139,9 @@ def measured(heard):
         roll=roll, pitch=-asin(limited(2 * (q.w * q.y - q.z * q.x))), heading=heading,
         course=heading + atan2(v.z * sin(roll) - v.y * cos(roll), v.x),
         roll_rate=rates.x, pitch_rate=-rates.y, yaw_rate=-rates.z,
-        altitude=heard['fix'].altitude, airspeed=heard['air_data'].indicated_airspeed)
+        altitude=heard['fix'].altitude,
+        # Some simulators report the true airspeed only.
+        airspeed=air.true_airspeed if isnan(air.indicated_airspeed) else air.indicated_airspeed)
 
 
 def main(law=Law):

@@ -17,6 +17,7 @@
 from functools import partial
 import importlib
 from importlib.util import find_spec
+import math
 import os
 import runpy
 import subprocess
@@ -96,3 +97,14 @@ def test_the_launch_file_takes_namespace_and_lockstep():
     description = found['generate_launch_description']()
     assert {one.name for one in description.entities if isinstance(
         one, DeclareLaunchArgument)} == {'namespace', 'lockstep'}
+
+
+def test_where_there_is_no_indicated_airspeed_the_true_one_counts(minimal):
+    """As on X-Plane 6."""
+    from sensor_msgs.msg import Imu, NavSatFix
+
+    from xplane_bridge.msg import AirData
+    for indicated, expected in ((math.nan, 52.0), (48.0, 48.0)):
+        air = AirData(indicated_airspeed=indicated, true_airspeed=52.0)
+        heard = {'imu/data': Imu(), 'fix': NavSatFix(), 'air_data': air}
+        assert minimal.measured(heard).airspeed == expected

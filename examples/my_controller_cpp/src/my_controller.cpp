@@ -169,7 +169,9 @@ private:
     now.pitch_rate = -rates.y;
     now.yaw_rate = -rates.z;
     now.altitude = fix_->altitude;
-    now.airspeed = air_->indicated_airspeed;
+    // Some simulators report the true airspeed only.
+    now.airspeed = std::isnan(air_->indicated_airspeed) ?
+      air_->true_airspeed : air_->indicated_airspeed;
     return now;
   }
 
