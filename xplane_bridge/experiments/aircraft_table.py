@@ -66,7 +66,8 @@ AIRCRAFT = (
     Flown('c310', 'piston twin, governors', 1500.0, 75.0),
     Flown('DHC6', 'turboprop twin', 1500.0, 65.0),
     Flown('T37', 'jet trainer', 3000.0, 110.0),
-    Flown('f16', 'fighter, fly-by-wire', 5000.0, 180.0),
+    # Its own yaw damper works against a turn, as it has no washout.
+    Flown('f16', 'fighter, fly-by-wire', 5000.0, 180.0, ('--bandwidth', 'yaw_rate=13')),
     Flown('737', 'airliner', 5000.0, 150.0),
     Flown('SGS', 'glider', 2500.0, 30.0),
 )
