@@ -42,8 +42,8 @@ ELEVATOR_STEP = 2.0 ** -20
 _NS = 1_000_000_000
 # Timeout for discovery.
 _PATIENCE = 15.0
-# The bits of all seven fields of FlightControls.
-_ALL_CONTROLS = 127
+# The bits of all twelve fields of FlightControls.
+_ALL_CONTROLS = 4095
 
 
 # A peer with the XPC format.
@@ -172,7 +172,7 @@ class XpcPeer:
         return known
 
     def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
-        from xplane_bridge.conversions import xplane
+        from xplane_bridge.conversions import xplane, xplane_levers
         from xplane_bridge.protocols import xpc
         message = xpc.decode(request, 'bridge')
         if isinstance(message, xpc.GetPosition):
@@ -189,7 +189,7 @@ class XpcPeer:
                 values[names[0]], values[names[1]] = (_LAT,), (_LON,)
         values |= {
             xplane.PAUSED: (0.0,),
-            xplane.THROTTLE: (0.5,) * 16,
+            **dict.fromkeys(xplane_levers.ENGINES.values(), (0.5,) * 16),
             'sim/flightmodel/position/lat_ref': (47.0,),
             'sim/flightmodel/position/lon_ref': (11.0,),
             'sim/flightmodel/position/local_vx': (60.0,),

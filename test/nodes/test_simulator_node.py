@@ -234,6 +234,22 @@ def test_a_failed_engine_is_started_again(flying):
     ros.wait_for(running, 'the engine to run')
 
 
+def test_one_engine_of_several_fails_and_runs_again(flying):
+    ros = flying(model='737')
+
+    def running():
+        return [engine.running for engine in ros.simulator.server.state().engines]
+
+    assert running() == [True, True]
+    assert ros.change(ros.simulator, failed_engines=[1]).successful
+    ros.wait_for(lambda: running() == [True, False], 'the right engine to stop')
+    refused = ros.change(ros.simulator, failed_engines=[2])
+    assert not refused.successful
+    assert 'there is no engine 2' in refused.reason
+    assert ros.change(ros.simulator, failed_engines=[0, 1]).successful
+    ros.wait_for(lambda: running() == [False, False], 'both to stop')
+
+
 def test_the_flight_is_trimmed_where_it_is_and_what_cannot_be_is_said(flying):
     ros = flying()
     wanted = Trim.Request(
