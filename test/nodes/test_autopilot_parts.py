@@ -24,7 +24,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry, Path
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Imu
 
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Controls
@@ -32,7 +33,7 @@ from xplane_bridge.msg import Route
 from xplane_bridge.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
-from xplane_bridge.nodes.autopilot.telemetry import body_velocity
+from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
 from xplane_bridge.nodes.autopilot.waiting import Waiting
 
 CENTRED = (0.0,) * 8
@@ -146,8 +147,18 @@ def test_commands_wait_for_their_stamp_in_its_order():
         waiting.add(40, 'target', print, 5)
 
 
-@pytest.mark.parametrize('frames', [
+class Other(bytes):
+    """Bytes in an encoding that is not known, which rclpy reads."""
+
+    def __getitem__(self, key):
+        return 7 if key == 1 else super().__getitem__(key)
+
+
+FRAMES = pytest.mark.parametrize('frames', [
     ('odom', 'base_link'), ('', ''), ('uav1/odom', 'x'), ('a' * 9, 'b' * 17)])
+
+
+@FRAMES
 def test_the_velocity_is_read_from_the_bytes_of_odom(frames):
     odom = Odometry()
     odom.header.frame_id, odom.child_frame_id = frames
@@ -155,12 +166,29 @@ def test_the_velocity_is_read_from_the_bytes_of_odom(frames):
     linear.x, linear.y, linear.z = 50.0, -1.25, 2.5
     odom.pose.covariance = [float(number) for number in range(36)]
     data = bytes(serialize_message(odom))
-    assert body_velocity(data) == ((50.0, -1.25, 2.5), frames[0])
-    # In an encoding that is not known, rclpy reads them.
-    class Other(bytes):
-        def __getitem__(self, key):
-            return 7 if key == 1 else super().__getitem__(key)
-    assert body_velocity(Other(data)) == ((50.0, -1.25, 2.5), frames[0])
+    for encoded in (data, Other(data)):
+        assert body_velocity(encoded) == ((50.0, -1.25, 2.5), frames[0])
+
+
+@FRAMES
+def test_the_attitude_is_read_from_the_bytes_of_an_imu(frames):
+    imu = Imu()
+    imu.header.frame_id = frames[0]
+    imu.header.stamp.sec, imu.header.stamp.nanosec = 12, 34
+    turned, rates = imu.orientation, imu.angular_velocity
+    turned.x, turned.y, turned.z, turned.w = 0.1, 0.2, 0.3, 0.9
+    rates.x, rates.y, rates.z = 1.0, 2.0, 3.0
+    imu.linear_acceleration.x = 5.0
+    data = bytes(serialize_message(imu))
+    assert stamp_of(data) == 12_000_000_034
+    for encoded in (data, Other(data)):
+        assert attitude(encoded) == ((0.9, 0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+    for unknown in ('orientation_covariance', 'angular_velocity_covariance'):
+        lacking = deserialize_message(data, Imu)
+        getattr(lacking, unknown)[0] = -1.0
+        data_lacking = bytes(serialize_message(lacking))
+        for encoded in (data_lacking, Other(data_lacking)):
+            assert attitude(encoded) is None
 
 
 def test_a_velocity_follows_from_positions_but_not_over_a_jump():

@@ -294,7 +294,7 @@ class VehiclePublisher:
         ):
             self._controls_publisher.publish(
                 self._controls.filled(*stamp, *control_numbers(state.controls)))
-        # Last: a controller like autopilot_node needs the others only.
+        # Last: the largest.
         if (
             'engines' in topics and state.engines is not None
             and _is_heard(self._engines_publisher)

@@ -46,8 +46,8 @@ class OwnParameters(BaseParameters):
     airspeed: float = parameter(
         math.nan, 'Target when engaging: indicated airspeed, m/s; NaN holds the current one.')
     lockstep: bool = parameter(
-        False, 'Command once per stamp, when imu/data, fix, air_data and controls of that stamp '
-        'have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
+        False, 'Command once per stamp, when imu/data, fix, air_data, controls and odom of that '
+        'stamp have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
     behind_sensors: bool = parameter(
         False, 'It is behind sensors_node: in lockstep wait for imu/data and controls of a stamp '
         'only, and use the newest of the others; positions may be 2.5 s old, not 0.5 s.')

@@ -19,12 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 import math
-import struct
 import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.control.measurement import Measurement
@@ -34,6 +32,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
+from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import CONTROLS_MASK
 from xplane_bridge.nodes.latched import LATCHED
@@ -77,8 +76,7 @@ class Telemetry:
         # What sensors publish before imu/data.
         self._before: list[Any] = []
         self._true_airspeed = math.nan
-        self._imu = Imu()
-        self._odom = b''
+        self._imu = self._odom = b''
         self._odom_at = 0.0
         self._odom_stamp = -1
         self._derivative = PositionDerivative()
@@ -96,7 +94,8 @@ class Telemetry:
         for topic, (kind, handler) in handlers.items():
             waits = lockstep and topic in self._awaited
             made = node.make_command(
-                kind, topic, partial(self._gather, topic) if waits else handler, 10)
+                kind, topic, partial(self._gather, topic) if waits else handler, 10,
+                raw=kind is Imu)
             if lockstep and not waits:
                 self._before.append(made)
         made = node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
@@ -119,20 +118,13 @@ class Telemetry:
 
     def measure(self) -> Measurement | None:
         """Return the control law's input, or None while something is missing or stale."""
-        message = self._imu
         altitude, airspeed = self._altimeter.altitude, self._airspeed[0]
-        if (
-            message.orientation_covariance[0] == -1.0
-            or message.angular_velocity_covariance[0] == -1.0
-            or not self.is_fresh
-            or not math.isfinite(altitude + airspeed)
-        ):
+        found = attitude(self._imu)
+        if found is None or not self.is_fresh or not math.isfinite(altitude + airspeed):
             return None
-        turned = message.orientation
-        orientation = (turned.w, turned.x, turned.y, turned.z)
+        orientation, rates = found
         roll, pitch, yaw = frames.quaternion_to_euler(orientation)
-        rates = message.angular_velocity
-        roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd((rates.x, rates.y, rates.z))
+        roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd(rates)
         east, north = self._position()
         velocity = self._velocity(orientation, (east, north, altitude))
         v_east, v_north, v_up = velocity or (math.nan, math.nan, math.nan)
@@ -157,16 +149,17 @@ class Telemetry:
 
     def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
         """Return the velocity over ground, east, north and up; None if it is not known."""
-        if (self._odom_stamp >= nanoseconds(self._imu) if self._lockstep
+        if (self._odom_stamp >= stamp_of(self._imu) if self._lockstep
                 else time.monotonic() - self._odom_at < _OLDEST):
             velocity, self.odom_frame = body_velocity(self._odom)
             # What a simulator does not report is 0, and no aircraft in flight has that.
             if any(velocity):
                 return frames.rotate(orientation, velocity)
-        return self._derivative.update(position, nanoseconds(self._imu) * 1e-9)
+        return self._derivative.update(position, stamp_of(self._imu) * 1e-9)
 
     def _gather(self, topic: str, message: Any) -> None:
-        self._add(nanoseconds(message), topic, message)
+        stamp = stamp_of(message) if isinstance(message, bytes) else nanoseconds(message)
+        self._add(stamp, topic, message)
 
     def _add(self, stamp: int, topic: str, message: Any) -> None:
         """Handle the messages of one update when the last of them has arrived."""
@@ -204,13 +197,12 @@ class Telemetry:
     def _on_controls(self, message: FlightControls) -> None:
         self.reported = Controls(**CONTROLS_MASK.known(message))
 
-    def _on_imu(self, message: Imu) -> None:
-        self._imu = message
-        self._heard(nanoseconds(message))
+    def _on_imu(self, data: bytes) -> None:
+        self._imu = data
+        self._heard(stamp_of(data))
 
     def _on_odom(self, data: bytes) -> None:
-        seconds, rest = struct.unpack_from(_order(data) + 'iI', data, _BEGIN)
-        stamp = seconds * 1_000_000_000 + rest
+        stamp = stamp_of(data)
         if self._lockstep and 'odom' in self._awaited:
             self._add(stamp, 'odom', data)
         else:
@@ -224,40 +216,3 @@ def nanoseconds(message: Any) -> int:
     """Return the stamp of a message."""
     stamp = message.header.stamp
     return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
-
-
-# A message's fields follow four bytes, and are aligned as from there (OMG CDR).
-_BEGIN = 4
-_LITTLE, _BIG = 1, 0
-_STAMP = _DOUBLE = 8
-# Numbers of the pose and its covariance.
-_POSE = 7 + 36
-
-
-def _order(data: bytes) -> str:
-    return '<' if data[1] == _LITTLE else '>'
-
-
-def body_velocity(data: bytes) -> tuple[Vector, str]:
-    """
-    Return the linear velocity, body FLU, and the frame of the pose of a serialised Odometry.
-
-    rclpy would convert two covariances, which takes ten times as long.
-    """
-    if data[1] not in (_LITTLE, _BIG):
-        message = deserialize_message(data, Odometry)
-        twist = message.twist.twist.linear
-        return (twist.x, twist.y, twist.z), message.header.frame_id
-    order = _order(data)
-    text, linear = struct.Struct(order + 'I'), struct.Struct(order + '3d')
-    at = _BEGIN + _STAMP
-    length, = text.unpack_from(data, at)
-    frame = bytes(data[at + text.size:at + text.size + length - 1]).decode()
-    at = _aligned(at + text.size + length, text.size)
-    length, = text.unpack_from(data, at)
-    at = _aligned(at + text.size + length, _DOUBLE)
-    return linear.unpack_from(data, at + _DOUBLE * _POSE), frame
-
-
-def _aligned(at: int, size: int) -> int:
-    return at + -(at - _BEGIN) % size
