@@ -25,7 +25,8 @@ from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
-from xplane_bridge.msg import AirData
+from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.diagnostics import OK, STALE, WARN
 from xplane_bridge.nodes.sensors import SensorsNode
 from xplane_bridge.nodes.vehicle import LATCHED
@@ -169,3 +170,45 @@ def test_in_lockstep_each_state_has_an_imu_message_with_its_stamp(ros, tmp_path)
 def test_sensors_that_there_are_not_are_refused(ros):
     node = ros.start(SensorsNode, sensors='best')
     assert "no sensors 'best': expected a file" in node.failed
+
+
+def test_the_autopilot_answers_each_state_in_lockstep_also_in_an_outage(ros):
+    node = ros.start(SensorsNode, sensors='consumer', lockstep=True, seed=2)
+    ros.subscribe(FlightControls, '/command/controls', 100)
+    ros.start(AutopilotNode, lockstep=True, behind_sensors=True, engage=True)
+    truth = Truth(ros)
+    controls = ros.publisher(FlightControls, '/controls', 50)
+
+    def answered():
+        return [at(one) for one in ros.messages['/command/controls']]
+
+    def fly(states):
+        for _ in range(states):
+            truth.publish()
+            message = FlightControls()
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+                truth.stamp, 1_000_000_000)
+            controls.publish(message)
+            ros.wait_for(lambda: truth.stamp in answered(), f'a command for {truth.stamp}')
+
+    # Until all have discovered each other, the state is repeated, as a simulator does.
+    truth.publish()
+
+    def started():
+        truth.repeat()
+        message = FlightControls()
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+            truth.stamp, 1_000_000_000)
+        controls.publish(message)
+        return answered()
+
+    ros.wait_for(started, 'the first command')
+    begin = truth.stamp
+    fly(20)
+    assert ros.change(node, gnss_outage=True).successful
+    fly(30)
+    assert ros.messages['/fix'][-1].status.status == NavSatStatus.STATUS_NO_FIX
+    commanded = [stamp for stamp in answered() if stamp > begin]
+    assert commanded == [begin + STEP * (number + 1) for number in range(50)]
+    assert all(math.isfinite(one.elevator + one.aileron + one.throttle)
+               for one in ros.messages['/command/controls'])
