@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import os
 import shutil
@@ -24,7 +24,6 @@ import signal
 import sys
 import tempfile
 import threading
-from typing import Any
 
 from ament_index_python.packages import get_packages_with_prefixes
 import rclpy
@@ -252,7 +251,8 @@ def _start(
     autopilot = None if settings.foreign else processes.start(
         'autopilot_node', peers.ros_arguments(namespace, {
             **simulated, **kept, 'behind_sensors': bool(experiment.sensors),
-            **_gains_for(experiment.scenario.initial, view),
+            **_gains_for(
+                experiment.scenario.initial.get('model', '' if settings.host else 'c172p'), view),
             **({'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
     where = settings.host or f'simulator_node as {simulator.name}'
     pilot = described(settings.figures()) if settings.foreign else 'autopilot_node'
@@ -264,9 +264,8 @@ def _start(
     return None if autopilot is None else autopilot.pid
 
 
-def _gains_for(initial: Mapping[str, Any], view: View) -> dict[str, float]:
-    """Return the autopilot's parameters for the scenario's aircraft."""
-    model = initial.get('model', '')
+def _gains_for(model: str, view: View) -> dict[str, float]:
+    """Return the autopilot's parameters for an aircraft, {} for one that nobody named."""
     if model and not gains.is_known(model):
         view.say(f'no gains are known for {model}: the autopilot has those of the c172p; '
                  f'tune --model {model} finds its own')
