@@ -99,11 +99,13 @@ demo: $(BUILT)
 	@$(RUN) $(EXECUTABLES)/demo $(DEMO_ARGS)
 
 # make experiment SIM=xplane12 SCENARIO=racetrack [SPEED=4] [LOCKSTEP=1] [HOST=192.168.1.20]
+# [CONTROLLER='python3 my_controller.py']
 SIM ?= xpc
 SCENARIO ?= steps
 experiment: $(BUILT)
 	@$(RUN) $(EXECUTABLES)/experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
-		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) $(EXPERIMENT_ARGS)
+		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) \
+		$(if $(CONTROLLER),--controller '$(CONTROLLER)') $(EXPERIMENT_ARGS)
 
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)
