@@ -34,7 +34,7 @@ def target(fields, stamp, **values):
     return message
 
 
-def state(sec, nanosec=0, wave=0.0):
+def state(sec, nanosec=0, wave=0.0, without_indicated=False):
     """Return the line of a script for a state; ``wave`` moves everything in it."""
     roll, pitch, yaw = 0.8 * math.sin(wave), 0.2 * math.sin(1.3 * wave + 1.0), 3.0 * wave
     cr, sr, cp, sp, cy, sy = (
@@ -42,8 +42,9 @@ def state(sec, nanosec=0, wave=0.0):
     values = (
         cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy,
         cr * cp * sy - sr * sp * cy, *(0.3 * math.sin(wave + k) for k in range(3)),
-        1500.0 + 20.0 * math.sin(wave), 50.0 + 5.0 * math.sin(wave), 50.0, math.sin(wave), -2.0,
-        0.02, 0.7)
+        1500.0 + 20.0 * math.sin(wave),
+        math.nan if without_indicated else 50.0 + 5.0 * math.sin(wave),
+        55.0 + 5.0 * math.sin(wave), 50.0, math.sin(wave), -2.0, 0.02, 0.7)
     return f'state {sec} {nanosec} ' + ' '.join(map(repr, values))
 
 
@@ -58,10 +59,10 @@ def messages(line):
     else:
         found = {'fix': NavSatFix(), 'imu/data': Imu(), 'air_data': AirData(),
                  'controls': FlightControls(), 'odom': Odometry()}
-        imu, controls = found['imu/data'], found['controls']
+        imu, air, controls = found['imu/data'], found['air_data'], found['controls']
         q, rates, v = imu.orientation, imu.angular_velocity, found['odom'].twist.twist.linear
         (q.w, q.x, q.y, q.z, rates.x, rates.y, rates.z, found['fix'].altitude,
-         found['air_data'].indicated_airspeed, v.x, v.y, v.z, controls.elevator,
+         air.indicated_airspeed, air.true_airspeed, v.x, v.y, v.z, controls.elevator,
          controls.throttle) = map(float, words)
     for message in found.values():
         message.header.stamp.sec, message.header.stamp.nanosec = int(sec), int(nanosec)

@@ -34,6 +34,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from contract import check_short_life, messages, state
 import rclpy
 
+from harness import process
+
 
 @pytest.mark.parametrize('name', ['minimal', 'pid'])
 def test_a_controller_answers_each_state_once_from_target_to_release(ros, name):
@@ -65,7 +67,7 @@ def minimal(monkeypatch):
 def test_the_controller_in_cpp_answers_as_the_one_in_python(minimal, tmp_path):
     script = [state(1), 'target 3 0 7 1510 1.0 0 52']
     for n in range(2, 40):
-        script += [state(n // 4, n % 4 * 250_000_000, 0.1 * n)] * (1 + n % 2)
+        script += [state(n // 4, n % 4 * 250_000_000, 0.1 * n, n > 24)] * (1 + n % 2)
         if n == 20:
             script += ['target 5 250000000 8 0 0 -2.0 0']
         if n == 30:
@@ -84,6 +86,7 @@ def test_the_controller_in_cpp_answers_as_the_one_in_python(minimal, tmp_path):
             (n // 4, n % 4 * 250_000_000) for n in range(12, 40) if not 30 < n < 34]
         assert [one.stamp for one in commands] == [
             (one.header.stamp.sec, one.header.stamp.nanosec) for one in published]
+        assert not any(math.isnan(one.throttle) for one in commands)
         for one, other in zip(commands, published, strict=True):
             for name in ('fields', 'elevator', 'aileron', 'rudder', 'throttle'):
                 assert getattr(one, name) == pytest.approx(
@@ -108,3 +111,16 @@ def test_where_there_is_no_indicated_airspeed_the_true_one_counts(minimal):
         air = AirData(indicated_airspeed=indicated, true_airspeed=52.0)
         heard = {'imu/data': Imu(), 'fix': NavSatFix(), 'air_data': air}
         assert minimal.measured(heard).airspeed == expected
+
+
+@pytest.mark.xdist_group('flights')
+@pytest.mark.parametrize(('name', 'sim'), [('minimal', 'xpc'), ('pid', 'xplane12')])
+def test_check_controller_finds_nothing(name, sim, tmp_path):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    if name == 'pid' and find_spec('simple_pid') is None:
+        pytest.skip('needs simple-pid')
+    with process('check_controller', f'{sys.executable} {CONTROLLERS / name}.py', '--lockstep',
+                 '--sim', sim, '--namespace', f'/{name}', cwd=tmp_path) as child:
+        said = child.stdout.read()
+        assert child.wait() == 0, said
+    assert 'it keeps the contract' in said

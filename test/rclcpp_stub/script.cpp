@@ -14,11 +14,12 @@
 
 /// Spin a node with the messages that stand on stdin, a state or a target on each line:
 ///
-/// state SEC NANOSEC  QW QX QY QZ  RATE RATE RATE  ALTITUDE AIRSPEED  V V V  ELEVATOR THROTTLE
+/// state SEC NANOSEC  QW QX QY QZ  RATE RATE RATE  ALTITUDE INDICATED TRUE  V V V  ELEVATOR THROTTLE
 /// target SEC NANOSEC FIELDS ALTITUDE TRUE_HEADING COURSE AIRSPEED
 
 #include <iostream>
 #include <sstream>
+#include <string>
 
 #include <nav_msgs/msg/odometry.hpp>
 #include <rclcpp/rclcpp.hpp>
@@ -38,9 +39,16 @@ static void say_state(rclcpp::Node & node, std::istream & line)
   auto & q = imu.orientation;
   auto & rates = imu.angular_velocity;
   auto & v = odom.twist.twist.linear;
-  line >> imu.header.stamp.sec >> imu.header.stamp.nanosec >> q.w >> q.x >> q.y >> q.z >>
-  rates.x >> rates.y >> rates.z >> fix.altitude >> air.indicated_airspeed >> v.x >> v.y >> v.z >>
-  controls.elevator >> controls.throttle;
+  line >> imu.header.stamp.sec >> imu.header.stamp.nanosec;
+  for (double * value : {&q.w, &q.x, &q.y, &q.z, &rates.x, &rates.y, &rates.z, &fix.altitude,
+      &air.indicated_airspeed, &air.true_airspeed, &v.x, &v.y, &v.z, &controls.elevator,
+      &controls.throttle})
+  {
+    // A stream reads no nan.
+    std::string word;
+    line >> word;
+    *value = std::stod(word);
+  }
   fix.header = air.header = controls.header = odom.header = imu.header;
   node.say("fix", fix);
   node.say("imu/data", imu);
