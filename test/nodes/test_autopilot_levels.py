@@ -370,3 +370,20 @@ def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
     flown.fly(60.0, until=lambda: flown.values('autopilot')['level'] == 'path')
     status = next(one for one in flown.node.diagnose() if one.name == 'envelope')
     assert 'circle' in status.message
+
+
+def test_a_goal_ends_with_the_node_that_flies_it(ros):
+    flown = Flown(ros)
+    client = Client(flown)
+    result = client.send(flown.at(*flown.ahead(5000.0))).get_result_async()
+    flown.fly(0.5)
+    ros.run_in(flown.node, flown.node.trigger_deactivate)
+    ended = client.wait(result, 'the result')
+    assert ended.status == GoalStatus.STATUS_ABORTED
+    assert 'deactivated' in ended.result.message
+    assert flown.level() == 'off'
+    inactive = client.wait(
+        client.send(flown.at(*flown.ahead(5000.0))).get_result_async(), 'the refusal')
+    assert 'not active' in inactive.result.message
+    ros.run_in(flown.node, flown.node.trigger_cleanup)
+    ros.wait_for(lambda: not client.client.server_is_ready(), 'the end of the server')
