@@ -91,6 +91,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
                 kinds[topic], f'{TRUTH}/{topic}',
                 partial(self._gather, topic) if given.lockstep else partial(
                     self._hear, topic, handler), _DEPTH)
+        self.get_logger().info(
+            f'measuring as {given.sensors}, random seed {given.seed}; the truth is below {TRUTH}')
 
     def begin(self) -> None:
         """Wait for the truth."""
