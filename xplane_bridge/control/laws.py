@@ -38,6 +38,8 @@ _LEAST, _MOST = 0.25, 4.0
 _FASTEST_CLIMB = 50.0
 # A turn is coordinated up to this bank (rad).
 _STEEPEST = 1.2
+# How fast the rudder removes what remains of the yaw rate's error, and so of sideslip (1/s).
+_COORDINATION = 0.5
 # How fast a rudder that was deflected on engaging gives way to the yaw damper (s).
 _FADING = 2.0
 
@@ -49,7 +51,8 @@ class RateLaw:
         self.gains = gains
         self._elevator = Integral()
         self._aileron = Integral()
-        self._rudder = self._fading = 0.0
+        self._rudder = Integral()
+        self._fading = 0.0
         self._start: Controls | None = None
 
     def engage(self, controls: Controls) -> None:
@@ -66,18 +69,20 @@ class RateLaw:
         roll_error = roll - now.roll_rate
         by_pitch = gains.pitch_rate_to_elevator * scale * pitch_error
         by_roll = gains.roll_rate_to_aileron * scale * roll_error
-        by_yaw = 0.0 if math.isnan(yaw) else (
-            gains.yaw_rate_to_rudder * scale * (yaw - now.yaw_rate))
+        yaw_error = 0.0 if math.isnan(yaw) else yaw - now.yaw_rate
+        to_rudder = gains.yaw_rate_to_rudder * scale
+        by_yaw = to_rudder * yaw_error
         if self._start is not None:
             self._elevator.start(self._start.elevator or 0.0, by_pitch)
             self._aileron.start(self._start.aileron or 0.0, by_roll)
-            self._rudder, self._fading = self._start.rudder or 0.0, by_yaw
+            self._rudder, self._fading = Integral(self._start.rudder or 0.0), by_yaw
             self._start = None
         elevator = self._elevator.update(
             pitch_error, gains.pitch_rate_to_elevator_integral * scale, dt, by_pitch, -1.0, 1.0)
         aileron = self._aileron.update(
             roll_error, gains.roll_rate_to_aileron_integral * scale, dt, by_roll, -1.0, 1.0)
-        rudder = clamp(self._rudder - self._fading + by_yaw, -1.0, 1.0)
+        rudder = self._rudder.update(
+            yaw_error, to_rudder * _COORDINATION, dt, by_yaw - self._fading, -1.0, 1.0)
         self._fading *= _FADING / (_FADING + dt)
         return elevator, aileron, rudder
 
