@@ -113,14 +113,13 @@ def test_where_there_is_no_indicated_airspeed_the_true_one_counts(minimal):
         assert minimal.measured(heard).airspeed == expected
 
 
-@pytest.mark.xdist_group('flights')
-@pytest.mark.parametrize(('name', 'sim'), [('minimal', 'xpc'), ('pid', 'xplane12')])
-def test_check_controller_finds_nothing(name, sim, tmp_path):
+@pytest.mark.xdist_group('controllers')
+def test_check_controller_finds_nothing(tmp_path):
+    """Of the PID loops, in the node of minimal.py."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    if name == 'pid' and find_spec('simple_pid') is None:
-        pytest.skip('needs simple-pid')
-    with process('check_controller', f'{sys.executable} {CONTROLLERS / name}.py', '--lockstep',
-                 '--sim', sim, '--namespace', f'/{name}', cwd=tmp_path) as child:
+    pytest.importorskip('simple_pid', reason='needs simple-pid')
+    with process('check_controller', f'{sys.executable} {CONTROLLERS / "pid.py"}', '--lockstep',
+                 '--sim', 'xplane12', '--namespace', '/pid', cwd=tmp_path) as child:
         said = child.stdout.read()
         assert child.wait() == 0, said
     assert 'it keeps the contract' in said

@@ -25,7 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from harness import process
 
-pytestmark = pytest.mark.xdist_group('flights')
+pytestmark = pytest.mark.xdist_group('controllers')
 
 FAULTY = Path(__file__).resolve().parents[1] / 'faulty_controller.py'
 

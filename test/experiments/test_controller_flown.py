@@ -28,7 +28,7 @@ pytest.importorskip('rosbags', reason='reading back needs rosbags')
 from harness import process
 from xplane_bridge.experiments import analysis
 
-pytestmark = pytest.mark.xdist_group('flights')
+pytestmark = pytest.mark.xdist_group('controllers')
 
 FAULTY = Path(__file__).resolve().parents[1] / 'faulty_controller.py'
 SCENARIO = """

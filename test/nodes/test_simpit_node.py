@@ -227,7 +227,8 @@ TELEMETRY = {
     'controls': (FlightControls, simpit.Throttle(8192), {
         'fields': FlightControls.THROTTLE,
         'elevator': NAN, 'aileron': NAN, 'rudder': NAN, 'throttle': 0.25, 'flaps': NAN,
-        'gear': NAN, 'speedbrake': NAN}),
+        'gear': NAN, 'speedbrake': NAN, 'brake_left': NAN, 'brake_right': NAN,
+        'elevator_trim': NAN, 'aileron_trim': NAN, 'rudder_trim': NAN}),
     'custom_action_groups': (SimpitActionStatus, simpit.CustomActionGroupStatus((3, 250)), {
         'active': [3, 250], 'mixed': [], 'unavailable': []}),
 }
