@@ -57,7 +57,6 @@ class Flown:
     kind: str
     altitude: float
     airspeed: float
-    options: tuple[str, ...] = ()
 
 
 AIRCRAFT = (
@@ -66,8 +65,7 @@ AIRCRAFT = (
     Flown('c310', 'piston twin, governors', 1500.0, 75.0),
     Flown('DHC6', 'turboprop twin', 1500.0, 65.0),
     Flown('T37', 'jet trainer', 3000.0, 110.0),
-    # Its own yaw damper works against a turn, as it has no washout.
-    Flown('f16', 'fighter, fly-by-wire', 5000.0, 180.0, ('--bandwidth', 'yaw_rate=13')),
+    Flown('f16', 'fighter, fly-by-wire', 5000.0, 180.0),
     Flown('737', 'airliner', 5000.0, 150.0),
     Flown('SGS', 'glider', 2500.0, 30.0),
 )
@@ -77,8 +75,7 @@ def write_gains(aircraft: Flown, folder: Path) -> int:
     """Tune an aircraft and write its file; return the exit status."""
     return tune_command.main([
         '--model', aircraft.model, '--altitude', f'{aircraft.altitude:g}', '--airspeed',
-        f'{aircraft.airspeed:g}', *aircraft.options, '--output',
-        str(folder / f'{aircraft.model}.yaml')])
+        f'{aircraft.airspeed:g}', '--output', str(folder / f'{aircraft.model}.yaml')])
 
 
 def scaled(scenario: Scenario, aircraft: Flown, throttle: float) -> Scenario:
