@@ -16,9 +16,11 @@
 
 import pytest
 
-from xplane_bridge.protocols.xplane_udp import Segment
+from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
+from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.ledger import Entry
 from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
 from xplane_bridge.sessions.xplane_udp.taken import Taken
@@ -133,3 +135,19 @@ def test_no_row_is_left_out_after_a_silence():
     assert rows.receive(both, LISTENING + 0.5) == both
     assert rows.receive([row(17)], LISTENING + 2.0) is None
     assert rows.receive([row(20)], LISTENING + 2.0) == both
+
+
+def test_a_waiting_request_takes_the_newer_rate_and_keeps_its_turn():
+    """A version or a rate that changes for ever does not fill the queue."""
+    def request(number, rate):
+        return encode(RrefRequest(rate, number, f'test/{number}'))
+
+    outbox = Outbox(0.01, 0.5, Tickets())
+    outbox.push('telemetry', [request(1, 20), request(2, 20), b'USEL\0'])
+    for rate in range(21, 60):
+        outbox.push('telemetry', [request(3, rate), request(2, rate)])
+    # What ends an earlier subscription leaves by the port that has it.
+    outbox.push('telemetry', [request(1, 0), None])
+    outbox.push('telemetry', [request(1, 5)])
+    assert [data for _, data in outbox.take_requests()] == [
+        request(1, 0), request(2, 59), b'USEL\0', request(3, 59), None, request(1, 5)]

@@ -78,9 +78,20 @@ class Outbox:
         return sum(map(len, self._requests.values())) + len(self.commands) + bool(self._controls)
 
     def push(self, channel: str, datagrams: Iterable[bytes | None]) -> None:
-        """Queue requests; None closes the channel when its turn comes."""
+        """
+        Queue requests; None closes the channel when its turn comes.
+
+        One that waits already takes the newer one's content, and keeps its turn.
+        """
         waiting = self._requests.get(channel, deque())
-        waiting.extend(datagrams)
+        new = list(datagrams)
+        newest = {asked: data for data in new if data is not None and (asked := _asked(data))}
+        closing = max((n for n, data in enumerate(waiting) if data is None), default=-1)
+        for n in range(closing + 1, len(waiting)):
+            waiting[n] = newest.pop(_asked(waiting[n] or b''), waiting[n])
+        waiting.extend(
+            data for data in new
+            if data is None or not (asked := _asked(data)) or newest.get(asked) is data)
         if waiting:
             self._requests[channel] = waiting
 
@@ -196,3 +207,11 @@ class Outbox:
 
     def _end_controls(self, reason: str) -> None:
         self._ended.append(CommandDone(self._tickets.draw(), _CONTROLS, f'not sent: {reason}'))
+
+
+def _asked(data: bytes) -> bytes:
+    """Return what a request for datarefs or the pose asks for, at any rate; else nothing."""
+    if data.startswith(b'RREF'):
+        # After the frequency: its number and its name.
+        return data[9:]
+    return b'RPOS' if data.startswith(b'RPOS') else b''
