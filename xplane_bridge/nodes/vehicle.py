@@ -188,17 +188,17 @@ class VehiclePublisher:
             fix.position_covariance_type = (
                 NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN if position and altitude
                 else NavSatFix.COVARIANCE_TYPE_APPROXIMATED)
-            fix.position_covariance = _diagonal(*map(_variance, (position, position, altitude)))
+            fix.position_covariance = diagonal(*map(variance, (position, position, altitude)))
         self._fix = Template(fix, 'header.stamp', 'latitude', 'longitude', 'altitude')
 
         velocity = TwistWithCovarianceStamped()
         velocity.header.frame_id = frame(parameters.enu_frame)
-        velocity.twist.covariance = _diagonal(
-            *[_variance(parameters.velocity_stddev ** 2)] * 3, *[UNKNOWN_VARIANCE] * 3)
+        velocity.twist.covariance = diagonal(
+            *[variance(parameters.velocity_stddev ** 2)] * 3, *[UNKNOWN_VARIANCE] * 3)
         self._velocity = Template(velocity, 'header.stamp', 'twist.twist.linear')
 
         # Imu.msg: all zero is unknown, for each of the three separately.
-        self._imu_covariances = [_diagonal(*[stddev ** 2] * 3) for stddev in (
+        self._imu_covariances = [diagonal(*[stddev ** 2] * 3) for stddev in (
             parameters.orientation_stddev, parameters.angular_velocity_stddev,
             parameters.linear_acceleration_stddev)]
         imu = Imu()
@@ -219,17 +219,17 @@ class VehiclePublisher:
         position = parameters.position_stddev ** 2
         altitude = parameters.altitude_stddev ** 2
         orientation = parameters.orientation_stddev ** 2
-        velocity = _variance(parameters.velocity_stddev ** 2)
-        rate = _variance(parameters.angular_velocity_stddev ** 2)
+        velocity = variance(parameters.velocity_stddev ** 2)
+        rate = variance(parameters.angular_velocity_stddev ** 2)
         odom = Odometry()
         odom.header.frame_id = frame(parameters.odom_frame)
         odom.child_frame_id = frame(parameters.base_frame)
-        odom.pose.covariance = _diagonal(*map(_variance, (
+        odom.pose.covariance = diagonal(*map(variance, (
             position, position, altitude, orientation, orientation, orientation)))
         self._odom = Template(odom, 'header.stamp', 'pose.pose', 'twist')
         # By whether the velocity and the rates are known.
         self._twist_covariances = {
-            (moving, turning): _diagonal(
+            (moving, turning): diagonal(
                 *[velocity if moving else UNKNOWN_VARIANCE] * 3,
                 *[rate if turning else UNKNOWN_VARIANCE] * 3)
             for moving in (False, True) for turning in (False, True)}
@@ -385,7 +385,7 @@ def make_undulation(parameters: VehicleParameters) -> Undulation:
     return undulation_source(constant, parameters.geoid_grid)
 
 
-def _diagonal(*values: float) -> list[float]:
+def diagonal(*values: float) -> list[float]:
     """Return a square matrix, row by row."""
     size = len(values)
     matrix = [0.0] * (size * size)
@@ -393,7 +393,7 @@ def _diagonal(*values: float) -> list[float]:
     return matrix
 
 
-def _variance(given: float) -> float:
+def variance(given: float) -> float:
     """Return a variance for Odometry and Twist, where 0 would mean certainty."""
     return given or UNKNOWN_VARIANCE
 

@@ -27,7 +27,7 @@ from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
 from xplane_bridge.nodes.templates import Template
-from xplane_bridge.nodes.vehicle import AIR, IMU, UNKNOWN_VARIANCE
+from xplane_bridge.nodes.vehicle import AIR, diagonal, IMU, UNKNOWN_VARIANCE, variance
 from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity
 from xplane_bridge.sensors.imu import ImuReading, Motion
 from xplane_bridge.sensors.odometry import Pose
@@ -83,11 +83,11 @@ class Messages:
         w, x, y, z = orientation or _NOT_TURNED
         return self._filled(
             _make_imu, (frame,), stamp, x, y, z, w,
-            *(_diagonal(reading.tilt, reading.tilt, reading.heading) if orientation else _ABSENT),
+            *(diagonal(reading.tilt, reading.tilt, reading.heading) if orientation else _ABSENT),
             *(rates or _ZERO),
-            *(_diagonal(*[reading.angular_velocity] * 3) if rates else _ABSENT),
+            *(diagonal(*[reading.angular_velocity] * 3) if rates else _ABSENT),
             *(force or _ZERO),
-            *(_diagonal(*[reading.specific_force] * 3) if force else _ABSENT))
+            *(diagonal(*[reading.specific_force] * 3) if force else _ABSENT))
 
     def fix(self, frame: str, stamp: int, fix: Fix) -> Any:
         """Return fix; without a position if there is none."""
@@ -96,16 +96,16 @@ class Messages:
             _make_fix, (frame,), stamp,
             NavSatStatus.STATUS_FIX if fix.is_valid else NavSatStatus.STATUS_NO_FIX,
             fix.latitude_deg, fix.longitude_deg, fix.altitude,
-            *(_diagonal(fix.horizontal, fix.horizontal, fix.vertical) if known else [0.0] * 9),
+            *(diagonal(fix.horizontal, fix.horizontal, fix.vertical) if known else [0.0] * 9),
             NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN if known
             else NavSatFix.COVARIANCE_TYPE_UNKNOWN)
 
     def velocity(self, frame: str, stamp: int, velocity: Velocity) -> Any:
         """Return fix_velocity."""
-        horizontal, vertical = map(_variance, (velocity.horizontal, velocity.vertical))
+        horizontal, vertical = map(variance, (velocity.horizontal, velocity.vertical))
         return self._filled(
             _make_velocity, (frame,), stamp, *velocity.enu,
-            *_diagonal(horizontal, horizontal, vertical, *[UNKNOWN_VARIANCE] * 3))
+            *diagonal(horizontal, horizontal, vertical, *[UNKNOWN_VARIANCE] * 3))
 
     def air(self, frame: str, stamp: int, air: Air) -> Any:
         """Return air_data."""
@@ -116,16 +116,16 @@ class Messages:
 
     def odom(self, frames: tuple[str, str], stamp: int, pose: Pose, reading: ImuReading) -> Any:
         """Return odom, in the frames of datum and body."""
-        horizontal, vertical, tilt, heading, rate, moving, climbing = map(_variance, (
+        horizontal, vertical, tilt, heading, rate, moving, climbing = map(variance, (
             pose.horizontal, pose.vertical, reading.tilt, reading.heading,
             reading.angular_velocity, pose.horizontal_velocity, pose.vertical_velocity))
         w, x, y, z = pose.orientation
         return self._filled(
             _make_odom, frames, stamp, *pose.position, x, y, z, w,
-            *_diagonal(horizontal, horizontal, vertical, tilt, tilt, heading), *pose.velocity,
+            *diagonal(horizontal, horizontal, vertical, tilt, tilt, heading), *pose.velocity,
             *(reading.motion.angular_velocity or _ZERO),
             # In body axes, which the climb is hardly along.
-            *_diagonal(moving, moving, climbing, rate, rate, rate))
+            *diagonal(moving, moving, climbing, rate, rate, rate))
 
     def _filled(
         self, make: Callable[..., Template], frames: tuple[str, ...], stamp: int, *numbers: float
@@ -169,15 +169,3 @@ def _make_odom(frame: str, child: str) -> Template:
     message.header.frame_id = frame
     message.child_frame_id = child
     return Template(message, 'header.stamp', 'pose', 'twist')
-
-
-def _diagonal(*values: float) -> list[float]:
-    size = len(values)
-    matrix = [0.0] * (size * size)
-    matrix[::size + 1] = values
-    return matrix
-
-
-def _variance(given: float) -> float:
-    """Return a variance for Odometry and Twist, where 0 would mean certainty."""
-    return given or UNKNOWN_VARIANCE
