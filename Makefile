@@ -24,10 +24,10 @@ BUILT := $(ROOT)/.built
 SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
 # With a symlink install only these need a build; edits of Python files are live immediately.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv action/*.action launch/*.py \
-	config/*.yaml scenarios/*.yaml resource/*) $(wildcard tools/*)
+	config/*.yaml scenarios/*.yaml campaigns/*.yaml policies/* resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python demo experiment experiment-table aircraft-table topic-table \
+.PHONY: build test test-fast test-here test-sourced test-python demo experiment campaign train export experiment-table aircraft-table topic-table \
 	bench bench-page lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -43,7 +43,7 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 STUDIES := $(ROOT)/venv/.studies
 $(STUDIES): requirements/studies.txt $(VENV)
 	@echo 'Installing what studies need into $(ROOT)/venv (once) ...'
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check -r requirements/studies.txt
+	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt
 	@touch $@
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
@@ -106,6 +106,19 @@ experiment: $(BUILT)
 	@$(RUN) $(EXECUTABLES)/experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
 		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) \
 		$(if $(CONTROLLER),--controller '$(CONTROLLER)') $(EXPERIMENT_ARGS)
+
+# make campaign [CAMPAIGN=turbulence] [CAMPAIGN_ARGS='--workers 2 --dry-run']
+CAMPAIGN ?= turbulence
+campaign: $(BUILT) $(STUDIES)
+	@$(RUN) $(EXECUTABLES)/campaign $(CAMPAIGN) $(CAMPAIGN_ARGS)
+
+# The shipped policy, made again: make train [TRAIN_ARGS='--output my.onnx']
+train: $(BUILT) $(STUDIES)
+	@$(RUN) $(EXECUTABLES)/train $(TRAIN_ARGS)
+
+# make export EXPORT_ARGS='flight.mcap --to parquet'
+export: $(BUILT) $(STUDIES)
+	@$(RUN) $(EXECUTABLES)/export $(EXPORT_ARGS)
 
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)

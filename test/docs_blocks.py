@@ -62,7 +62,7 @@ WORDS = (
     'ros2', 'make', 'colcon', 'rosdep', 'pip', 'apt', 'sudo', 'python3', 'simulator', 'dissect',
     'record', 'experiment', 'check_controller', 'demo', 'bloom-release', 'xpc_node',
     'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node', 'autopilot_node',
-    'simulator_node', 'sensors_node',
+    'simulator_node', 'sensors_node', 'policy_node', 'train', 'campaign', 'export',
 )
 
 _FENCE = re.compile(r'^( *)```(.*)$')

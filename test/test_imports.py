@@ -33,12 +33,21 @@ ALLOWED = {
     'conversions': {'protocols'},
     'sessions': {'protocols'},
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
-    'control': {'conversions', 'plain_yaml'},
+    'control': {'conversions', 'optional', 'plain_yaml'},
     'sensors': {'conversions', 'optional', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
         'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'control',
         'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
+    'episodes': {
+        'experiments', 'simulators', 'sensors', 'control', 'conversions', 'sessions', 'protocols',
+        'links', 'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
+    'campaigns': {
+        'episodes', 'experiments', 'simulators', 'control', 'conversions', 'links',
+        'command_line', 'optional', 'plain_yaml'},
+    'export': {
+        'experiments', 'conversions', 'links', 'protocols', 'sessions', 'simulators',
+        'command_line', 'optional'},
     'experiments': {
         'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
         'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
@@ -47,7 +56,7 @@ ALLOWED = {
     'plain_yaml': set(),
     'spinning': set(),
 }
-WITH_ROS = {'nodes', 'experiments', 'spinning'}
+WITH_ROS = {'nodes', 'experiments', 'episodes', 'spinning'}
 # The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
     'protocols': {'messages', 'codec'},

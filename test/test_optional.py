@@ -21,7 +21,9 @@ import pytest
 
 from xplane_bridge import optional
 
-PACKAGES = {'jsbsim', 'matplotlib', 'mcap', 'rich', 'rosbags', 'scipy'}
+PACKAGES = {
+    'asammdf', 'cma', 'distributed', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap', 'onnx',
+    'onnxruntime', 'pandas', 'pyarrow', 'rich', 'rosbags', 'scipy'}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ elif [ "$distro" = system ]; then
 else
     set -- -r "$here/requirements/$distro.txt" "$@"
 fi
-"$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile "$@"
 [ "$distro" != system ] || exit 0
 
 # colcon expects an install space to have this file.

@@ -1,0 +1,1 @@
+"""Campaigns: many flights, one answer."""

@@ -1,0 +1,107 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+What a policy is told of the vehicle: the fields of its common topics, in one vector.
+
+The names are those of topic and field, as ``ros2 topic echo imu/data --field
+angular_velocity.x`` has them; units and axes are those of the messages (REP-103, REP-145).
+What is not known is 0, as in a message whose field is not set; ``target.fields`` says which
+targets are set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a topic: name, unit, and the bounds that no vehicle of these topics exceeds."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+    @property
+    def topic(self) -> str:
+        """Return its topic."""
+        return self.name.partition('.')[0]
+
+
+def _fields(
+    topic: str, names: str, unit: str, low: float, high: float, axes: str = ''
+) -> tuple[Field, ...]:
+    return tuple(
+        Field(f'{topic}.{name}' + (f'.{axis}' if axis else ''), unit, low, high)
+        for name in names.split() for axis in (axes or ('',)))
+
+
+FIELDS = (
+    *_fields('imu/data', 'orientation', '', -1.0, 1.0, 'xyzw'),
+    *_fields('imu/data', 'angular_velocity', 'rad/s', -100.0, 100.0, 'xyz'),
+    *_fields('imu/data', 'linear_acceleration', 'm/s^2', -1e4, 1e4, 'xyz'),
+    Field('fix.latitude', 'deg', -90.0, 90.0),
+    Field('fix.longitude', 'deg', -180.0, 180.0),
+    Field('fix.altitude', 'm', -1e5, 1e6),
+    *_fields('odom', 'pose.pose.position', 'm', -1e8, 1e8, 'xyz'),
+    *_fields('odom', 'pose.pose.orientation', '', -1.0, 1.0, 'xyzw'),
+    *_fields('odom', 'twist.twist.linear', 'm/s', -1e4, 1e4, 'xyz'),
+    *_fields('odom', 'twist.twist.angular', 'rad/s', -100.0, 100.0, 'xyz'),
+    *_fields('air_data', 'indicated_airspeed true_airspeed', 'm/s', -1e4, 1e4),
+    *_fields('air_data', 'angle_of_attack sideslip', 'rad', -math.pi, math.pi),
+    *_fields('air_data', 'static_pressure dynamic_pressure', 'Pa', -1e7, 1e7),
+    Field('air_data.temperature', 'K', 0.0, 1e4),
+    Field('air_data.density', 'kg/m^3', 0.0, 100.0),
+    *_fields('air_data', 'wind', 'm/s', -1e4, 1e4, 'xyz'),
+    Field('target.fields', '', 0.0, 63.0),
+    Field('target.altitude', 'm', -1000.0, 30000.0),
+    Field('target.true_heading', 'rad', -4.0 * math.pi, 4.0 * math.pi),
+    Field('target.airspeed', 'm/s', 0.0, 1000.0),
+    Field('target.course', 'rad', -4.0 * math.pi, 4.0 * math.pi),
+    Field('target.climb_rate', 'm/s', -100.0, 100.0),
+)
+"""All fields, in their order in an observation."""
+
+NAMES = tuple(field.name for field in FIELDS)
+INDEX = {name: index for index, name in enumerate(NAMES)}
+SIZE = len(FIELDS)
+
+TARGET_BITS = {
+    'altitude': 1, 'true_heading': 2, 'airspeed': 4, 'course': 8, 'climb_rate': 16}
+"""The bits of ``target.fields``: those of AutopilotTarget."""
+
+Vector = NDArray[np.float64]
+
+
+def columns(names: Sequence[str]) -> NDArray[np.intp]:
+    """Return the indices of fields in an observation; ValueError for names that are not one."""
+    unknown = [name for name in names if name not in INDEX]
+    if unknown:
+        raise ValueError(
+            f'an observation has no {", ".join(unknown)}; it has {", ".join(NAMES)}')
+    return np.array([INDEX[name] for name in names], dtype=np.intp)
+
+
+def known(observation: Vector) -> Vector:
+    """Return an observation in which what is not known (NaN) is 0; the array itself."""
+    observation[np.isnan(observation)] = 0.0
+    return observation

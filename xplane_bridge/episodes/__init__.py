@@ -1,0 +1,1 @@
+"""Episodes: the simulated aircraft as a Gymnasium environment, and training on it."""

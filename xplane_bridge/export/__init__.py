@@ -1,0 +1,1 @@
+"""Recordings and captures for other tools: CSV, Parquet, MAT and MF4."""
