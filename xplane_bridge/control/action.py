@@ -59,7 +59,7 @@ class Action:
         found = []
         for field, value in zip(self.fields, action.tolist(), strict=True):
             if not math.isfinite(value):
-                raise ValueError(f'the action\'s {field.name} is {value}')
+                raise ValueError(f"the action's {field.name} is {value}")
             found.append(min(max(value, field.low), field.high))
         return tuple(found)
 

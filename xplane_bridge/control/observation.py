@@ -84,6 +84,12 @@ FIELDS = (
 NAMES = tuple(field.name for field in FIELDS)
 INDEX = {name: index for index, name in enumerate(NAMES)}
 SIZE = len(FIELDS)
+_OF_FIELDS = [field.topic for field in FIELDS]
+TOPICS = tuple(dict.fromkeys(_OF_FIELDS))
+SLICES = {
+    topic: slice(_OF_FIELDS.index(topic), _OF_FIELDS.index(topic) + _OF_FIELDS.count(topic))
+    for topic in TOPICS}
+"""Where the fields of a topic are in an observation."""
 
 TARGET_BITS = {
     'altitude': 1, 'true_heading': 2, 'airspeed': 4, 'course': 8, 'climb_rate': 16}
