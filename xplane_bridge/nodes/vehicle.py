@@ -33,6 +33,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
+from xplane_bridge.conversions.vehicle_numbers import OdomFrame
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
@@ -135,11 +136,10 @@ class VehiclePublisher:
         self._topics = topics
         self._publishers: dict[str, Any] = {}
         self._undulation = undulation or make_undulation(parameters)
-        self._local: LocalFrame | None = None
+        self._odom_frame = OdomFrame(
+            LocalFrame(*map(float, parameters.datum)) if parameters.datum else None)
         self._datum_sent = False
         self._datum_given = bool(parameters.datum)
-        self._rotation = (1.0, 0.0, 0.0, 0.0)
-        self._rotation_at = (math.nan, math.nan)
 
         def frame(name: str) -> str:
             return parameters.frame_prefix + prefix + name
@@ -166,8 +166,6 @@ class VehiclePublisher:
 
         self._make_messages(parameters, frame)
         self._make_odom(parameters, frame)
-        if parameters.datum:
-            self._local = LocalFrame(*map(float, parameters.datum))
         if not all(template.is_packed for template in (
                 self._fix, self._velocity, self._imu, self._odom, self._air, self._controls)):
             node.get_logger().info(
@@ -337,20 +335,13 @@ class VehiclePublisher:
             self._undulation.height_m(state.latitude_deg, state.longitude_deg))
         if not math.isfinite(height):
             return
-        if self._local is None:
-            self._local = LocalFrame(state.latitude_deg, state.longitude_deg, height)
+        place = state.latitude_deg, state.longitude_deg, height
+        datum = self._odom_frame.start(*place)
         if not self._datum_sent:
-            self._publish_datum(self._local, stamp)
+            self._publish_datum(datum, stamp)
         if self._odom_transforms is None and not _is_heard(self._odom_publisher):
             return
-        position = self._local.geodetic_to_enu(state.latitude_deg, state.longitude_deg, height)
-        # East, north and up at the aircraft differ from those at the datum.
-        here = (round(state.latitude_deg, 3), round(state.longitude_deg, 3))
-        if here != self._rotation_at:
-            self._rotation_at = here
-            self._rotation = frames.enu_to_enu_rotation(
-                *here, self._local.latitude_deg, self._local.longitude_deg)
-        orientation = frames.multiply(self._rotation, state.orientation)
+        position, orientation = self._odom_frame.pose(*place, state.orientation)
         velocity, rates = state.velocity, state.angular_velocity
         w, x, y, z = orientation
         self._odom_publisher.publish(self._odom.filled(
