@@ -16,29 +16,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 import os
 import shutil
 import signal
 import sys
 import tempfile
-import threading
 
 from ament_index_python.packages import get_packages_with_prefixes
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 
 from xplane_bridge import optional
 from xplane_bridge.control import gains
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.controlled import (
-    COMMAND,
     ControlledVehicle,
     ControllerError,
     Started,
@@ -54,7 +45,7 @@ from xplane_bridge.experiments.controller import (
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
-from xplane_bridge.experiments.quantities import ORDERED, RELAYED, TARGET
+from xplane_bridge.experiments.quantities import ORDERED, TARGET
 from xplane_bridge.experiments.report import clear, report
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import ScenarioError
@@ -65,10 +56,9 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
+from xplane_bridge.experiments.simulation import observing, start_simulation
 from xplane_bridge.experiments.vehicle import NODE, Vehicle
 from xplane_bridge.experiments.view import View
-from xplane_bridge.sensors.topics import moved_truth
-from xplane_bridge.spinning import spin_until
 
 
 def fly(experiment: Experiment) -> int:
@@ -111,7 +101,16 @@ def attempt(
     Nothing is recorded if ``recording`` is empty.
     """
     run: Run | None = None
-    with _ros(experiment) as (node, monitor):
+    settings = experiment.settings
+
+    def make_monitor(node: Node) -> Monitor:
+        return Monitor(
+            node, experiment.namespace, settings.lockstep,
+            ORDERED if settings.foreign else TARGET, bool(experiment.sensors))
+
+    with observing(
+        NODE, experiment.namespace, settings.follows_clock, make_monitor
+    ) as (node, monitor):
         try:
             _interruptible(True)
             with Processes(experiment.files.log) as processes:
@@ -135,33 +134,6 @@ def attempt(
             return run, NOT_FLOWN
         finally:
             _interruptible(False)
-
-
-@contextmanager
-def _ros(experiment: Experiment) -> Iterator[tuple[Node, Monitor]]:
-    """Provide a node that spins in a separate thread and monitors the vehicle."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = Node(NODE, namespace=experiment.namespace, parameter_overrides=[
-        Parameter('use_sim_time', value=experiment.settings.follows_clock)])
-    monitor = Monitor(
-        node, experiment.namespace, experiment.settings.lockstep,
-        ORDERED if experiment.settings.foreign else TARGET, bool(experiment.sensors))
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    stop = Future(executor=executor)
-    spinner = threading.Thread(target=_spin, args=(executor, stop, monitor), daemon=True)
-    spinner.start()
-    try:
-        yield node, monitor
-    finally:
-        # If it were shut down from here, a callback could find the guard condition destroyed.
-        stop.set_result(None)
-        spinner.join(5.0)
-        executor.shutdown()
-        # rclpy cannot destroy what an interrupt left half constructed.
-        with suppress(ValueError):
-            node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def _interruptible(on: bool, by_sigterm: bool = True) -> None:
@@ -224,40 +196,20 @@ def _start(
 ) -> int | None:
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
     settings, namespace = experiment.settings, experiment.namespace
-    simulator = settings.simulator
-    host, port = settings.host, settings.port or simulator.port
-    simulated = {'use_sim_time': True} if settings.follows_clock else {}
-    data_port = simulator.data_port
-    if not host:
-        host, data_port = '127.0.0.1', peers.free_ports(1)
-        port = peers.free_ports(simulator.ports)
-        processes.start('simulator_node', peers.ros_arguments(namespace, {
-            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
-            'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
-            'delay': settings.delay, 'jitter': settings.jitter,
-            # If stamps are simulated time, the bridge publishes them, and the only clock.
-            'publish_clock': False, **peers.simulated_start(experiment.scenario.initial)}))
-    elif experiment.scenario.initial:
-        view.say(f'{host} keeps its own state: initial is applied to simulated peers only')
-    kept = peers.kept_messages(namespace)
-    bridge = simulator.protocol.node
-    relayed = settings.foreign and settings.lockstep
-    processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
-        simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
-        data_port), moved_truth(experiment.sensors) | ({COMMAND: RELAYED} if relayed else {})))
-    if experiment.sensors:
-        processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
-            'sensors': experiment.sensors, 'seed': settings.seed, 'lockstep': settings.lockstep}))
+    initial = experiment.scenario.initial
+    if settings.host and initial:
+        view.say(f'{settings.host} keeps its own state: initial is applied to simulated peers '
+                 'only')
+    flying = start_simulation(
+        processes, settings, namespace, initial, experiment.sensors,
+        settings.foreign and settings.lockstep)
     autopilot = None if settings.foreign else processes.start(
         'autopilot_node', peers.ros_arguments(namespace, {
-            **simulated, **kept, 'behind_sensors': bool(experiment.sensors),
-            **_gains_for(
-                experiment.scenario.initial.get('model', '' if settings.host else 'c172p'), view),
+            **({'use_sim_time': True} if settings.follows_clock else {}),
+            **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
+            **_gains_for(initial.get('model', '' if settings.host else 'c172p'), view),
             **({'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
-    where = settings.host or f'simulator_node as {simulator.name}'
-    pilot = described(settings.figures()) if settings.foreign else 'autopilot_node'
-    between = f'sensors_node ({experiment.sensors}); ' if experiment.sensors else ''
-    flying = f'{where}, port {port}; {bridge}; {between}{pilot}'
+    flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
     if recording:
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'
     view.say(flying)
@@ -299,8 +251,3 @@ def missing_of_rosbag2() -> list[str]:
     """Return the missing packages for recording with rosbag2."""
     packages = get_packages_with_prefixes()
     return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
-
-
-def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> None:
-    with suppress(ExternalShutdownException):
-        spin_until(executor, stop, monitor.pause)
