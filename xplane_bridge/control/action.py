@@ -45,6 +45,13 @@ class Action:
         """Return the names of the fields in the message."""
         return tuple(field.name for field in self.fields)
 
+    def check_shape(self, action: NDArray[np.floating]) -> None:
+        """Raise ValueError unless an action has a number for each field."""
+        if action.shape != (len(self.fields),):
+            raise ValueError(
+                f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
+                f'got shape {action.shape}')
+
     def checked(self, values: Sequence[float] | NDArray[np.floating]) -> tuple[float, ...]:
         """
         Return an action as plain numbers, limited to its bounds.
@@ -52,10 +59,7 @@ class Action:
         Raises ValueError if its shape is wrong or a number is not finite.
         """
         action = np.asarray(values, dtype=np.float64)
-        if action.shape != (len(self.fields),):
-            raise ValueError(
-                f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
-                f'got shape {action.shape}')
+        self.check_shape(action)
         found = []
         for field, value in zip(self.fields, action.tolist(), strict=True):
             if not math.isfinite(value):

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge import plain_yaml
+from xplane_bridge.control.installed import folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,10 @@ def read(model: str | Path) -> Mapping[str, Any]:
     """Return the parameters (gains, envelope) in the file of an aircraft; ValueError if none."""
     path = Path(model)
     if path.suffix != '.yaml':
-        folder = _folder()
-        path = folder / f'{model}.yaml'
+        known_in = _folder()
+        path = known_in / f'{model}.yaml'
         if not path.is_file():
-            known = ', '.join(sorted(file.stem for file in folder.glob('*.yaml')))
+            known = ', '.join(sorted(file.stem for file in known_in.glob('*.yaml')))
             raise ValueError(f'no gains are known for {model}: expected a file, or one of {known}')
     try:
         content = plain_yaml.load_file(str(path))
@@ -135,13 +136,5 @@ def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> d
 
 
 def _folder() -> Path:
-    """Return the folder of the aircraft's files: the installed one, or that of the sources."""
-    sources = Path(__file__).resolve().parents[2] / 'config' / 'autopilot'
-    if sources.is_dir():
-        return sources
-    # <prefix>/lib/pythonX/site-packages/xplane_bridge/control -> <prefix>/share/xplane_bridge
-    for parent in sources.parents:
-        folder = parent / 'share' / 'xplane_bridge' / 'config' / 'autopilot'
-        if folder.is_dir():
-            return folder
-    return sources
+    """Return the folder of the aircraft's files."""
+    return folder('config') / 'autopilot'

@@ -1,0 +1,32 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where the package's files are: in the sources, or installed below share/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def folder(name: str) -> Path:
+    """Return a folder of the package, such as policies: that of the sources, or the installed."""
+    root = Path(__file__).resolve().parents[2]
+    if (root / 'package.xml').is_file():
+        return root / name
+    # <prefix>/lib/pythonX/site-packages/xplane_bridge/control -> <prefix>/share/xplane_bridge
+    for parent in root.parents:
+        share = parent / 'share' / 'xplane_bridge'
+        if share.is_dir():
+            return share / name
+    return root / name
