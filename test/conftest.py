@@ -42,6 +42,8 @@ NEEDS = {
     'sim': {'jsbsim'},
     'launch': {'launch_ros'},
 }
+# All that package.xml declares; whoever needs more needs optional packages.
+DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
 
 _LOCKS = []
 
@@ -86,6 +88,11 @@ def _skipped_without(path):
             if (isinstance(child, ast.Call) and ast.unparse(child.func) == 'pytest.importorskip'
                     and isinstance(child.args[0], ast.Constant)):
                 found.setdefault(inner, set()).add(child.args[0].value)
+            elif isinstance(child, ast.Call) and ast.unparse(child.func).endswith('find_spec'):
+                found.setdefault(inner, set()).add('something')
+            elif isinstance(child, ast.FunctionDef) and any(
+                    ast.unparse(one).startswith('given(') for one in child.decorator_list):
+                found.setdefault(inner, set()).add('hypothesis')
             collect(child, inner)
 
     collect(ast.parse(path.read_text()), None)
@@ -102,7 +109,11 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_itemcollected(item):
-    """Mark a test as ros, sim or launch by the packages it needs, or as pure if it needs none."""
+    """
+    Mark a test as ros, sim or launch by the packages it needs, or as pure if it needs none.
+
+    Also as optional if it needs, or looks for, more than package.xml declares.
+    """
     own, shared = _skipped_without(item.path), _skipped_without(Path(__file__))
     wanted = {*own[None], *own.get(item.originalname, ())}.union(
         *(names.get(fixture, ()) for names in (own, shared) for fixture in item.fixturenames))
@@ -110,6 +121,8 @@ def pytest_itemcollected(item):
     needs |= {name for name in NEEDS if item.get_closest_marker(name)}
     for name in needs or {'pure'}:
         item.add_marker(name)
+    if wanted - DECLARED:
+        item.add_marker('optional')
 
 
 def pytest_collection_finish(session):

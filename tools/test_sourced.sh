@@ -8,8 +8,8 @@
 # Runs all tests twice, in parallel: `colcon test` with only pytest and the run-time dependencies in
 # package.xml, where tests that need other packages are skipped with a reason; and pytest with the
 # optional packages (as in a virtual environment with --system-site-packages on a machine with
-# ROS 2), where everything that can run does. Tests marked as slow, which need no package at all, are
-# run once, there.
+# ROS 2), where everything that can run does. Pure tests, which need no package at all, are run once:
+# those marked as slow there, the others by colcon.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -54,7 +54,7 @@ mkdir -p "$optional"
 ln -sfn ../venv "$optional/venv"
 ln -sfn ../sourced/install "$optional/install"
 failed=0
-(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest "$@") || failed=$?
+(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest -m 'not pure or slow or optional' "$@") || failed=$?
 
 echo 'colcon test, with what package.xml declares:'
 wait "$declared" || failed=$?
