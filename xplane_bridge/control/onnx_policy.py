@@ -85,7 +85,8 @@ class OnnxPolicy:
         action: NDArray[np.float32] = found[0]
         if action.ndim != 2 or len(action) != 1:
             raise ValueError(f'its {_ACTION} has shape {action.shape}, expected (1, k)')
-        return action[0]
+        numbers: NDArray[np.float32] = action[0]
+        return numbers
 
     def _try(self) -> None:
         """Run it once, as some of what is wrong shows only then."""

@@ -40,6 +40,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xplane_bridge.control.action import Action, CONTROLS, LEVELS
 from xplane_bridge.control.installed import folder
@@ -58,7 +59,7 @@ class LoadedPolicy:
     ``action`` what it commands. Raises ValueError if the policy's fields or level are none.
     """
 
-    def __init__(self, policy: Callable[[Vector], Sequence[float]], name: str = '',
+    def __init__(self, policy: Callable[[Vector], ArrayLike], name: str = '',
                  digest: str = '') -> None:
         self.name = name or getattr(policy, '__name__', type(policy).__name__)
         self.digest = digest
