@@ -25,7 +25,8 @@ from typing import Any
 
 from tables import Goals, show
 
-from xplane_bridge.experiments.core import CoreRun, FRAME
+from xplane_bridge.experiments.core import CoreRun
+from xplane_bridge.experiments.core_vehicle import FRAME
 from xplane_bridge.experiments.scenario import load
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.world import World

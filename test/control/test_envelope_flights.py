@@ -25,12 +25,13 @@ from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.geofence import Fence
 from xplane_bridge.control.targets import Attitude, Rates, Target
 from xplane_bridge.experiments import core
+from xplane_bridge.experiments.core_vehicle import CoreVehicle
 
 SQUARE = ((-3000.0, -3000.0), (3000.0, -3000.0), (3000.0, 3000.0), (-3000.0, 3000.0))
 
 
 def eastward(cascade):
-    return core.CoreVehicle(core.start_of({'heading_deg': 90.0, 'altitude': 1500.0}), law=cascade)
+    return CoreVehicle(core.start_of({'heading_deg': 90.0, 'altitude': 1500.0}), law=cascade)
 
 
 def flight(cascade, seconds, every=None, start=None):

@@ -28,6 +28,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.experiments import core, execution, main, scenario
 from xplane_bridge.experiments.core import CoreRun
+from xplane_bridge.experiments.core_vehicle import FRAME
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,7 +172,7 @@ def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
             run.act(max(float(rounded(seconds)), 1e-6))
             if frame and len(run.occurrences) > before:
                 assert run.occurrences[-1].event.action == wanted[frame]
-            seconds += core.FRAME
+            seconds += FRAME
         assert len(run.occurrences) == 4
         assert run.is_over
 
@@ -182,7 +183,7 @@ def test_another_law_flies(tmp_path):
 
         def update(self, now, dt):
             self.updates += 1
-            assert dt == pytest.approx(0.0 if self.updates == 1 else core.FRAME)
+            assert dt == pytest.approx(0.0 if self.updates == 1 else FRAME)
             return super().update(now, dt)
 
     law = Counting()

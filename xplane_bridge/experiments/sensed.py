@@ -20,15 +20,17 @@ import math
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Air
+from xplane_bridge.experiments.observed import Observed
 from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.sensors.altimeter import Altimeter
-from xplane_bridge.sensors.gnss import Fix
+from xplane_bridge.sensors.gnss import Fix, NO_FIX
 from xplane_bridge.sensors.imu import ImuReading, Motion
+from xplane_bridge.sensors.odometry import Pose
 from xplane_bridge.sensors.specification import Figures, FiguresError, load
 from xplane_bridge.sensors.suite import Suite
-from xplane_bridge.simulators.aircraft_state import AircraftState
 
 
 def figures_of(name: str) -> Figures:
@@ -37,14 +39,6 @@ def figures_of(name: str) -> Figures:
         return load(name)
     except FiguresError as error:
         raise ScenarioError(f'sensors: {error}') from None
-
-
-def truth_of(state: AircraftState, altitude: float, east: float, north: float) -> Measurement:
-    """Return what a control law knows without sensors in between."""
-    return Measurement(
-        state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas,
-        state.tas, -state.v_down, math.atan2(state.v_east, state.v_north), state.ground_speed,
-        east, north)
 
 
 class Sensed:
@@ -67,26 +61,45 @@ class Sensed:
         self._altimeter = Altimeter()
         self._imu: ImuReading | None = None
         self._air = Air()
+        self._fix = NO_FIX
+        self._pose: Pose | None = None
         self._datum = datum
         self._position = (math.nan, math.nan)
 
-    def measure(self, time: float, state: AircraftState, altitude: float) -> Measurement:
-        """Return what is known at a time (s) of a state, which is this high (m, ellipsoid)."""
+    def measure(
+        self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air
+    ) -> Measurement:
+        """
+        Return what is known at a time (s) of a state.
+
+        ``place``: latitude and longitude in degrees, metres above the ellipsoid. Velocity: ENU.
+        """
         stamp, suite = round(time * 1e9), self._suite
-        for fix in suite.show_position(stamp, Fix(state.lat_deg, state.lon_deg, altitude)):
+        for fix in suite.show_position(stamp, Fix(*place)):
+            self._fix = fix.reading
             self._altimeter.take_fix(fix.reading.altitude)
             self._position = (
                 self._datum.geodetic_to_enu(*fix.reading[:3])[:2] if fix.reading.is_valid
                 else (math.nan, math.nan))
-        suite.show_velocity(stamp, (state.v_east, state.v_north, -state.v_down))
-        for air in suite.show_air(stamp, _air_of(state)):
-            self._air = air.reading
-            self._altimeter.take_pressure(_or_nan(air.reading.static_pressure))
-        for imu in suite.show_motion(stamp, _motion_of(state)):
+        if velocity is not None:
+            suite.show_velocity(stamp, velocity)
+        for delivered in suite.show_air(stamp, air):
+            self._air = delivered.reading
+            self._altimeter.take_pressure(_or_nan(delivered.reading.static_pressure))
+        for imu in suite.show_motion(stamp, motion):
             self._imu = imu.reading
         # The first sample comes at once.
         assert self._imu is not None
         return self._known(stamp, self._imu)
+
+    def observed(self) -> Observed:
+        """Return what was delivered by now, of each the newest."""
+        assert self._imu is not None
+        motion, pose = self._imu.motion, self._pose
+        if pose is None:
+            return Observed(motion, self._fix[:3], None, None, None, self._air)
+        return Observed(
+            motion, self._fix[:3], pose.position, pose.orientation, pose.velocity, self._air)
 
     def _known(self, stamp: int, imu: ImuReading) -> Measurement:
         motion = imu.motion
@@ -94,7 +107,7 @@ class Sensed:
         assert motion.angular_velocity is not None
         roll, pitch, yaw = frames.quaternion_to_euler(motion.orientation)
         rates = frames.flu_to_frd(motion.angular_velocity)
-        pose = self._suite.pose(stamp, motion)
+        pose = self._pose = self._suite.pose(stamp, motion)
         east, north, up = (
             (math.nan,) * 3 if pose is None
             else frames.rotate(motion.orientation, pose.velocity))
@@ -102,19 +115,6 @@ class Sensed:
             roll, -pitch, frames.yaw_to_heading(yaw), *rates, self._altimeter.altitude,
             _or_nan(self._air.indicated_airspeed), _or_nan(self._air.true_airspeed), up,
             math.atan2(east, north), math.hypot(east, north), *self._position)
-
-
-def _motion_of(state: AircraftState) -> Motion:
-    return Motion(
-        frames.euler_to_quaternion(state.phi, -state.theta, frames.heading_to_yaw(state.psi)),
-        frames.frd_to_flu((state.p, state.q, state.r)), None)
-
-
-def _air_of(state: AircraftState) -> Air:
-    return Air(
-        indicated_airspeed=state.cas, true_airspeed=state.tas, angle_of_attack=state.alpha,
-        sideslip=state.beta, static_pressure=state.static_pressure,
-        temperature=state.temperature, density=state.density)
 
 
 def _or_nan(value: float | None) -> float:
