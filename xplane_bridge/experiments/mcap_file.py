@@ -21,7 +21,7 @@ Based on the MCAP specification, https://mcap.dev/spec.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import os
 import struct
 import sys
@@ -51,15 +51,29 @@ def check(path: str | os.PathLike[str]) -> None:
     Each chunk is decompressed, one at a time, and may not exceed its stated size or 256 MiB; other
     records that readers load as a whole are limited to 64 MiB.
     """
+    _, fault = intact(path)
+    if fault:
+        raise RecordingError(f'{os.fspath(path)} is not read as a recording: {fault}')
+
+
+def intact(path: str | os.PathLike[str]) -> tuple[int, str]:
+    """
+    Return how many bytes from the beginning are correct records, and what is wrong behind them.
+
+    The latter is empty if the file is complete. The limits are those of ``check``.
+    """
+    end = 0
     with open(path, 'rb') as stream:
         try:
-            _check(stream)
+            for after in _ends(stream):
+                end = after
         except ValueError as error:
-            raise RecordingError(
-                f'{os.fspath(path)} is not read as a recording: {error}') from None
+            return end, str(error)
+        return stream.tell(), ''
 
 
-def _check(stream: BinaryIO) -> None:
+def _ends(stream: BinaryIO) -> Iterator[int]:
+    """Yield the offset behind each record; raise ValueError at the first that is wrong."""
     size = os.fstat(stream.fileno()).st_size
     if stream.read(len(_MAGIC)) != _MAGIC:
         raise ValueError('it does not begin as an MCAP file')
@@ -90,6 +104,7 @@ def _check(stream: BinaryIO) -> None:
             if kind != _ATTACHMENT:
                 _bound(length, _MAX_RECORD, what)
             stream.seek(length, os.SEEK_CUR)
+        yield stream.tell()
     if stream.read() != _MAGIC:
         raise ValueError('it does not end as an MCAP file')
 

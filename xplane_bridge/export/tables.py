@@ -1,0 +1,146 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""What is exported: tables, in batches of rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+TIMES = ('time', 'stamp', 'log_time')
+
+# A batch of a table is written at this many rows, or with this much data; all tables are when
+# they hold more than that together (bytes as recorded).
+_ROWS = 8192
+_BYTES = 4 * 1024 * 1024
+_ALL_BYTES = 32 * 1024 * 1024
+
+Warn = Callable[[str], None]
+"""Takes a sentence about something that is not exported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    One column of a table.
+
+    ``kind`` is bool, str, or a NumPy type such as float64 or int32; with ``is_list`` each value is
+    a list of these. ``is_quaternion``: it is one of four, x, y, z and w. A value may be None:
+    there is none in this row.
+    """
+
+    name: str
+    kind: str = 'float64'
+    unit: str = ''
+    is_list: bool = False
+    is_quaternion: bool = False
+
+    @property
+    def is_float(self) -> bool:
+        """Return whether the values are floating point numbers."""
+        return self.kind.startswith('float') and not self.is_list
+
+    @property
+    def is_integer(self) -> bool:
+        """Return whether the values are integers."""
+        return 'int' in self.kind and not self.is_list
+
+
+TIME_COLUMNS = tuple(Column(name, unit='s') for name in TIMES)
+"""The first columns of each table: since the start, stamp and recording time since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a table: ``values`` has a sequence for each column, all of one length."""
+
+    table: str
+    source: str
+    columns: tuple[Column, ...]
+    values: Sequence[Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+
+@dataclass(slots=True)
+class _Open:
+    source: str
+    rows: list[Sequence[Any]] = field(default_factory=list)
+    size: int = 0
+
+
+class Rows:
+    """
+    Collects rows into batches, a bounded number of bytes.
+
+    ``source`` of a table says what it is of: the type of its messages.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, tuple[Column, ...]], _Open] = {}
+        self._size = 0
+
+    def add(
+        self, table: str, source: str, columns: tuple[Column, ...], row: Sequence[Any], size: int
+    ) -> Iterator[Batch]:
+        """Add a row, made of ``size`` bytes; yield what is to be written."""
+        key = table, columns
+        found = self._open.get(key)
+        if found is None:
+            found = self._open[key] = _Open(source)
+        found.rows.append(row)
+        found.size += size
+        self._size += size
+        if len(found.rows) >= _ROWS or found.size >= _BYTES:
+            yield self._take(key)
+        elif self._size >= _ALL_BYTES:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Batch]:
+        """Yield everything that is left."""
+        for key in list(self._open):
+            yield self._take(key)
+
+    def _take(self, key: tuple[str, tuple[Column, ...]]) -> Batch:
+        table, columns = key
+        found = self._open.pop(key)
+        self._size -= found.size
+        return Batch(table, found.source, columns, list(zip(*found.rows, strict=True)))
+
+
+def numbered(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield the batches, with .2 and so on behind a table's name for each other set of columns."""
+    names: dict[str, dict[tuple[Column, ...], str]] = {}
+    for batch in batches:
+        known = names.setdefault(batch.table, {})
+        if batch.columns not in known:
+            number = len(known) + 1
+            known[batch.columns] = batch.table + (f'.{number}' if number > 1 else '')
+        yield Batch(known[batch.columns], batch.source, batch.columns, batch.values)
+
+
+def joined(batches: Iterator[Batch]) -> list[Batch]:
+    """Return each table as a whole, in memory."""
+    parts: dict[str, list[Batch]] = {}
+    for batch in batches:
+        parts.setdefault(batch.table, []).append(batch)
+    return [
+        Batch(name, found[0].source, found[0].columns, [
+            [value for part in found for value in part.values[index]]
+            for index in range(len(found[0].columns))])
+        for name, found in parts.items()]

@@ -1,0 +1,238 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""The four formats: CSV and Parquet table by table as it is read, MAT and MF4 as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+import json
+import math
+from pathlib import Path
+import re
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.export.tables import Batch, Column, joined, Warn
+
+# What is known about the export as a whole, as text by name.
+About = Mapping[str, str]
+
+# MATLAB's namelengthmax, as savemat has it.
+_LONGEST_NAME = 63
+# Lists up to this are channels of MF4, one for each element, if they are always equally long.
+_MOST_CHANNELS = 64
+_LONGEST_TEXT = 64 * 1024
+
+
+def file_name(table: str) -> str:
+    """Return a table's name as that of a file: uav/imu/data is uav.imu.data."""
+    return re.sub(r'[^\w.+-]+', '_', table.strip('/').replace('/', '.')).lstrip('.') or 'table'
+
+
+class _Names:
+    """Different names for different texts."""
+
+    def __init__(self, make: Callable[[str], str]) -> None:
+        self._make = make
+        self._names: dict[str, str] = {}
+
+    def __getitem__(self, text: str) -> str:
+        if text not in self._names:
+            base = name = self._make(text)
+            number = 1
+            taken = {other.lower() for other in self._names.values()}
+            while name.lower() in taken:
+                number += 1
+                name = f'{base[:_LONGEST_NAME - 6]}_{number}'
+            self._names[text] = name
+        return self._names[text]
+
+
+# Files of one table each, in a folder.
+
+def write_csv(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+    """
+    Write <table>.csv: names, then units after a #, then the rows.
+
+    A missing value is empty, a list is JSON.
+    """
+    names = _Names(file_name)
+    files: dict[str, TextIO] = {}
+    try:
+        for batch in batches:
+            if batch.table not in files:
+                files[batch.table] = (folder / f'{names[batch.table]}.csv').open(
+                    'w', newline='', encoding='utf-8')
+                writer = csv.writer(files[batch.table], lineterminator='\n')
+                writer.writerow([column.name for column in batch.columns])
+                first, *units = [column.unit for column in batch.columns]
+                writer.writerow([f'# {first}', *units])
+            # A csv.writer has no state.
+            csv.writer(files[batch.table], lineterminator='\n').writerows(
+                zip(*(map(_text, values) if column.is_list or column.is_float else values
+                      for column, values in zip(batch.columns, batch.values, strict=True)),
+                    strict=True))
+    finally:
+        for stream in files.values():
+            stream.close()
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list):
+        return json.dumps(value)
+    # Not numpy's own text of its numbers; and as pandas and MATLAB write it.
+    if value is None:
+        return None
+    return 'NaN' if math.isnan(value) else repr(float(value))
+
+
+def write_parquet(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+    """Write <table>.parquet: units in the metadata of the fields, the rest in the schema's."""
+    import pyarrow
+    from pyarrow import parquet
+    names = _Names(file_name)
+    files: dict[str, Any] = {}
+    try:
+        for batch in batches:
+            schema = pyarrow.schema(
+                [pyarrow.field(column.name, _arrow_type(pyarrow, column),
+                               metadata={'unit': column.unit} if column.unit else None)
+                 for column in batch.columns],
+                metadata={**about, 'topic': batch.table, 'type': batch.source,
+                          'units': json.dumps({column.name: column.unit
+                                               for column in batch.columns if column.unit})})
+            if batch.table not in files:
+                files[batch.table] = parquet.ParquetWriter(
+                    folder / f'{names[batch.table]}.parquet', schema, compression='zstd')
+            files[batch.table].write_table(pyarrow.Table.from_arrays(
+                [pyarrow.array(values, one.type)
+                 for values, one in zip(batch.values, schema, strict=True)], schema=schema))
+    finally:
+        for file in files.values():
+            file.close()
+
+
+def _arrow_type(pyarrow: Any, column: Column) -> Any:
+    kind = {'str': 'string', 'bool': 'bool_'}.get(column.kind, column.kind)
+    found = getattr(pyarrow, kind)()
+    return pyarrow.list_(found) if column.is_list else found
+
+
+# One file of all tables.
+
+def write_mat(path: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+    """
+    Write a struct for each table, whose fields are columns, and its struct ``units``.
+
+    Names are letters, digits and underscores; the struct ``names`` in each has the original ones.
+    Strings and lists are cell arrays; integers of which some are missing are doubles.
+    """
+    from scipy.io import savemat
+    variables = _Names(_matlab_name)
+    contents: dict[str, Any] = {'about': dict(about) or {'source': ''}}
+    variables['about']
+    for table in joined(batches):
+        names = _Names(_matlab_name)
+        # Taken.
+        _ = names['units'], names['names']
+        fields = {names[f' {column.name}']: column for column in table.columns}
+        contents[variables[table.table]] = {
+            **{name: _matlab_values(column, values) for (name, column), values in zip(
+                fields.items(), table.values, strict=True)},
+            'units': {name: column.unit for name, column in fields.items()},
+            'names': {name: column.name for name, column in fields.items()},
+        }
+    try:
+        savemat(path, contents, long_field_names=True, do_compression=True, oned_as='column')
+    except Exception as error:
+        path.unlink(missing_ok=True)
+        raise ValueError(
+            f'{path}: MAT files of version 5 hold at most 4 GB in a variable: {error}') from error
+
+
+def _matlab_name(text: str) -> str:
+    name = re.sub(r'[^A-Za-z0-9]+', '_', text).strip('_')[:_LONGEST_NAME].rstrip('_')
+    return name if name[:1].isalpha() else f'x_{name}'[:_LONGEST_NAME].rstrip('_')
+
+
+def _matlab_values(column: Column, values: Sequence[Any]) -> NDArray[Any]:
+    if column.is_list or column.kind == 'str':
+        cells = np.empty((len(values), 1), object)
+        for at, value in enumerate(values):
+            if isinstance(value, list):
+                value = np.array(value, object if column.kind == 'str' else column.kind)
+            cells[at, 0] = '' if value is None else value
+        return cells
+    return plain(column, values)
+
+
+def plain(column: Column, values: Sequence[Any]) -> NDArray[Any]:
+    """Return numbers as an array; as float64, with NaN, if some are missing."""
+    if any(value is None for value in values):
+        return np.array([math.nan if value is None else value for value in values], float)
+    return np.array(values, column.kind)
+
+
+def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+    """
+    Write a channel group for each table, named like it, with ``time`` as its master.
+
+    Lists that always have one length of up to 64 numbers are a channel for each element; others
+    are JSON. Texts of more than 64 KiB are left out.
+    """
+    from asammdf import MDF, Signal
+    with MDF(version='4.10') as file:
+        for table in joined(batches):
+            # A master channel increases.
+            times = np.asarray(table.values[0], float)
+            order = np.argsort(times, kind='stable')
+            signals = []
+            for column, values in zip(table.columns[1:], table.values[1:], strict=True):
+                for name, samples in _channels(column, values, table.table, warn):
+                    signals.append(Signal(
+                        samples=samples[order], timestamps=times[order], name=name,
+                        unit=column.unit,
+                        encoding='utf-8' if samples.dtype.kind == 'S' else None))
+            file.append(signals, acq_name=table.table, comment=table.source, common_timebase=True)
+        file.header.comment = json.dumps(dict(about))
+        file.save(path, overwrite=True, compression=2)
+
+
+def _channels(
+    column: Column, values: Sequence[Any], table: str, warn: Warn
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    if column.is_list and column.kind != 'str' and None not in values and (
+            len({len(value) for value in values}) == 1
+            and 0 < len(values[0]) <= _MOST_CHANNELS):
+        matrix = np.array(values, column.kind)
+        for index in range(matrix.shape[1]):
+            yield f'{column.name}[{index}]', matrix[:, index]
+    elif column.is_list or column.kind == 'str':
+        texts = [b'' if value is None else
+                 (json.dumps(value) if column.is_list else value).encode() for value in values]
+        # Each takes as much as the longest.
+        if (longest := max(map(len, texts))) > _LONGEST_TEXT:
+            warn(f'{table}: {column.name} is left out: it has {longest} bytes, expected at most '
+                 f'{_LONGEST_TEXT} in MF4')
+        else:
+            yield column.name, np.array(texts, f'S{max(1, longest)}')
+    elif column.kind == 'bool' and None not in values:
+        yield column.name, np.array(values, np.uint8)
+    else:
+        yield column.name, plain(column, values)
