@@ -19,10 +19,11 @@ from functools import cache
 from importlib.util import find_spec
 import os
 from pathlib import Path
-import socket
 import sys
 
 import pytest
+
+from xplane_bridge.links import domain
 
 try:
     import hypothesis
@@ -45,24 +46,9 @@ NEEDS = {
 # All that package.xml declares; whoever needs more needs optional packages.
 DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
 
-_LOCKS = []
-
-
-def _own_domain():
-    """Return a ROS domain that no other run on this machine uses; its last port is the lock."""
-    for domain in range(1 + os.getpid() % 60, 102):
-        lock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            lock.bind(('127.0.0.1', 7400 + 250 * domain + 249))
-        except OSError:
-            lock.close()
-            continue
-        _LOCKS.append(lock)
-        return domain
-    raise RuntimeError('no free ROS domain')
-
-
-os.environ['ROS_DOMAIN_ID'] = str(_own_domain())
+# Held as long as this process lives.
+_DOMAIN = domain.claim()
+os.environ['ROS_DOMAIN_ID'] = str(_DOMAIN.number)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ['ROS_PYTHON_CHECK_FIELDS'] = '1'
 

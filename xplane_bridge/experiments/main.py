@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
     parser.add_argument('--no-record', action='store_true',
                         help='delete the recording after the report')
+    parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     arguments = parser.parse_args(without_ros_arguments(
@@ -63,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     recorded = not (settings.in_process or arguments.no_record)
     experiment = Experiment(
         scenario, settings,
-        Files(f'{prefix}.mcap' if recorded else '', f'{prefix}.png', f'{prefix}.json',
+        Files(f'{prefix}.mcap' if recorded else '',
+              '' if arguments.no_picture else f'{prefix}.png', f'{prefix}.json',
               '' if settings.in_process else f'{prefix}.log'),
         namespace, f'{scenario.name} on {settings.host or settings.sim}' + (
             f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''))

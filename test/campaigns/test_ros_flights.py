@@ -1,0 +1,119 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Flights of a campaign through ROS: their rows, and that none of their processes is left."""
+
+import hashlib
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('mcap', reason='recording needs mcap')
+pytest.importorskip('rosbags', reason='reading back needs rosbags')
+pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
+
+from xplane_bridge.campaigns import ros_flight, supervisor
+from xplane_bridge.campaigns.task import Task
+
+pytestmark = pytest.mark.xdist_group('flights')
+
+DEADLINE = 30.0
+CONTENT = {
+    'duration': 2.0,
+    'initial': {'altitude': 1000.0, 'airspeed': 51.444},
+    'events': [{'at': 0.5, 'engage': True}],
+    'criteria': [{'quantity': 'altitude_error', 'statistic': 'max_abs', 'at_most': 20.0}],
+}
+# It leaves its session, ignores interrupts, and loses its parent.
+STRAY = ('setsid sh -c "trap \\"\\" INT TERM; echo > {1}; sleep {0}; sleep {0}" & '
+         'read x < {1}; echo ready; ')
+
+
+def task(key, **given):
+    values = {
+        'flight': 0, 'key': hashlib.sha256(f'{key} {os.getpid()}'.encode()).hexdigest(),
+        'scenario': 'level', 'content': CONTENT, 'simulator': 'xpc', 'controller': 'autopilot',
+        'aircraft': 'c172p', 'seed': 1, 'time_limit': 60.0}
+    return Task(**values | given)
+
+
+def running(text):
+    """Return the ids of the processes that have a text in their command line."""
+    found = []
+    for path in Path('/proc').glob('[0-9]*/cmdline'):
+        try:
+            if text.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_flight_passes_and_leaves_nothing(tmp_path):
+    flown = task('passes', folder=str(tmp_path / 'kept'))
+    row = ros_flight.fly(flown)
+    assert (row['outcome'], row['reason'], row['exit']) == ('passed', '', 0)
+    assert row['passed.max_abs of altitude_error at most 20'] is True
+    assert row['figure.rates.imu/data.messages'] == 121
+    assert len(row['trajectory']) == 64
+    assert not any(name.startswith(('figure.load', 'figure.link')) for name in row)
+    assert not list(tmp_path.iterdir())
+    assert not running(flown.key[:8])
+
+
+def test_a_flight_over_its_limit_is_hung_and_leaves_no_process(tmp_path):
+    hung = task('hangs', content=CONTENT | {'duration': 3000.0}, time_limit=4.0,
+                folder=str(tmp_path / 'kept'))
+    row = ros_flight.fly(hung)
+    assert (row['outcome'], row['reason']) == ('hung', 'it took longer than its time limit, 4 s')
+    # It was flying, with processes that have sessions of their own.
+    assert 'xpc_node' in (tmp_path / 'kept' / 'flight.log').read_text()
+    assert not running(hung.key[:8])
+
+
+def test_what_is_not_flown_says_why():
+    row = ros_flight.fly(task('refused', simulator='fdmdata'))
+    assert (row['outcome'], row['exit']) == ('failed', 2)
+    assert row['reason'].startswith('fdmdata has no time in its protocol')
+
+
+@pytest.mark.parametrize('end', ['limit', 'command', 'parent', 'signal'])
+def test_the_supervisor_leaves_nothing(end, tmp_path):
+    # A number of seconds that no other process sleeps.
+    mark = f'9{os.getpid()}{len(end)}'
+    fifo = tmp_path / 'fifo'
+    os.mkfifo(fifo)
+    command = STRAY.format(mark, fifo) + {
+        'command': 'exit 3', 'limit': f'trap "" INT; sleep {mark}; sleep {mark}',
+    }.get(end, f'exec sleep {mark}')
+    with subprocess.Popen(
+        [sys.executable, '-I', '-S', supervisor.__file__, '0.3' if end == 'limit' else '60',
+         'sh', '-c', command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:
+        assert process.stdout.readline() == 'ready\n'
+        if end == 'parent':
+            process.stdin.close()
+        elif end == 'signal':
+            process.send_signal(signal.SIGTERM)
+        code = process.wait(DEADLINE)
+        assert not running(mark)
+    assert code == {'limit': supervisor.HUNG, 'command': 3}.get(end, supervisor.ABANDONED)

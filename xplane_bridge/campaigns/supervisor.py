@@ -1,0 +1,166 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Run a command and end all that it has started, whatever happens: on its end, or on ours.
+
+    python3 supervisor.py LIMIT COMMAND...
+
+It is a process of its own, between a campaign and a flight, and adopts all of the flight's
+descendants that lose their parent (PR_SET_CHILD_SUBREAPER), also those with sessions of their own.
+When the command ends, when LIMIT (s) is over, on a signal, or when standard input is closed, as it
+is if the campaign dies, it interrupts the command, waits a moment for its end, and kills all that
+is left. The exit code is the command's, 128 + N if signal N ended it, and HUNG or ABANDONED if it
+was ended from here.
+
+Only the standard library is imported, and run as a file it starts in a few hundredths of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+
+HUNG, ABANDONED = 124, 125
+"""Exit codes: the limit was over; nobody waits for the result any more."""
+
+# Of <linux/prctl.h>.
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+# An interrupted experiment ends its processes in order, and writes what it has.
+_PATIENCE = 3.0
+_TICK = 0.02
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; return its exit code, HUNG or ABANDONED."""
+    limit, command = float(arguments[0]), list(arguments[1:])
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), 'prctl(PR_SET_CHILD_SUBREAPER)')
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    for number in (*_SIGNALS, signal.SIGCHLD):
+        signal.signal(number, lambda *_: None)
+    # Whoever started this may have blocked some, and so would the command.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    child = _started(command, libc)
+    reason = _wait(child, woken, limit)
+    code = _ended(child) if reason is None else reason
+    _end_all(child)
+    return code
+
+
+def _started(command: list[str], libc: ctypes.CDLL) -> int:
+    """Start the command in a session of its own; return its process id."""
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        # If this process is killed itself, the command is interrupted, and ends its own.
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        for number in (*_SIGNALS, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        if os.getppid() == parent:
+            os.execvp(command[0], command)
+    except OSError as error:
+        print(f'{command[0]}: {error.strerror}', file=sys.stderr, flush=True)
+    os._exit(127)
+
+
+def _wait(child: int, woken: int, limit: float) -> int | None:
+    """Wait for the command's end; return None, or why it is not waited for any longer."""
+    deadline = time.monotonic() + limit
+    while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        left = deadline - time.monotonic()
+        if left <= 0.0:
+            return HUNG
+        ready, _, _ = select.select([0, woken], [], [], left)
+        if 0 in ready and not os.read(0, 4096):
+            return ABANDONED
+        if woken in ready and set(os.read(woken, 4096)) & set(_SIGNALS):
+            return ABANDONED
+    return None
+
+
+def _ended(child: int) -> int:
+    """Return the exit code of the command, which has ended."""
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code if code >= 0 else 128 - code
+
+
+def _end_all(child: int) -> None:
+    """Interrupt the command, if it still runs; when that has ended, or does not, kill the rest."""
+    deadline = time.monotonic() + _PATIENCE
+    left = _descendants()
+    if child in left:
+        # It may be stopped.
+        _send(child, signal.SIGCONT)
+        _send(child, signal.SIGINT)
+    while left:
+        if child not in left or time.monotonic() > deadline:
+            for pid in left:
+                _send(pid, signal.SIGKILL)
+        time.sleep(_TICK)
+        _reap()
+        left = _descendants()
+
+
+def _send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _reap() -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _descendants() -> list[int]:
+    """Return the ids of all processes below this one; who has lost a parent is our child."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as stream:
+                    # The command's name, in brackets, may contain anything.
+                    parent = int(stream.read().rpartition(')')[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(name))
+    found: list[int] = []
+    waiting = [os.getpid()]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
