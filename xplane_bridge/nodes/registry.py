@@ -41,6 +41,7 @@ def nodes() -> dict[str, NodeEntry]:
     """Return all nodes by executable: those of the protocols, and those without a peer."""
     return {
         'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
+        'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
         'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
         'simulator_node': NodeEntry('simulator', 'face:=xplane12'),
         **{protocol.node: NodeEntry(protocol.name, protocol.example)

@@ -29,8 +29,8 @@ from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, RateTarget, Route
 from xplane_bridge.nodes.autopilot.route import Waypoints, waypoints_of_path, waypoints_of_route
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.targets import changes_of
 
-TARGET_MASK = Mask(AutopilotTarget)
 _ATTITUDE_MASK = Mask(AttitudeTarget)
 _RATES_MASK = Mask(RateTarget)
 
@@ -78,17 +78,10 @@ class Levels:
         self._command('route', message, partial(self.follow, waypoints_of_route(message)))
 
     def _on_target(self, message: AutopilotTarget) -> None:
-        if message.fields & AutopilotTarget.RELEASE:
-            if message.fields != AutopilotTarget.RELEASE:
-                raise ValueError('RELEASE (32) goes alone: it gives up all that is held')
+        given = changes_of(message)
+        if given is None:
             self._release(message)
             return
-        given = TARGET_MASK.given(message)
-        check_targets(given)
-        if 'true_heading' in given:
-            given['heading'] = given.pop('true_heading')
-            if 'course' in given:
-                raise ValueError('it has a course and a true_heading: one of them can be held')
         self._command('target', message, partial(self._cascade.change_target, given))
 
     def _on_attitude(self, message: AttitudeTarget) -> None:

@@ -40,12 +40,13 @@ from xplane_bridge.nodes.autopilot.parameters import (
 from xplane_bridge.nodes.autopilot.pilot import Pilot
 from xplane_bridge.nodes.autopilot.reports import JOYSTICK, OFF, Reports, target_values
 from xplane_bridge.nodes.autopilot.route import waypoints_of_route
-from xplane_bridge.nodes.autopilot.telemetry import nanoseconds, Telemetry
-from xplane_bridge.nodes.autopilot.waiting import Waiting
+from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import fill_controls
 from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.updates import nanoseconds
+from xplane_bridge.nodes.waiting import Waiting
 
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in

@@ -24,9 +24,9 @@ from xplane_bridge.control.cascade import Level
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.msg import AutopilotTarget
-from xplane_bridge.nodes.autopilot.levels import TARGET_MASK
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.targets import TARGET_MASK
 
 OFF, JOYSTICK = 'off', 'joystick'
 

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 import math
 import time
@@ -36,6 +36,7 @@ from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, st
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import CONTROLS_MASK
 from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.updates import nanoseconds, Updates
 from xplane_bridge.sensors.altimeter import Altimeter
 from xplane_bridge.spinning import handle_waiting
 
@@ -43,8 +44,6 @@ UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
 """Topics of one update of a vehicle, all of which lockstep waits for."""
 # Behind sensors, which have rates of their own, these; of the others the newest counts.
 _SENSED = ('controls', 'imu/data')
-# Updates that may be incomplete at any time: messages of different topics overtake each other.
-_INCOMPLETE = 8
 # Altitude and airspeed older than this are not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
 # Behind sensors: a receiver of 1 Hz may lose one.
@@ -65,12 +64,12 @@ class Telemetry:
     ) -> None:
         self._heard = heard
         self._lockstep = lockstep
-        self._incomplete: dict[int, dict[str, Any]] = {}
         self._fix = NavSatFix()
         self._altimeter = Altimeter()
         self._located_at = 0.0
         self._airspeed = (math.nan, 0.0)
         self._awaited = _SENSED if sensors else UPDATE
+        self._updates = Updates(self._awaited, self._take_update)
         # In lockstep nothing is late by the clock: the simulation waits.
         self._oldest = _OLDEST if not sensors else math.inf if lockstep else _OLDEST_SENSED
         # What sensors publish before imu/data.
@@ -111,10 +110,7 @@ class Telemetry:
     @property
     def waits_for(self) -> list[str]:
         """Return, in lockstep, what is missing of the newest update that is incomplete."""
-        if not self._incomplete:
-            return []
-        return [topic for topic in self._awaited
-                if topic not in self._incomplete[max(self._incomplete)]]
+        return self._updates.waits_for
 
     def measure(self) -> Measurement | None:
         """Return the control law's input, or None while something is missing or stale."""
@@ -159,18 +155,9 @@ class Telemetry:
 
     def _gather(self, topic: str, message: Any) -> None:
         stamp = stamp_of(message) if isinstance(message, bytes) else nanoseconds(message)
-        self._add(stamp, topic, message)
+        self._updates.add(stamp, topic, message)
 
-    def _add(self, stamp: int, topic: str, message: Any) -> None:
-        """Handle the messages of one update when the last of them has arrived."""
-        update = self._incomplete.setdefault(stamp, {})
-        update[topic] = message
-        if len(update) < len(self._awaited):
-            if len(self._incomplete) > _INCOMPLETE:
-                del self._incomplete[next(iter(self._incomplete))]
-            return
-        self._incomplete = {
-            at: others for at, others in self._incomplete.items() if at > stamp}
+    def _take_update(self, stamp: int, update: Mapping[str, Any]) -> None:
         for subscription in self._before:
             handle_waiting(subscription)
         if 'odom' in update:
@@ -204,15 +191,9 @@ class Telemetry:
     def _on_odom(self, data: bytes) -> None:
         stamp = stamp_of(data)
         if self._lockstep and 'odom' in self._awaited:
-            self._add(stamp, 'odom', data)
+            self._updates.add(stamp, 'odom', data)
         else:
             self._odom, self._odom_at, self._odom_stamp = data, time.monotonic(), stamp
 
     def _on_datum(self, message: NavSatFix) -> None:
         self.datum = LocalFrame(message.latitude, message.longitude, message.altitude)
-
-
-def nanoseconds(message: Any) -> int:
-    """Return the stamp of a message."""
-    stamp = message.header.stamp
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)

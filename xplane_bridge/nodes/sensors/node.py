@@ -34,6 +34,7 @@ from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, true_motion
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
+from xplane_bridge.nodes.updates import nanoseconds
 from xplane_bridge.sensors.imu import ImuReading
 from xplane_bridge.sensors.specification import load
 from xplane_bridge.sensors.suite import Suite
@@ -117,11 +118,11 @@ class SensorsNode(BridgeNode[SensorsParameters]):
     def _hear(self, topic: str, handler: Any, message: Any) -> None:
         self._heard_at = time.monotonic()
         self._frames[topic] = message.header.frame_id
-        handler(_nanoseconds(message), message)
+        handler(nanoseconds(message), message)
 
     def _gather(self, topic: str, message: Any) -> None:
         """Handle the messages of one update when the last of them has arrived."""
-        stamp = _nanoseconds(message)
+        stamp = nanoseconds(message)
         update = self._incomplete.setdefault(stamp, {})
         update[topic] = message
         if not all(name in update for name in _UPDATE) or (
@@ -212,11 +213,6 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             return (Status(
                 'sensors', WARN, f'broken by parameter: {", ".join(broken)}', values),)
         return (Status('sensors', OK, f'measuring as {self.parameters.sensors}', values),)
-
-
-def _nanoseconds(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,198 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""policy_node: fly a vehicle by a policy, a Python callable or an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+import time
+from typing import Any
+
+from xplane_bridge.control.action import ATTITUDE, CONTROLS, TARGET
+from xplane_bridge.control.observation import SLICES, TOPICS
+from xplane_bridge.control.policy import load
+from xplane_bridge.control.targets import Target, with_changes
+from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.conversions.message_numbers import NUMBERS
+from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, FlightControls
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.policy.parameters import PolicyParameters
+from xplane_bridge.nodes.policy.telemetry import Telemetry
+from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.targets import changes_of, TARGET_MASK
+from xplane_bridge.nodes.updates import nanoseconds
+from xplane_bridge.nodes.waiting import Waiting
+
+AUTOPILOT_TARGET = 'policy/target'
+"""Where autopilot_node hears what a policy targets and releases: target is what it is to hold."""
+_COMMANDS = {
+    CONTROLS.level: (FlightControls, 'command/controls'),
+    ATTITUDE.level: (AttitudeTarget, 'attitude'),
+    TARGET.level: (AutopilotTarget, AUTOPILOT_TARGET),
+}
+
+
+class PolicyNode(BridgeNode[PolicyParameters]):
+    """
+    Ask a policy for an action for each imu/data, once a target has engaged it.
+
+    It keeps the contract of docs/controllers.md. What a policy of a higher level commands goes to
+    autopilot_node. An action that is none is counted, and nothing is commanded.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('policy_node', PolicyParameters, **options)
+
+    def check(self, given: PolicyParameters) -> None:
+        """Refuse to start without a policy."""
+        if not given.policy:
+            raise ValueError(
+                'parameter policy: expected the name of a policy of this package, a file.onnx, '
+                'a package.module:attribute or a file.py:attribute')
+
+    def open(self) -> None:
+        """Load the policy, create topics."""
+        given = self.parameters
+        self._policy = policy = load(given.policy)
+        self._engaged = False
+        self._target = Target()
+        self._waiting = Waiting()
+        # The stamps of the newest state, and of the one last answered.
+        self._now: int | None = None
+        self._answered: int | None = None
+        self._actions = self._refused_actions = 0
+        self._refusal = ''
+        self._inference = self._longest = 0.0
+        kind, topic = _COMMANDS[policy.action.level]
+        self._mask, self._command = Mask(kind), kind()
+        self._publisher = self.make_publisher(kind, topic, 1)
+        self._release_publisher = None if policy.action is CONTROLS else (
+            self._publisher if policy.action is TARGET
+            else self.make_publisher(AutopilotTarget, AUTOPILOT_TARGET, 1))
+        # Before telemetry: what was heard together is handled in the order of creation.
+        self.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
+        used = {topic for topic in TOPICS if any(
+            name.startswith(f'{topic}.') for name in policy.fields)}
+        self._telemetry = Telemetry(
+            self, given.lockstep, given.behind_sensors, used, self._on_state)
+        self.get_logger().info(
+            f'flying {policy.name} (sha256 {policy.digest[:12]}), which commands {topic}')
+
+    def begin(self) -> None:
+        """Wait for a target."""
+
+    def end(self) -> None:
+        """Stop commanding."""
+        self._release()
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Do nothing: only topics were opened."""
+
+    # What is to be held.
+
+    def _on_target(self, message: AutopilotTarget) -> None:
+        changes = changes_of(message)
+        self._waiting.add(
+            nanoseconds(message), 'target',
+            self._release if changes is None else partial(self._hold, changes), self._now)
+        # The simulation waits at that state.
+        if self.parameters.lockstep and self._now is not None:
+            self._on_state(self._now)
+
+    def _hold(self, changes: dict[str, float]) -> None:
+        if not self._engaged:
+            self._engaged, self._target = True, Target()
+            self._policy.reset()
+            self.get_logger().info('engaged')
+        target = self._target = with_changes(self._target, changes)
+        message = AutopilotTarget()
+        TARGET_MASK.fill(message, {
+            'altitude': target.altitude, 'true_heading': target.heading,
+            'airspeed': target.airspeed, 'course': target.course,
+            'climb_rate': target.climb_rate})
+        self._telemetry.observation[SLICES['target']] = NUMBERS['target'](message)
+
+    def _release(self) -> None:
+        if not self._engaged:
+            return
+        self._engaged = False
+        if self._release_publisher is not None:
+            self._release_publisher.publish(AutopilotTarget(fields=AutopilotTarget.RELEASE))
+        self.get_logger().info('released')
+
+    # The answer to a state.
+
+    def _on_state(self, stamp: int) -> None:
+        self._now = stamp
+        for topic, do in self._waiting.due(stamp):
+            try:
+                do()
+            except ValueError as error:
+                self.refuse(topic, error)
+        # A simulator that waits may send a state again.
+        if self._engaged and stamp != self._answered and not self._telemetry.missing:
+            self._answered = stamp
+            self._answer(stamp)
+
+    def _answer(self, stamp: int) -> None:
+        begin = time.perf_counter()
+        try:
+            action = self._policy.act(self._telemetry.observation)
+        except ValueError as error:
+            self._refused_actions += 1
+            self._refusal = str(error)
+            self.warn('action', f'no command: {error}')
+            return
+        took = time.perf_counter() - begin
+        self._inference += took
+        self._longest = max(self._longest, took)
+        self._actions += 1
+        self._refusal = ''
+        written = self._command.header.stamp
+        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        self._mask.fill(
+            self._command, dict(zip(self._policy.action.names, action, strict=True)))
+        self._publisher.publish(self._command)
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return whether it flies, and what its policy does."""
+        missing = self._telemetry.missing
+        engaged = 'engaged' if self._engaged else 'not engaged: a target engages it'
+        severity, said = OK, engaged
+        if missing:
+            severity = WARN if self._engaged else STALE
+            said = f'{engaged}; no {", ".join(missing)} arrives'
+        elif self._refusal:
+            severity, said = WARN, f'{engaged}; no command: {self._refusal}'
+        mean = self._inference / self._actions if self._actions else 0.0
+        return (Status('policy', severity, said, (
+            ('policy', self._policy.name),
+            ('sha256', self._policy.digest),
+            ('level', self._policy.action.level),
+            ('updates', str(self._actions)),
+            ('actions refused', str(self._refused_actions)),
+            ('inference, mean, ms', f'{1e3 * mean:.3f}'),
+            ('inference, longest, ms', f'{1e3 * self._longest:.3f}'),
+            ('commands waiting for their stamp', str(len(self._waiting))),
+            ('lockstep waits for', ', '.join(self._telemetry.waits_for)),
+        )),)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run policy_node; return the process's exit code."""
+    return run(PolicyNode, PolicyParameters, args)
