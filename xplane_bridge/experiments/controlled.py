@@ -43,7 +43,7 @@ from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.protocols.foreign import printable
 
 COMMAND = 'command/controls'
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _START_TIMEOUT = 60.0
 _TICK = 0.05
 _SHOWN_LINES = 10
@@ -122,7 +122,7 @@ class ControlledVehicle(Vehicle):
     does.
     """
 
-    target_qos = _LATCHED
+    target_qos = LATCHED
 
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,

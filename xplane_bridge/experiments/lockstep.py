@@ -30,7 +30,9 @@ _LOOK = 0.1
 # often, has lost its command. On a busy machine the time alone would not prove it.
 _REPEAT_AFTER = 1.0
 _REPEATED = 20
-# Topics that a frame waits for.
+# What belongs to a state besides imu/data and controls, if the vehicle has it.
+_COMPLETE = ('fix', 'air_data', 'odom', MEASURED)
+# Controls that a frame waits for.
 _AWAITED = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
@@ -62,9 +64,8 @@ class Lockstep:
 
         def complete() -> bool:
             newest = stamps['imu/data']
-            return is_due(newest, due) and stamps.get('controls', -math.inf) >= newest and (
-                'odom' not in stamps or stamps['odom'] >= newest) and (
-                stamps.get(MEASURED, newest) >= newest)
+            return is_due(newest, due) and stamps.get('controls', -math.inf) >= newest and all(
+                stamps.get(topic, newest) >= newest for topic in _COMPLETE)
 
         monitor.wait_only_for(due)
         waited, last, heard = 0.0, stamps['imu/data'], monitor.counts['imu/data']

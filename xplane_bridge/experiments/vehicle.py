@@ -178,7 +178,10 @@ class Vehicle:
         # Called once now, so that they respond immediately during the scenario.
         self._prepare_controller()
         if needs_simulator:
-            self._set('simulator_node', [], _FIRST_PATIENCE)
+            self._prepare_simulator()
+
+    def _prepare_simulator(self) -> None:
+        self._set('simulator_node', [], _FIRST_PATIENCE)
 
     def _prepare_controller(self) -> None:
         self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
