@@ -18,6 +18,8 @@
 import csv
 import json
 from pathlib import Path
+import re
+import shlex
 import struct
 
 import pytest
@@ -29,7 +31,7 @@ from captures import pcap
 from mcap.writer import CompressionType, Writer
 import numpy as np
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
-from ulyssix_packets import bcd, datagram, tagged, utc
+from ulyssix_packets import bcd, datagram, DAY_45, tagged, utc
 from vector_files import vectors
 
 from xplane_bridge import optional
@@ -39,6 +41,9 @@ from xplane_bridge.export.tables import Batch, Column
 
 MSG = Path(__file__).resolve().parents[2] / 'msg'
 STORE = get_typestore(Stores.ROS2_JAZZY)
+PUBLISHER = (('192.168.1.10', 4000), ('192.168.1.20', 5000))
+NOON = utc(2026, 2, 14, 12, 0, 0)
+JAN1 = utc(2026, 1, 1)
 BEGIN = 1_700_000_000 * 10**9
 STEP = 10**7
 # A type of nobody's: names, lists, and messages in lists within them.
@@ -164,6 +169,21 @@ def recording(tmp_path_factory):
     return write(tmp_path_factory.mktemp('export') / 'flight.mcap', flight())
 
 
+@pytest.fixture(scope='module')
+def bag(tmp_path_factory):
+    """Return a rosbag2 folder of the same flight, in SQLite."""
+    from rosbags.rosbag2 import StoragePlugin
+    from rosbags.rosbag2 import Writer as Bag
+    path = tmp_path_factory.mktemp('bag') / 'bag'
+    with Bag(path, version=9, storage_plugin=StoragePlugin.SQLITE3) as bag:
+        connections = {}
+        for topic, kind, log_ns, message in flight():
+            if topic not in connections:
+                connections[topic] = bag.add_connection(topic, kind, typestore=STORE)
+            bag.write(connections[topic], log_ns, STORE.serialize_cdr(message, kind))
+    return path
+
+
 def exported(source, tmp_path, *options, code=0):
     output = tmp_path / 'out'
     assert main([str(source), '--output', str(output), *map(str, options)]) == code
@@ -255,16 +275,29 @@ def test_mf4(recording, tmp_path):
         assert file.get('name').samples[3] == 'thing #3, "ä"'.encode()
 
 
-def test_a_folder_of_sqlite_says_the_same(recording, tmp_path):
-    from rosbags.rosbag2 import StoragePlugin
-    from rosbags.rosbag2 import Writer as Bag
-    with Bag(tmp_path / 'bag', version=9, storage_plugin=StoragePlugin.SQLITE3) as bag:
-        connections = {}
-        for topic, kind, log_ns, message in flight():
-            if topic not in connections:
-                connections[topic] = bag.add_connection(topic, kind, typestore=STORE)
-            bag.write(connections[topic], log_ns, STORE.serialize_cdr(message, kind))
-    folder = exported(tmp_path / 'bag', tmp_path, '--to', 'csv')
+def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsys):
+    for name in ('pandas', 'pyarrow', 'asammdf', 'scipy'):
+        pytest.importorskip(name, reason=f'{name} is not installed')
+    monkeypatch.chdir(tmp_path)
+    Path('flight.mcap').write_bytes(recording.read_bytes())
+    Path('bag_folder').symlink_to(bag)
+    Path('telemetry.pcap').write_bytes(pcap((NOON / 1e9, *PUBLISHER, tagged(
+        (1.0, 3846896.0), time=DAY_45, control=1))))
+    page = (MSG.parent / 'docs' / 'export.md').read_text()
+    commands = re.findall(r'^ros2 run xplane_bridge export (.*)$', page, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        assert main(shlex.split(command)) == 0
+    capsys.readouterr()
+    snippets = re.findall(r'```python\n(.*?)```', page, re.DOTALL)
+    assert len(snippets) == 3
+    for text in snippets:
+        exec(text, {})
+    assert capsys.readouterr().out.endswith(' 0.0\n')
+
+
+def test_a_folder_of_sqlite_says_the_same(recording, bag, tmp_path):
+    folder = exported(bag, tmp_path, '--to', 'csv')
     (tmp_path / 'mcap').mkdir()
     other = exported(recording, tmp_path / 'mcap', '--to', 'csv')
     for path in other.iterdir():
@@ -393,11 +426,6 @@ def test_a_format_whose_package_is_missing_says_how_to_get_it(
     assert not output.exists()
 
 
-PUBLISHER = (('192.168.1.10', 4000), ('192.168.1.20', 5000))
-NOON = utc(2026, 2, 14, 12, 0, 0)
-JAN1 = utc(2026, 1, 1)
-
-
 def ulyssix_packet(counter, total, parameters):
     """Return a packet of (samples in a second since noon and value) by parameter."""
     since = (NOON - JAN1) / 1e9
@@ -437,7 +465,7 @@ def test_ulyssix_vectors_give_their_values(tmp_path, capsys):
     assert main([str(path), '--to', 'csv']) == 2
     # One that is cut behind the first.
     data = pcap(*((NOON / 1e9 + at, *PUBLISHER, tagged(
-        (1.0 + at, 3846896.0 + at), time=bytes.fromhex('3412450012907856'), counter=at,
+        (1.0 + at, 3846896.0 + at), time=DAY_45, counter=at,
         total=1 + at)) for at in range(3)))
     path.write_bytes(data[:-5])
     exported(path, tmp_path, '--to', 'csv', '--names', 'x', '--force', code=1)

@@ -292,8 +292,12 @@ class _Reading:
     def _type(self, topic: Topic) -> tuple[Any, Layout] | None:
         from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
         store = get_typestore(Stores.EMPTY)
+        common = get_typestore(Stores.LATEST)
         try:
-            if topic.format == 'ros2msg':
+            if topic.format == 'ros2none' and topic.kind in common.types:
+                # Before Iron rosbag2 stored no definitions in its databases.
+                store = common
+            elif topic.format == 'ros2msg':
                 store.register(get_types_from_msg(topic.definition, topic.kind))
             elif topic.format == 'ros2idl':
                 for part in topic.definition.split('=' * 80 + '\n'):

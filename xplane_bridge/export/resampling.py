@@ -89,21 +89,21 @@ def resampled(table: Batch, base: Array) -> Batch:
 def _column(
     column: Column, times: Array, values: Sequence[Any], base: Array
 ) -> Any:
-    known = [at for at, value in enumerate(values) if value is not None]
-    if not known:
+    known = np.array([at for at, value in enumerate(values) if value is not None], int)
+    if not len(known):
         return np.full(len(base), math.nan) if column.is_float else [None] * len(base)
     kept = times[known]
     order = np.argsort(kept, kind='stable')
     last = order[np.append(np.diff(kept[order]) > 0.0, True)]
     kept = kept[last]
     if column.is_float:
-        found = np.array([values[at] for at in known], float)[last]
+        found = np.array([values[at] for at in known[last]], float)
         turn = _TURNS.get(column.unit)
         return _linear(kept, found, base) if turn is None else _angle(kept, found, base, turn)
     before = np.searchsorted(kept, base, 'right') - 1
     outside = (before < 0) | (base > kept[-1])
-    return [None if out else values[known[int(last[at])]]
-            for at, out in zip(before, outside, strict=True)]
+    return [None if out else values[at]
+            for at, out in zip(known[last][before], outside, strict=True)]
 
 
 def _linear(times: Array, values: Array, base: Array) -> Array:

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 TIMES = ('time', 'stamp', 'log_time')
 
 # A batch of a table is written at this many rows, or with this much data; all tables are when
@@ -135,12 +137,27 @@ def numbered(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def joined(batches: Iterator[Batch]) -> list[Batch]:
-    """Return each table as a whole, in memory."""
+    """Return each table as a whole, in memory; numbers as arrays, unless some are missing."""
     parts: dict[str, list[Batch]] = {}
     for batch in batches:
-        parts.setdefault(batch.table, []).append(batch)
+        parts.setdefault(batch.table, []).append(Batch(
+            batch.table, batch.source, batch.columns,
+            [_compact(column, values)
+             for column, values in zip(batch.columns, batch.values, strict=True)]))
     return [
         Batch(name, found[0].source, found[0].columns, [
-            [value for part in found for value in part.values[index]]
+            _concatenated([part.values[index] for part in found])
             for index in range(len(found[0].columns))])
         for name, found in parts.items()]
+
+
+def _compact(column: Column, values: Any) -> Any:
+    if column.is_list or column.kind == 'str' or any(value is None for value in values):
+        return values
+    return np.array(values, column.kind)
+
+
+def _concatenated(parts: Sequence[Any]) -> Any:
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return [value for part in parts for value in part]

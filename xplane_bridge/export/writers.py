@@ -184,6 +184,8 @@ def _matlab_values(column: Column, values: Sequence[Any]) -> NDArray[Any]:
 
 def plain(column: Column, values: Sequence[Any]) -> NDArray[Any]:
     """Return numbers as an array; as float64, with NaN, if some are missing."""
+    if isinstance(values, np.ndarray):
+        return values
     if any(value is None for value in values):
         return np.array([math.nan if value is None else value for value in values], float)
     return np.array(values, column.kind)
@@ -232,7 +234,6 @@ def _channels(
                  f'{_LONGEST_TEXT} in MF4')
         else:
             yield column.name, np.array(texts, f'S{max(1, longest)}')
-    elif column.kind == 'bool' and None not in values:
-        yield column.name, np.array(values, np.uint8)
     else:
-        yield column.name, plain(column, values)
+        found = plain(column, values)
+        yield column.name, found.astype(np.uint8) if found.dtype == bool else found
