@@ -46,7 +46,7 @@ from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Se
 from xplane_bridge.experiments.events import SENSOR_FAULTS
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.observed import Observed
-from xplane_bridge.experiments.policy_law import PolicyLaw
+from xplane_bridge.experiments.policy_law import ActionLaw
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.experiments.sensed import Sensed
 from xplane_bridge.sensors.specification import Figures
@@ -109,7 +109,7 @@ class CoreVehicle:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
         self.law: Law = law or Cascade(*_tuned(model))
-        if isinstance(law, PolicyLaw):
+        if isinstance(law, ActionLaw):
             law.place(self.observation, Cascade(*_tuned(model)))
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
@@ -137,6 +137,11 @@ class CoreVehicle:
     def state(self) -> AircraftState:
         """Return the aircraft's state."""
         return self.aircraft.state
+
+    @property
+    def has_sensors(self) -> bool:
+        """Return whether the law knows only what sensors deliver."""
+        return self._sensors is not None
 
     def observe(self) -> None:
         """Measure the current state."""
@@ -175,14 +180,16 @@ class CoreVehicle:
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
-        if self._sensed is not None:
-            found = self._sensed.observed()
-        else:
-            about = self._seen or self.aircraft.state
-            found = Observed.of(
-                observed.motion_of(about), self._place, self._odom_frame,
-                observed.velocity_of(about), observed.air_of(about))
-        return found.vector(self.law.target)
+        if self._sensed is None:
+            return self.truth()
+        return self._sensed.observed().vector(self.law.target)
+
+    def truth(self) -> Observation:
+        """Return what it would be told without sensors."""
+        about = self._seen or self.aircraft.state
+        return Observed.of(
+            observed.motion_of(about), self._place, self._odom_frame,
+            observed.velocity_of(about), observed.air_of(about)).vector(self.law.target)
 
     def command_of_law(self) -> Controls:
         """Return the command of the law, which is engaged, for the observed state."""

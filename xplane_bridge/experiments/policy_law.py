@@ -45,18 +45,18 @@ class Actor(Protocol):
         """Return the action for an observation, within its bounds; ValueError if it has none."""
 
 
-class PolicyLaw:
+class ActionLaw:
     """
-    A policy that flies, at any level: below its own the cascade flies what it commands.
+    A control law that is given its actions, at any level: the cascade flies what is commanded.
 
-    ``target`` is what it is to hold, and part of what it observes; what a policy of level target
-    commands is the cascade's alone.
+    ``target`` is what is to be held, and part of what is observed; what an action of level target
+    commands is the cascade's alone. At level controls there is no cascade.
     """
 
-    def __init__(self, policy: Actor) -> None:
-        self.policy = policy
+    def __init__(self, action: Action) -> None:
+        self.action = action
         self.target = Target()
-        self._observe: Callable[[], Vector] | None = None
+        self.given: tuple[float, ...] = ()
         self._cascade = Cascade()
 
     def place(self, observe: Callable[[], Vector], cascade: Cascade) -> None:
@@ -67,20 +67,35 @@ class PolicyLaw:
         """Begin a flight; without a target, the current state is to be held."""
         self.target = target or Target(now.altitude, now.heading, now.airspeed)
         self._cascade.engage(now, controls)
-        self.policy.reset()
 
     def update(self, now: Measurement, dt: float) -> Controls:
-        """Return the controls for the observed state, measured ``dt`` seconds after the last."""
-        assert self._observe is not None
-        action = self.policy.act(self._observe())
-        level = self.policy.action.level
+        """Return the controls for a measurement taken ``dt`` seconds after the last."""
+        level = self.action.level
         if level == 'controls':
-            return Controls(*action)
+            return Controls(*self.given)
         if level == 'attitude':
-            roll, pitch, throttle = action
+            roll, pitch, throttle = self.given
             self._cascade.hold_attitude(Attitude(roll, pitch, throttle))
         else:
-            altitude, heading, airspeed = action
+            altitude, heading, airspeed = self.given
             self._cascade.change_target(
                 {'altitude': altitude, 'heading': heading, 'airspeed': airspeed})
         return self._cascade.update(now, dt)
+
+
+class PolicyLaw(ActionLaw):
+    """A policy that flies: it chooses an action for what is observed in each frame."""
+
+    def __init__(self, policy: Actor) -> None:
+        super().__init__(policy.action)
+        self.policy = policy
+
+    def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
+        """Begin a flight."""
+        super().engage(now, controls, target)
+        self.policy.reset()
+
+    def update(self, now: Measurement, dt: float) -> Controls:
+        """Return the controls for the observed state."""
+        self.given = self.policy.act(self._observe())
+        return super().update(now, dt)

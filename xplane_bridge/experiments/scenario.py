@@ -185,12 +185,13 @@ def parse(name: str, content: Any) -> Scenario:
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
     return Scenario(
         name, str(top.get('description', '')).strip(), duration,
-        _initial(top.get('initial', {})), events, criteria, route,
+        parse_initial(top.get('initial', {})), events, criteria, route,
         controller.parse(top['controller']) if 'controller' in top else {},
         fields.text(top.get('sensors', ''), 'sensors'))
 
 
-def _initial(item: Any) -> dict[str, Any]:
+def parse_initial(item: Any) -> dict[str, Any]:
+    """Return the initial state in a file; ScenarioError says what is wrong with it."""
     given = fields.mapping(item, 'initial', optional=_INITIAL)
     found: dict[str, Any] = {}
     for name, value in given.items():

@@ -1,0 +1,179 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A scenario as a Gymnasium environment.
+
+    import gymnasium
+    import xplane_bridge.episodes
+
+    env = gymnasium.make('xplane_bridge/Flight-v0', scenario='turbulence')
+    observation, info = env.reset(seed=1, options={'wind': [0.0, 5.0, 0.0]})
+    observation, reward, terminated, truncated, info = env.step([0.0, 0.0, 0.0, 0.7])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.control.action import LEVELS
+from xplane_bridge.control.installed import folder
+from xplane_bridge.control.observation import Field, FIELDS, Vector
+from xplane_bridge.episodes.flight import Start
+from xplane_bridge.episodes.judging import (
+    EnvelopeLeft,
+    Reward,
+    seen,
+    Step,
+    Termination,
+    TrackingReward,
+)
+from xplane_bridge.episodes.options import start_of
+from xplane_bridge.episodes.rooms import make_flight
+from xplane_bridge.experiments import scenario as scenarios
+from xplane_bridge.experiments.scenario import Scenario
+from xplane_bridge.optional import missing
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box
+except ImportError as error:
+    raise missing('an environment', 'gymnasium') from error
+
+_SEEDS = 2 ** 31
+
+
+def box(fields: Sequence[Field]) -> Box:
+    """
+    Return the space of a vector of fields.
+
+    In double precision, as in the messages: latitudes need it, and a command arrives as it was
+    chosen.
+    """
+    low, high = (
+        np.array([getattr(field, side) for field in fields], dtype=np.float64)
+        for side in ('low', 'high'))
+    return Box(low, high, dtype=np.float64)
+
+
+class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
+    """
+    Fly a scenario, frame by frame.
+
+    ``scenario`` is the name of one, a file, or a Scenario; ``room`` 'core' (in this process;
+    ``wire`` rounds as that simulator's protocol) or 'ros' (with ``sim`` and its bridge).
+    ``level`` is that of control.action. A step is ``frames_per_step`` frames of 1/60 s with one
+    action. ``reward`` and ``termination`` take the place of the scenario's (judging.py), and
+    ``sensors`` and ``aircraft`` that of its own. Raises ValueError with a sentence for what
+    cannot be flown.
+
+    An episode begins when the scenario engages its controller; until then, and whenever it is
+    not engaged, the scenario's own controls fly, and actions do not count (``info['engaged']``).
+    """
+
+    metadata = {'render_modes': ['ansi'], 'render_fps': 60}
+
+    def __init__(
+        self, scenario: str | Scenario = 'turbulence', room: str = 'core',
+        level: str = 'controls', wire: str = '', sim: str = 'xpc', frames_per_step: int = 1,
+        reward: Reward | None = None, termination: Termination | None = None,
+        sensors: str | None = None, aircraft: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, 'ansi'):
+            raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
+        self.render_mode = render_mode
+        if isinstance(scenario, str):
+            scenario = scenarios.load(scenarios.find(scenario, str(folder('scenarios').parent)))
+        self._duration = scenario.duration
+        self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
+        self._flight = make_flight(room, scenario, level, frames_per_step, wire, sim)
+        self._action = LEVELS[level]
+        self._given_reward, self._given_termination = reward, termination
+        self._reward: Reward
+        self._termination: Termination
+        self._truth: Vector | None = None
+        self.observation_space = box(FIELDS)
+        self.action_space = box(self._action.fields)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Vector, dict[str, Any]]:
+        """
+        Begin an episode with a newly trimmed aircraft; the same seed gives the same to the bit.
+
+        ``seed`` is also that of the turbulence, as in ``experiment --seed``; without one it is
+        drawn. ``options``: some of initial, wind, turbulence, failures, aircraft and sensors (see
+        Start), for this episode only. Raises ValueError with a sentence.
+        """
+        super().reset(seed=seed)
+        flown = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        start = start_of(flown, options or {}, self._usual, self._duration)
+        self._truth = None
+        observation = self._flight.reset(start)
+        scenario = self._flight.scenario
+        self._reward = self._given_reward or TrackingReward(scenario)
+        self._termination = self._given_termination or EnvelopeLeft(scenario)
+        self._truth = self._flight.truth()
+        return observation, {'seed': flown, **self._info()}
+
+    def step(
+        self, action: NDArray[Any]
+    ) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
+        """
+        Fly on with an action, limited to its bounds.
+
+        It is terminated where the flight is lost, truncated at the scenario's end. Then ``info``
+        has ``reason``, ``passed``, and ``judgements``: criterion, value and whether it is met.
+        Raises ValueError for an action of a wrong shape or with a number that is not finite.
+        """
+        values = self._action.checked(action)
+        before = self._truth
+        if before is None:
+            raise ValueError('no episode has begun, or it is over: call reset() first')
+        observation, over = self._flight.step(values)
+        after = self._truth = self._flight.truth()
+        step = Step(self._flight.scenario, self._flight.time, before, values, after)
+        reason = self._termination(step)
+        info = self._info()
+        if reason or over:
+            self._truth = None
+            judgements = self._flight.judgements()
+            info |= {
+                'reason': reason or 'the scenario is flown to its end',
+                'passed': over and all(one.passed for one in judgements),
+                'judgements': [
+                    {'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
+                    for one in judgements]}
+        return observation, float(self._reward(step)), bool(reason), over and not reason, info
+
+    def render(self) -> str | None:
+        """Return the state in one line, if render_mode is ansi."""
+        if self.render_mode is None or self._truth is None:
+            return None
+        now = seen(self._truth)
+        return (f'{self._flight.time:7.2f} s  altitude {now.altitude:7.1f} m  airspeed '
+                f'{now.airspeed:5.1f} m/s  roll {now.roll_deg:+6.1f} deg  pitch '
+                f'{now.pitch_deg:+6.1f} deg')
+
+    def close(self) -> None:
+        """End the flight."""
+        self._flight.close()
+
+    def _info(self) -> dict[str, Any]:
+        return {'time': self._flight.time, 'engaged': self._flight.is_engaged}
