@@ -24,14 +24,22 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from xplane_bridge.control.observation import SIZE, SLICES, Vector
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.observation import INDEX, SIZE, SLICES, Vector
+from xplane_bridge.control.path import PathFollower
+from xplane_bridge.control.targets import check_targets, Target, with_changes
+from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.message_numbers import NUMBERS
+from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
 from xplane_bridge.experiments.controlled import LATCHED
+from xplane_bridge.experiments.core_vehicle import FRAME, Law
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.lockstep import Lockstep
 from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.experiments.observed import target_numbers
 from xplane_bridge.experiments.processes import Processes
-from xplane_bridge.experiments.quantities import ORDERED
+from xplane_bridge.experiments.quantities import ORDERED, TARGET
 from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
 
 # Less than what two stamps differ by, in seconds.
@@ -39,6 +47,11 @@ _STAMP_STEP = 0.5e-6
 _START_TIMEOUT = 30.0
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+# A quantity of each topic.
+_SHOWN_BY = {
+    'fix': 'latitude', 'imu/data': 'roll', 'odom': 'east', 'air_data': 'airspeed',
+    'controls': 'elevator', 'command/controls': 'command_elevator', TARGET: 'target_altitude'}
 
 
 class Observer(Monitor):
@@ -54,32 +67,41 @@ class Observer(Monitor):
         super()._take(topic, stamp, message)
 
     def observation(self) -> Vector:
-        """Return the newest observation, a copy; nothing is known there of the target."""
+        """Return the newest numbers, a copy."""
         with self.arrived:
-            found = self._newest.copy()
-        found[SLICES['target']] = 0.0
-        return found
+            return self._newest.copy()
 
 
 class PilotedVehicle(Vehicle):
     """
-    A vehicle whose controller is this process: each frame waits for ``fly_on``.
+    A vehicle that this process flies frame by frame, with the face of CoreVehicle.
 
-    In lockstep a frame ends with its one command; in real time it lasts until the next state.
-    Failures raise ExperimentError.
+    ``observe`` takes the state that waits; then either ``command_of_law`` or ``own_command``
+    returns what ``fly_on`` flies a frame with. In lockstep a frame ends with its one command; in
+    real time it lasts until the next state. ``time`` is, in lockstep, in seconds since the first
+    state, not rounded as stamps are; in real time it is the stamp. ``began`` is that of the first
+    state. Failures raise ExperimentError.
     """
 
     target_qos = LATCHED
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Observer, processes: Processes,
+        self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: Law,
         lockstep: bool, simulated: bool,
     ) -> None:
         super().__init__(node, namespace, monitor, processes, None, lockstep, recorded=False)
+        self.law = law
+        self.began = self.time = 0.0
         self._observer = monitor
         self._simulated = simulated
         self._lockstep = Lockstep(self) if lockstep else None
-        self.stamp = -math.inf
+        self._stamp = -math.inf
+        self._seen = np.zeros(SIZE)
+        self._engaged = False
+        self._observed_at = math.nan
+        self._elapsed = 0.0
+        self._standing: dict[str, float] = {}
+        self._commanded: list[tuple[float, ...]] = []
 
     # Before the flight.
 
@@ -90,6 +112,7 @@ class PilotedVehicle(Vehicle):
         if not self.monitor.wait_for(lambda: 'odom' in stamps, _START_TIMEOUT):
             raise ExperimentError(f'no message on odom; {self.why()}')
         self._wait(-math.inf)
+        self.began = self.time = 0.0 if self.lockstep else self._stamp
 
     def _wait_for_controller(self) -> None:
         """Wait for nobody: it is this process."""
@@ -102,21 +125,49 @@ class PilotedVehicle(Vehicle):
 
     # A frame.
 
-    def observation(self) -> Vector:
-        """Return what is observed of the state that waits; a new array."""
-        return self._observer.observation()
+    def observe(self) -> None:
+        """Take what was published of the state that waits."""
+        self._seen = self._observer.observation()
+        self._elapsed, self._observed_at = self.time - self._observed_at, self.time
 
-    def fly_on(self, values: Mapping[str, float]) -> None:
+    def observation(self) -> Vector:
+        """Return what a policy is told of the observed state (control.observation.FIELDS)."""
+        found = self._seen.copy()
+        found[SLICES['target']] = target_numbers(self.law.target)
+        found[np.isnan(found)] = 0.0
+        return found
+
+    def truth(self) -> Vector:
+        """Return what it would be told without sensors."""
+        return self.observation()
+
+    def command_of_law(self) -> Controls:
+        """Return the command of the law, which is engaged, for the observed state."""
+        self._standing = {}
+        return self.law.update(measurement_of_numbers(self._seen), self._elapsed)
+
+    def own_command(self, changed: Mapping[str, float]) -> Controls:
+        """Return the last own command, at first the reported controls, with those ``changed``."""
+        values = self._standing or {name: self.monitor.last(name) for name in _CONTROLS}
+        self._standing = {
+            name: 0.0 if math.isnan(value) else value
+            for name, value in {**values, **changed}.items() if name in _CONTROLS}
+        return Controls(**{**self._standing, **changed})
+
+    def fly_on(self, command: Controls) -> None:
         """Command the vehicle, and wait for the next state."""
+        given = command.given()
+        self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in _CONTROLS)))
         if self._lockstep is not None:
-            self._lockstep.command(values)
+            self._lockstep.command(given)
         else:
-            self.command(self.make_command(values))
-        self._wait(self.stamp + _STAMP_STEP)
+            self.command(self.make_command(given))
+        self._wait(self._stamp + _STAMP_STEP)
+        self.time = self.time + FRAME if self.lockstep else self._stamp
 
     def _wait(self, due: float) -> None:
         if self._lockstep is not None:
-            self.stamp = self._lockstep.wait(due)
+            self._stamp = self._lockstep.wait(due)
             return
         stamps = self.monitor.stamps
         silent = 0.0
@@ -124,4 +175,84 @@ class PilotedVehicle(Vehicle):
             silent += _TICK
             if silent >= LONGEST_SILENCE or self.has_failed():
                 raise ExperimentError(f'telemetry stopped; {self.why()}')
-        self.stamp = stamps['imu/data']
+        self._stamp = stamps['imu/data']
+
+    # What events do.
+
+    def engage(self, on: bool, now: float) -> None:
+        """Engage the law at the observed state, or disengage it."""
+        if on and not self._engaged:
+            self.law.engage(measurement_of_numbers(self._seen), Controls(**{
+                name: value for name in _CONTROLS
+                if not math.isnan(value := self.monitor.last(name))}))
+            self._keep_target()
+            self._elapsed = 0.0
+        self._engaged = on
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Change the law's targets; its next command follows them."""
+        try:
+            check_targets(values)
+        except ValueError as error:
+            raise ExperimentError(f'the target cannot be flown: {error}') from None
+        self.law.target = with_changes(self.law.target, values)
+        self._keep_target()
+
+    def follow(self, path: PathFollower) -> str:
+        """Lead the law by headings."""
+        return 'heading'
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Refuse: the controller is this process."""
+        raise ExperimentError('autopilot_frozen needs autopilot_node')
+
+    def _keep_target(self) -> None:
+        target: Target = self.law.target
+        with self.monitor.arrived:
+            for name in ('altitude', 'heading', 'airspeed'):
+                self.monitor.series[f'target_{name}'].add(self._stamp, getattr(target, name))
+
+    def trim(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Trim the simulated aircraft where it is; return the controls that hold it there."""
+        held = super().trim(values)
+        if self.lockstep:
+            # The trimmed state is sent too, and it is that which waits for a command.
+            self._wait(self._stamp + _STAMP_STEP)
+        return held
+
+    # What is known.
+
+    def flight(self) -> Flight:
+        """Return all that was measured, commanded and wanted, as a recording would have it."""
+        with self.monitor.arrived:
+            series = {
+                name: Series(np.array(one.times) - self.began, np.array(one.values))
+                for name, one in self.monitor.series.items() if len(one.times)}
+        if self._commanded:
+            times, *columns = np.array(self._commanded).T
+            series |= {
+                f'command_{name}': Series(times - self.began, column)
+                for name, column in zip(_CONTROLS, columns, strict=True)}
+        topics = {
+            topic: Arrivals(times := series[name].times, np.full(len(times), math.nan))
+            for topic, name in _SHOWN_BY.items() if name in series}
+        return make_flight('ros', 0.0, series, topics)
+
+
+def measurement_of_numbers(seen: Vector) -> Measurement:
+    """Return what autopilot_node would know of an observation; NaN is unknown."""
+    x, y, z, w, p, q, r, *_ = seen[SLICES['imu/data']].tolist()
+    _, _, altitude = seen[SLICES['fix']].tolist()
+    east, north, *_ = seen[SLICES['odom']].tolist()
+    first = INDEX['odom.twist.twist.linear.x']
+    v_x, v_y, v_z = seen[first:first + 3].tolist()
+    indicated, true, *_ = seen[SLICES['air_data']].tolist()
+    roll = pitch = yaw = v_east = v_north = v_up = math.nan
+    if any((x, y, z, w)):
+        roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
+        if any((v_x, v_y, v_z)):
+            v_east, v_north, v_up = frames.rotate((w, x, y, z), (v_x, v_y, v_z))
+    return Measurement(
+        roll, -pitch, frames.yaw_to_heading(yaw), *frames.flu_to_frd((p, q, r)), altitude,
+        indicated or true, true or math.nan, v_up, math.atan2(v_east, v_north),
+        math.hypot(v_east, v_north), east, north)

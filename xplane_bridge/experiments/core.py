@@ -30,7 +30,6 @@ here, unless one is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 import sys
 import time
 from typing import Any
@@ -39,7 +38,7 @@ from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.core_vehicle import CoreVehicle, Law, Wire
-from xplane_bridge.experiments.execution import Display, Execution, ExperimentError
+from xplane_bridge.experiments.execution import Display, ExperimentError
 from xplane_bridge.experiments.peers import simulated_start
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.sensed import figures_of
@@ -50,6 +49,7 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
+from xplane_bridge.experiments.stepped import SteppedRun
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.initial import Initial
 
@@ -72,7 +72,7 @@ class Printed(Silent):
         print(text, flush=True)
 
 
-class CoreRun(Execution):
+class CoreRun(SteppedRun):
     """
     Fly a scenario in this process.
 
@@ -107,28 +107,6 @@ class CoreRun(Execution):
         """Fly it frame by frame, yielding the command that each was flown with."""
         while self.look():
             yield self.fly_on()
-
-    def look(self) -> bool:
-        """Observe the state, and let happen what is due; return whether a frame is to be flown."""
-        self.vehicle.observe()
-        self.act(self.vehicle.time)
-        return not self.is_over
-
-    def fly_on(self) -> Controls:
-        """Fly a frame from the observed state on; return the command that it was flown with."""
-        vehicle = self.vehicle
-        if self.engaged:
-            command = vehicle.command_of_law()
-            if self.excitations:
-                command = replace(command, **self.excited(command.given(), vehicle.time))
-        else:
-            command = vehicle.own_command(self.held_controls(vehicle.time) or {})
-        vehicle.fly_on(command)
-        return command
-
-    def evaluate(self) -> report.Result:
-        """Return figures and criteria of what was flown. Raises KeyError for unknown figures."""
-        return report.evaluate(self, self.vehicle.flight())
 
 
 def start_of(initial: Mapping[str, Any]) -> Initial:

@@ -83,7 +83,7 @@ class Observed(NamedTuple):
             x, y, z, w, *rates, *(force or _ZERO), *self.fix,
             *(self.position or _ZERO), *turned, turned_w, *(self.velocity or _ZERO),
             *(rates if self.turned else _ZERO), *_air_numbers(self.air),
-            *_target_numbers(target)), dtype=np.float64))
+            *target_numbers(target)), dtype=np.float64))
 
 
 def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
@@ -95,7 +95,7 @@ def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
         *(air.wind or _ZERO))
 
 
-def _target_numbers(target: Target) -> tuple[float, ...]:
+def target_numbers(target: Target) -> tuple[float, ...]:
     """Return the mask of what is set, and its values."""
     altitude, heading, airspeed = target.altitude, target.heading, target.airspeed
     course, climb = target.course, target.climb_rate
