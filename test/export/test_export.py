@@ -35,7 +35,7 @@ from ulyssix_packets import bcd, datagram, DAY_45, tagged, utc
 from vector_files import vectors
 
 from xplane_bridge import optional
-from xplane_bridge.export import recordings, resampling
+from xplane_bridge.export import recordings, resampling, writers
 from xplane_bridge.export.main import main
 from xplane_bridge.export.tables import Batch, Column
 
@@ -258,6 +258,24 @@ def test_mat(recording, tmp_path):
     assert item['name'][3] == 'thing #3, "ä"'
     assert item['data'][3].tolist() == [0, 1, 2]
     assert found['about']['source'] == 'flight.mcap'
+
+
+def test_names_that_become_the_same_stay_apart(tmp_path):
+    io = pytest.importorskip('scipy.io', reason='scipy is not installed')
+    long = 'l ' + 80 * 'x'
+    names = ['time', 'ÖÖ' + long, long + 'y', 'units', '1 G', 'L_1', 'l 1']
+    batch = Batch('a/b', 'test', tuple(Column(name) for name in names), [
+        [float(at)] for at in range(len(names))])
+    other = Batch('a.b', 'test', (Column('time'),), [[7.0]])
+    writers.write_mat(tmp_path / 'a.mat', iter((batch, other)), {}, print)
+    found = io.loadmat(tmp_path / 'a.mat', simplify_cells=True)
+    fields = {field: found['a_b'][field] for field in found['a_b']['names']}
+    assert list(fields.values()) == list(range(len(names)))
+    assert list(found['a_b']['names'].values()) == names
+    assert all(re.fullmatch('[A-Za-z][A-Za-z0-9_]{0,62}', name) for name in fields)
+    assert found['a_b_2']['time'] == 7.0
+    writers.write_csv(tmp_path, iter((batch, other)), {}, print)
+    assert {path.name for path in tmp_path.glob('*.csv')} == {'a.b.csv', 'a.b_2.csv'}
 
 
 def test_mf4(recording, tmp_path):
