@@ -202,7 +202,7 @@ class _Slot:
     def result(self) -> Row | None:
         """Return the row, None if the process has only just started."""
         assert self.future is not None
-        found = self.future.result()
+        found: int | Row = self.future.result()
         if isinstance(found, int):
             self._pid = found
             self._submit()

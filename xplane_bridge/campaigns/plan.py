@@ -1,0 +1,277 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Plans: which flights a campaign has. No ROS.
+
+The format is described in docs/campaigns.md. Every mistake in a file is a PlanError whose text
+says where it is, what was expected and what was found. Flights are made one by one, so that a plan
+of a hundred thousand takes no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+import hashlib
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+import json
+import os
+from typing import Any
+
+from xplane_bridge import plain_yaml
+from xplane_bridge.campaigns import parameters, sections
+from xplane_bridge.campaigns.parameters import Parameter, Value
+from xplane_bridge.campaigns.sections import Aircraft, Controller, Sampling, Scenario
+from xplane_bridge.campaigns.task import Task
+from xplane_bridge.experiments import fields, scenario, settings
+from xplane_bridge.experiments.controller import AUTOPILOT
+from xplane_bridge.experiments.fields import ScenarioError
+from xplane_bridge.experiments.settings import CORE, Settings
+
+_DEFAULT_MODEL = 'c172p'
+# A flight in one process takes a second or two; through ROS, half a minute.
+_TIME_LIMIT = 600.0
+_LONGEST = 86_400.0
+_SECTIONS = (
+    'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
+    'time_limit', 'require')
+
+
+class PlanError(ValueError):
+    """A plan cannot be used; the text says why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    All flights of a campaign: each scenario, simulator, aircraft and controller, with each point.
+
+    A point is one of the parameters' values, crossed with each sample and each seed; controllers
+    fly the same points, so that they can be compared. ``require`` is the pass rate that the
+    campaign is held to, ``time_limit`` a flight's (s). ``file`` is how the plan was named, and
+    ``source`` its file's bytes.
+    """
+
+    name: str
+    file: str
+    source: bytes
+    description: str
+    scenarios: tuple[Scenario, ...]
+    simulators: tuple[str, ...]
+    controllers: tuple[Controller, ...]
+    aircraft: tuple[Aircraft, ...]
+    parameters: tuple[Parameter, ...]
+    sampling: Sampling
+    seeds: Sequence[int]
+    time_limit: float
+    require: float
+
+    def __len__(self) -> int:
+        """Return the number of flights."""
+        return (len(self.scenarios) * len(self.simulators) * len(self.aircraft)
+                * len(self.controllers) * self.points)
+
+    @property
+    def points(self) -> int:
+        """Return how many points each controller flies: parameters, samples and seeds."""
+        return len(self._crossed) * self._draws * len(self.seeds)
+
+    @property
+    def _draws(self) -> int:
+        return max(self.sampling.count, 1)
+
+    @cached_property
+    def _crossed(self) -> list[tuple[Value, ...]]:
+        return list(product(*(one.values for one in self.parameters if not one.is_sampled)))
+
+    @cached_property
+    def _samples(self) -> list[tuple[Value, ...]]:
+        return parameters.draw(
+            self.sampling.method, [one for one in self.parameters if one.is_sampled],
+            self.sampling.count or len(self.seeds), self.sampling.seed)
+
+    @cached_property
+    def _versions(self) -> tuple[str, str]:
+        return package_version(), jsbsim_version()
+
+    def task(self, flight: int, folder: str = '') -> Task:
+        """
+        Return a flight by its number.
+
+        ``folder`` is where it may leave files. Raises PlanError for a number that is none.
+        """
+        if not 0 <= flight < len(self):
+            raise PlanError(
+                f'there is no flight {flight}: expected one of 0 to {len(self) - 1}')
+        rest, seed = divmod(flight, len(self.seeds))
+        rest, draw = divmod(rest, self._draws)
+        rest, crossed = divmod(rest, len(self._crossed))
+        rest, controller = divmod(rest, len(self.controllers))
+        rest, aircraft = divmod(rest, len(self.aircraft))
+        which, simulator = divmod(rest, len(self.simulators))
+        sample = self._samples[draw if self.sampling.count else seed]
+        given = dict(self._named(self._crossed[crossed], sample))
+        return self._task(
+            flight, self.scenarios[which], self.simulators[simulator], self.aircraft[aircraft],
+            self.controllers[controller], given, self.seeds[seed], folder)
+
+    def _named(
+        self, crossed: tuple[Value, ...], sample: tuple[Value, ...]
+    ) -> list[tuple[str, Value]]:
+        values = {True: iter(sample), False: iter(crossed)}
+        return [(one.name, next(values[one.is_sampled])) for one in self.parameters]
+
+    def _task(
+        self, flight: int, flown: Scenario, simulator: str, aircraft: Aircraft,
+        controller: Controller, given: dict[str, Value], seed: int, folder: str,
+    ) -> Task:
+        content = with_aircraft(parameters.apply(flown.content, given), aircraft)
+        inputs = [flown.name, content, simulator, controller, seed, *self._versions]
+        key = hashlib.sha256(json.dumps(
+            inputs, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
+        return Task(
+            flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
+            controller=controller.name,
+            aircraft=str(content.get('initial', {}).get('model', _DEFAULT_MODEL)), seed=seed,
+            time_limit=self.time_limit, parameters=given, share=sections.share(),
+            folder=os.path.join(folder, key) if folder else '',
+            command=f'campaign {self.file} --flight {flight}')
+
+
+def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]:
+    """Return the content of a scenario's file with an aircraft in it."""
+    if not aircraft.model:
+        return content
+    initial = {**content.get('initial', {}), 'model': aircraft.model}
+    if aircraft.path:
+        initial['aircraft_path'] = aircraft.path
+    return {**content, 'initial': initial}
+
+
+def find(name: str) -> str:
+    """Return the path of a plan: a file, or a name in the package's folder campaigns."""
+    if os.path.isfile(name):
+        return name
+    folder = os.path.join(sections.share(), 'campaigns')
+    path = os.path.join(folder, f'{name}.yaml')
+    if os.path.isfile(path):
+        return path
+    files = os.listdir(folder) if os.path.isdir(folder) else ()
+    known = sorted(file.removesuffix('.yaml') for file in files if file.endswith('.yaml'))
+    raise PlanError(f'there is no plan {name!r}: expected a file, or one of {", ".join(known)}')
+
+
+def load(name: str) -> Plan:
+    """Read a plan by its file or name; PlanError says what is wrong with it."""
+    path = find(name)
+    try:
+        with open(path, 'rb') as stream:
+            source = stream.read()
+        content = plain_yaml.load(source)
+    except OSError as error:
+        raise PlanError(f'{path}: {error.strerror}') from None
+    except ValueError as error:
+        raise PlanError(f'{path} cannot be read as YAML: {error}') from None
+    try:
+        found = _parse(name, path, source, content)
+        _check(found)
+    except (ImportError, ScenarioError) as error:
+        raise PlanError(f'{path}: {error}') from None
+    return found
+
+
+def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
+    top = fields.mapping(content, 'the file', required=('scenarios',), optional=_SECTIONS)
+    folder = os.path.dirname(os.path.abspath(path))
+    seeds = sections.seeds_of(top.get('seeds', [0]))
+    varied = tuple(parameters.parse(*item) for item in fields.mapping(
+        top.get('parameters', {}), 'parameters', optional=tuple(top.get('parameters', ())),
+    ).items())
+    sampled = [one.name for one in varied if one.is_sampled]
+    if sampled and 'sampling' not in top:
+        raise ScenarioError(f'sampling is missing: {", ".join(sampled)} are sampled')
+    return Plan(
+        name=os.path.splitext(os.path.basename(path))[0], file=name, source=source,
+        description=str(top.get('description', '')).strip(),
+        scenarios=sections.each(
+            top['scenarios'], 'scenarios',
+            lambda item, where: sections.scenario_of(item, where, folder)),
+        simulators=sections.each(
+            top.get('simulators', [CORE]), 'simulators', sections.simulator_of),
+        controllers=sections.each(
+            top.get('controllers', [AUTOPILOT]), 'controllers', sections.controller_of),
+        aircraft=sections.each(
+            top['aircraft'], 'aircraft',
+            lambda item, where: sections.aircraft_of(item, where, folder),
+        ) if 'aircraft' in top else (Aircraft('', ''),),
+        parameters=varied,
+        sampling=sections.sampling_of(
+            top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
+        seeds=seeds,
+        time_limit=fields.number(
+            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=_LONGEST),
+        require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0))
+
+
+def _check(plan: Plan) -> None:
+    """Raise ScenarioError for flights that are not possible, as far as the plan tells."""
+    if len(plan) > sections.MOST_FLIGHTS:
+        raise ScenarioError(
+            f'it has {len(plan)} flights, expected at most {sections.MOST_FLIGHTS}')
+    first: dict[str, Value] = {one.name: one.extremes()[0] for one in plan.parameters}
+    corners = [first, *(
+        {**first, one.name: value} for one in plan.parameters for value in one.extremes()[1:])]
+    for flown, aircraft in product(plan.scenarios, plan.aircraft):
+        for given in corners:
+            content = with_aircraft(parameters.apply(flown.content, given), aircraft)
+            try:
+                found = scenario.parse(flown.name, content)
+                for simulator, controller in product(plan.simulators, plan.controllers):
+                    settings.check(flown_by(simulator, controller.name), found)
+            except ScenarioError as error:
+                values = ', '.join(f'{name} {value}' for name, value in given.items())
+                raise ScenarioError(
+                    f'scenario {flown.name}{f" with {values}" if values else ""}: {error}'
+                ) from None
+
+
+def flown_by(simulator: str, controller: str) -> Settings:
+    """Return how a scenario is flown on a simulator by a controller of a plan."""
+    is_policy = controller.startswith(sections.POLICY)
+    # In one process a policy is a control law, not a node.
+    return Settings(
+        sim=simulator, lockstep=simulator != CORE,
+        controller=AUTOPILOT if is_policy and simulator == CORE else controller)
+
+
+def package_version() -> str:
+    """Return the version of this package, '' if it is neither installed nor in its sources."""
+    try:
+        return version('xplane_bridge')
+    except PackageNotFoundError:
+        import configparser
+        found = configparser.ConfigParser()
+        found.read(os.path.join(sections.share(), 'setup.cfg'))
+        return found.get('metadata', 'version', fallback='')
+
+
+def jsbsim_version() -> str:
+    """Return the version of JSBSim, '' if it is not installed."""
+    try:
+        return version('jsbsim')
+    except PackageNotFoundError:
+        return ''
