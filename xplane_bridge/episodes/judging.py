@@ -53,7 +53,8 @@ Reward = Callable[[Step], float]
 Termination = Callable[[Step], str]
 """Returns why the episode ends here, or ''."""
 
-_ALTITUDE, _AIRSPEED = INDEX['fix.altitude'], INDEX['air_data.indicated_airspeed']
+_ALTITUDE = INDEX['fix.altitude']
+_INDICATED, _TRUE = INDEX['air_data.indicated_airspeed'], INDEX['air_data.true_airspeed']
 _FIX = slice(INDEX['fix.latitude'], INDEX['fix.altitude'] + 1)
 _QUATERNION = slice(INDEX['imu/data.orientation.x'], INDEX['imu/data.orientation.w'] + 1)
 _VELOCITY = slice(INDEX['odom.twist.twist.linear.x'], INDEX['odom.twist.twist.linear.z'] + 1)
@@ -87,7 +88,9 @@ def seen(observation: Vector) -> Seen:
     """Return what is judged of an observation; a heading's error may be a course's."""
     x, y, z, w = observation[_QUATERNION].tolist()
     roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
-    altitude, airspeed = float(observation[_ALTITUDE]), float(observation[_AIRSPEED])
+    altitude = float(observation[_ALTITUDE])
+    # X-Plane 6 sends no indicated airspeed.
+    airspeed = float(observation[_INDICATED] or observation[_TRUE])
     given, *targets = observation[_TARGET].tolist()
     is_set = {name: bool(int(given) & bit) for name, bit in TARGET_BITS.items()}
     direction = math.nan
