@@ -64,6 +64,9 @@ class Arguments:
         'elsewhere), or autopilot. Not given, the scenario may name another than that.')
     controller_launch: str = parameter(
         '', 'Package and launch file that start your controller, instead of a command line.')
+    policy: str = parameter(
+        DEFAULT.policy, 'Policy that flies, instead of a controller: file.onnx, '
+        'file.py:attribute, package.module:attribute, or the name of one of this package.')
     controller_timeout: float = parameter(
         TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', minimum=0.01,
         maximum=3600.0)

@@ -32,13 +32,13 @@ def policy(observation):
     heading = pi / 2 - atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
     # What a simulator does not report is 0.
     slow = wanted_airspeed - (indicated or true)
-    bank = limited(1.2 * remainder(wanted_heading - heading, tau), 0.4)
+    bank = limited(1.6 * remainder(wanted_heading - heading, tau), 0.4)
     climb = limited(0.01 * (wanted_altitude - altitude), 0.15)
     return (
         2.0 * (climb + 0.02 - pitch) + 0.5 * left_rate,
         0.9 * (bank - roll) - 0.25 * roll_rate,
         0.5 * yaw_rate,
-        0.75 + 0.1 * slow)
+        0.75 + 0.2 * slow)
 
 
 policy.fields = (

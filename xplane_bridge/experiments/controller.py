@@ -159,6 +159,8 @@ def launch_arguments(
 
 def described(given: Mapping[str, Any]) -> str:
     """Return the controller of some settings in words."""
+    if given.get('policy'):
+        return f'policy {given["policy"]}'
     if given.get('controller_launch'):
         return f'launch file {" ".join(given["controller_launch"])}'
     return str(given.get('controller') or AUTOPILOT)

@@ -34,12 +34,14 @@ import sys
 import time
 from typing import Any
 
+from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.core_vehicle import CoreVehicle, Law, Wire
 from xplane_bridge.experiments.execution import Display, ExperimentError
 from xplane_bridge.experiments.peers import simulated_start
+from xplane_bridge.experiments.policy_law import PolicyLaw
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.sensed import figures_of
 from xplane_bridge.experiments.settings import (
@@ -129,8 +131,10 @@ def fly(experiment: Experiment) -> int:
     Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
     """
     try:
-        run = CoreRun(experiment.scenario, experiment.settings.seed, display=Printed(),
-                      sensors=experiment.settings.sensors)
+        policy = experiment.settings.policy
+        run = CoreRun(experiment.scenario, experiment.settings.seed,
+                      PolicyLaw(load_policy(policy)) if policy else None, Printed(),
+                      experiment.settings.sensors)
     except (ImportError, ValueError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN

@@ -21,12 +21,16 @@ import shutil
 import signal
 import sys
 import tempfile
+from typing import Any
 
 from ament_index_python.packages import get_packages_with_prefixes
 from rclpy.node import Node
 
 from xplane_bridge import optional
 from xplane_bridge.control import gains
+from xplane_bridge.control.action import CONTROLS
+from xplane_bridge.control.policy import absolute
+from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.controlled import (
@@ -45,7 +49,7 @@ from xplane_bridge.experiments.controller import (
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
-from xplane_bridge.experiments.quantities import ORDERED, TARGET
+from xplane_bridge.experiments.quantities import ORDERED, POLICY_TARGET, TARGET
 from xplane_bridge.experiments.report import clear, report
 from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import ScenarioError
@@ -55,10 +59,19 @@ from xplane_bridge.experiments.settings import (
     MISSED,
     NOT_FLOWN,
     PASSED,
+    Settings,
 )
 from xplane_bridge.experiments.simulation import observing, start_simulation
 from xplane_bridge.experiments.vehicle import NODE, Vehicle
 from xplane_bridge.experiments.view import View
+
+# The autopilot's parameters in lockstep, if it is not and if it is below a policy.
+_LOCKSTEP: dict[bool, dict[str, Any]] = {
+    False: {'lockstep': True, 'hold_at': 0.0},
+    True: {'lockstep': True, 'wait_for_command': True},
+}
+# What it holds then is not what is to be held.
+_BELOW_POLICY = {ORDERED: POLICY_TARGET, TARGET: 'policy/active_target'}
 
 
 def fly(experiment: Experiment) -> int:
@@ -184,6 +197,10 @@ def start_controller(processes: Processes, experiment: Experiment) -> Started:
     if settings.controller_launch:
         command = launch_arguments(
             settings.controller_launch, namespace, settings.follows_clock, settings.lockstep)
+    elif settings.policy:
+        command = arguments_of('policy_node', peers.ros_arguments(namespace, {
+            **_time_of(settings), 'policy': absolute(settings.policy),
+            'lockstep': settings.lockstep, 'behind_sensors': bool(experiment.sensors)}))
     else:
         command = arguments_of(settings.controller, ros_arguments(
             namespace, settings.follows_clock, settings.lockstep))
@@ -203,17 +220,27 @@ def _start(
     flying = start_simulation(
         processes, settings, namespace, initial, experiment.sensors,
         settings.foreign and settings.lockstep)
-    autopilot = None if settings.foreign else processes.start(
-        'autopilot_node', peers.ros_arguments(namespace, {
-            **({'use_sim_time': True} if settings.follows_clock else {}),
+    autopilot = None if settings.foreign and not _is_above_autopilot(settings) else (
+        processes.start('autopilot_node', peers.ros_arguments(namespace, {
+            **_time_of(settings),
             **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
             **_gains_for(initial.get('model', '' if settings.host else 'c172p'), view),
-            **({'lockstep': True, 'hold_at': 0.0} if settings.lockstep else {})}))
+            **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})},
+            _BELOW_POLICY if settings.foreign else {})).pid)
     flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
     if recording:
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'
     view.say(flying)
-    return None if autopilot is None else autopilot.pid
+    return autopilot
+
+
+def _time_of(settings: Settings) -> dict[str, bool]:
+    return {'use_sim_time': True} if settings.follows_clock else {}
+
+
+def _is_above_autopilot(settings: Settings) -> bool:
+    """Return whether a policy flies that commands the autopilot, not the controls."""
+    return bool(settings.policy) and load_policy(settings.policy).action is not CONTROLS
 
 
 def _gains_for(model: str, view: View) -> dict[str, float]:

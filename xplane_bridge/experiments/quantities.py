@@ -33,6 +33,9 @@ ORDERED = 'target'
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
+POLICY_TARGET = 'policy/target'
+"""Where the autopilot below a policy hears its targets: target is what the policy holds."""
+
 _SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
 

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 import math
 from typing import Any
 
+from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import controller
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.sensors.specification import FiguresError, load, presets
@@ -49,6 +50,7 @@ class Settings:
     file. What is empty or 0 of the controller's settings is the scenario's: see complete().
     ``model`` is a JSBSim aircraft, in the folder ``aircraft_path`` or JSBSim's own; empty for that
     of the scenario. ``sensors`` is a name or file, NO_SENSORS, or empty for those of the scenario.
+    ``policy`` refers to one that flies instead of a controller: control.policy.
     """
 
     sim: str = 'xpc'
@@ -64,6 +66,7 @@ class Settings:
     controller_launch: tuple[str, ...] = ()
     controller_timeout: float = 0.0
     guidance: str = ''
+    policy: str = ''
     model: str = ''
     aircraft_path: str = ''
     sensors: str = ''
@@ -71,7 +74,8 @@ class Settings:
     @property
     def foreign(self) -> bool:
         """Return whether another controller than the autopilot flies."""
-        return bool(self.controller_launch) or self.controller not in ('', controller.AUTOPILOT)
+        return bool(self.policy or self.controller_launch) or self.controller not in (
+            '', controller.AUTOPILOT)
 
     @property
     def in_process(self) -> bool:
@@ -133,20 +137,33 @@ def sensors_of(settings: Settings, scenario: Scenario) -> str:
 def complete(settings: Settings, scenario: Scenario) -> Settings:
     """Return the settings with what a scenario says of its controller, where they do not."""
     given = dict(scenario.controller)
-    if settings.controller or settings.controller_launch:
+    if settings.controller or settings.controller_launch or settings.policy:
         given = {name: value for name, value in given.items()
                  if name not in ('controller', 'controller_launch')}
     launched = settings.controller_launch or given.get('controller_launch')
     defaults = {'controller': '' if launched else controller.AUTOPILOT, 'controller_launch': (),
                 'controller_timeout': controller.TIMEOUT, 'guidance': controller.GUIDANCE[0]}
+    if settings.policy:
+        # As a law in this process is led.
+        given = {name: value for name, value in given.items() if name != 'guidance'}
+        defaults['guidance'] = 'heading'
     return replace(settings, **{
         name: getattr(settings, name) or given.get(name, default)
         for name, default in defaults.items()})
 
 
 def _check_controller(settings: Settings, scenario: Scenario) -> None:
-    if settings.controller not in ('', controller.AUTOPILOT) and settings.controller_launch:
-        raise ScenarioError('--controller and --controller-launch exclude each other')
+    chosen = [option for option, given in (
+        ('--controller', settings.controller not in ('', controller.AUTOPILOT)),
+        ('--controller-launch', settings.controller_launch), ('--policy', settings.policy))
+        if given]
+    if len(chosen) > 1:
+        raise ScenarioError(f'{" and ".join(chosen)} exclude each other')
+    if settings.policy:
+        try:
+            load_policy(settings.policy)
+        except ValueError as error:
+            raise ScenarioError(str(error)) from None
     if not 0.0 <= settings.controller_timeout < math.inf:
         raise ScenarioError(
             f'--controller-timeout: {settings.controller_timeout} is not above 0')
@@ -227,10 +244,10 @@ def _check_in_process(settings: Settings, scenario: Scenario) -> None:
     if unused:
         raise ScenarioError(
             f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}')
-    if settings.foreign:
+    if settings.foreign and not settings.policy:
         raise ScenarioError(
             f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
-            'another --sim, or pass a control law to CoreRun (docs/experiments.md)')
+            'another --sim, or fly a policy: --policy (docs/policies.md)')
     if scenario.needs_real_time():
         raise ScenarioError(
             f'scenario {scenario.name} works in real time only, because of '
@@ -288,6 +305,9 @@ def add_controller_options(parser: ArgumentParser) -> None:
                         'names another)')
     chosen.add_argument('--controller-launch', nargs=2, default=(), metavar=('PKG', 'FILE'),
                         help='launch file that starts your controller')
+    chosen.add_argument('--policy', default='', metavar='REFERENCE',
+                        help='policy that flies: file.onnx, file.py:attribute, '
+                        'package.module:attribute, or the name of one of this package')
     parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
                         help='silence of your controller, in seconds, that ends the flight '
                         f'({controller.TIMEOUT:g})')

@@ -92,6 +92,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._waiting = Waiting()
         self._updates = 0
         self._limited = 0
+        # The newest state for which this was commanded.
+        self._asked_for = -1
         # The state that was last commanded for.
         self._commanded_for: int | None = None
         self._commanded_at = 0.0
@@ -222,6 +224,9 @@ class AutopilotNode(BridgeNode[Any]):
         """Command for the update that is held, unless it still is to be."""
         if self._held is None or self._last is None or self._last[1] >= self._hold_at:
             return
+        if self.parameters.wait_for_command and self.parameters.lockstep and (
+                self._asked_for < self._last[1]):
+            return
         if self._subscribers:
             if self._command_publisher.get_subscription_count() < self._subscribers:
                 return
@@ -252,6 +257,7 @@ class AutopilotNode(BridgeNode[Any]):
     def _take_command(self, topic: str, message: Any, ask: Ask) -> None:
         """Command the cascade from the first state on for which a message holds."""
         self._pilot.check_not_in_charge()
+        self._asked_for = nanoseconds(message)
         self._await(topic, message, partial(self._ask, topic, ask))
 
     def _take_release(self, message: AutopilotTarget) -> None:

@@ -51,6 +51,9 @@ class OwnParameters(BaseParameters):
     behind_sensors: bool = parameter(
         False, 'It is behind sensors_node: in lockstep wait for imu/data and controls of a stamp '
         'only, and use the newest of the others; positions may be 2.5 s old, not 0.5 s.')
+    wait_for_command: bool = parameter(
+        False, 'In lockstep: command for a state only when attitude, rates, target, path or '
+        'route with its stamp has come, as from policy_node.')
     hold_at: float = parameter(
         math.nan, 'In lockstep: stamp of imu/data, s, from which on nothing is commanded until '
         'this is set to a later one; NaN is never.', live=True)

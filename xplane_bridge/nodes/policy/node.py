@@ -144,8 +144,9 @@ class PolicyNode(BridgeNode[PolicyParameters]):
                 do()
             except ValueError as error:
                 self.refuse(topic, error)
-        # A simulator that waits may send a state again.
-        if self._engaged and stamp != self._answered and not self._telemetry.missing:
+        # A simulator that waits may send a state again; until somebody hears, none is answered.
+        if self._engaged and stamp != self._answered and not self._telemetry.missing and (
+                self._publisher.get_subscription_count()):
             self._answered = stamp
             self._answer(stamp)
 
