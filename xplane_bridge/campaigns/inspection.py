@@ -1,0 +1,91 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+What a worker of a cluster has to have in common with a campaign: equal sources, and JSBSim.
+
+What is asked is sent as code, not by name: a worker may not have this package at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# Of 64 digits of a hash, for people.
+_SHOWN = 12
+
+
+def installed() -> dict[str, str]:
+    """Return the hash of this package's sources, and the version of JSBSim; empty if missing."""
+    return question()()
+
+
+def question() -> Callable[[], dict[str, str]]:
+    """Return installed() as a function that imports nothing of this package."""
+    def ask() -> dict[str, str]:
+        import hashlib
+        from importlib import metadata, util
+        from pathlib import Path
+
+        found = {'xplane_bridge': '', 'jsbsim': ''}
+        spec = util.find_spec('xplane_bridge')
+        if spec is not None and spec.origin is not None:
+            folder, sources = Path(spec.origin).parent, hashlib.sha256()
+            for path in sorted(folder.rglob('*.py')):
+                # Generated ones differ from machine to machine.
+                if not path.relative_to(folder).parts[0] in ('msg', 'srv', 'action'):
+                    sources.update(f'{path.relative_to(folder)}\n'.encode() + path.read_bytes())
+            found['xplane_bridge'] = sources.hexdigest()
+        try:
+            found['jsbsim'] = metadata.version('jsbsim')
+        except metadata.PackageNotFoundError:
+            pass
+        return found
+    return ask
+
+
+def difference(has: Any, wanted: dict[str, str]) -> str:
+    """Return what a worker has not, or has otherwise, as a sentence; empty if it may fly."""
+    if not isinstance(has, dict):
+        return f'it does not say what is installed ({has})'
+    for name, expected in wanted.items():
+        if not has[name]:
+            return f'{name} is not installed there'
+        if has[name] != expected:
+            return (f'it has another {name}, {has[name][:_SHOWN]}; this campaign has '
+                    f'{expected[:_SHOWN]}')
+    return ''
+
+
+def label(wanted: dict[str, str]) -> str:
+    """Return the name of the resource of workers that may fly."""
+    return f'xplane_bridge {wanted["xplane_bridge"][:_SHOWN]}, jsbsim {wanted["jsbsim"]}'
+
+
+def admission(wanted: dict[str, str], resource: str) -> Any:
+    """Return a Dask plugin that gives each worker that may fly, as it arrives, that resource."""
+    from distributed import WorkerPlugin
+    ask = question()
+
+    class Admission(WorkerPlugin):  # type: ignore[misc]
+        """Sent as code: it refers to nothing of this module but its own values."""
+
+        async def setup(self, worker: Any) -> None:
+            """As many flights at a time as it has threads."""
+            if ask() == wanted:
+                await worker.set_resources(**{resource: worker.state.nthreads})
+
+    return Admission()
