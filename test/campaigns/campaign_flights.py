@@ -18,7 +18,7 @@
 import os
 import signal
 
-from xplane_bridge.campaigns.ros_flight import trajectory
+from xplane_bridge.campaigns.flights import trajectory
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.scenario import parse
 
@@ -30,9 +30,9 @@ def fly(task):
     run = CoreRun(parse(task.scenario, task.content), seed=task.seed)
     run.fly()
     if task.folder:
-        os.makedirs(task.folder)
+        os.makedirs(task.folder, exist_ok=True)
         with open(os.path.join(task.folder, 'left.txt'), 'w') as stream:
             stream.write(f'{task.seed}')
     return task.row(
-        'passed', code=0, trajectory=trajectory(run.vehicle.flight(), run.flown),
+        'passed', code=0, trajectory=trajectory(run.vehicle.flight()),
         seconds=float(os.getpid()))

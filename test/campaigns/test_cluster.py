@@ -15,7 +15,7 @@
 
 """A campaign on a Dask cluster: a scheduler and workers as processes, some of which are killed."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 import hashlib
 import os
 from pathlib import Path
@@ -28,9 +28,12 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
-distributed = pytest.importorskip('distributed', reason='a cluster needs distributed')
+pytest.importorskip('distributed', reason='a cluster needs distributed')
 
 from campaign_flights import fly
+import distributed
+
+from xplane_bridge.campaigns import cluster as cluster_module
 from xplane_bridge.campaigns import inspection
 from xplane_bridge.campaigns.cluster import Cluster
 from xplane_bridge.campaigns.engine import EngineError, Local
@@ -70,9 +73,10 @@ def dask(what, *arguments, prefix=(), environment=None):
     paths = os.pathsep.join((str(ROOT), str(Path(__file__).parent),
                              os.environ.get('PYTHONPATH', '')))
     with subprocess.Popen(
-        [*prefix, sys.executable, '-m', f'distributed.cli.dask_{what}', '--no-dashboard',
+        [*prefix, sys.executable, '-P', '-m', f'distributed.cli.dask_{what}', '--no-dashboard',
          *arguments], env={**os.environ, 'PYTHONPATH': paths, **(environment or {})},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.DEVNULL, text=True,
+        stderr=subprocess.PIPE if what == 'scheduler' else subprocess.DEVNULL,
     ) as process:
         try:
             yield process
@@ -81,7 +85,7 @@ def dask(what, *arguments, prefix=(), environment=None):
 
 
 @contextmanager
-def scheduler(tmp_path, *arguments, prefix=()):
+def scheduler(*arguments, prefix=()):
     """Run a scheduler; return its process and its address."""
     with dask('scheduler', '--port', '0', *arguments, prefix=prefix) as process:
         for line in process.stderr:
@@ -105,24 +109,22 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
     tasks = [task(number) for number in range(FLIGHTS)]
     tasks[3] = task(3, folder=str(tmp_path / 'left'))
     tasks[5] = task(5, scenario='deadly')
-    with scheduler(tmp_path) as (_, address), worker(address, tmp_path) as first, \
+    with scheduler() as (_, address), worker(address, tmp_path) as first, \
             worker(address, tmp_path) as second:
         wait_for_workers(address, 2)
         cluster = Cluster(address, fly)
         assert (cluster.workers, cluster.refused) == (2, [])
-        rows, third = [], None
-        with distributed.Client(address, set_as_default=False) as client:
+        rows = []
+        with ExitStack() as replaced, distributed.Client(address, set_as_default=False) as client:
             def take(row):
-                nonlocal third
                 rows.append(row)
-                if third is None and len(rows) >= 10:
+                if len(rows) == 10:
                     kill_in_flight(client, first)
-                    third = worker(address, tmp_path)
-                    third.__enter__()
+                    replaced.enter_context(worker(address, tmp_path))
+
             cluster.run(iter(tasks), take)
         assert first.wait() == -signal.SIGKILL
         assert second.poll() is None
-        third.__exit__(None, None, None)
     assert (tmp_path / 'left' / 'left.txt').read_text() == '3'
     # It was flown in three processes, and in the one that died.
     assert len({row['seconds'] for row in rows}) >= 3
@@ -145,3 +147,41 @@ def kill_in_flight(client, process):
         process.send_signal(signal.SIGCONT)
         assert time.monotonic() < deadline
     process.kill()
+
+
+def test_who_may_not_fly_and_where_nobody_answers_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, '_PATIENCE', 0.5)
+    with pytest.raises(EngineError, match='no Dask scheduler answers at tcp://127.0.0.1:9:'):
+        Cluster('tcp://127.0.0.1:9', fly)
+    monkeypatch.undo()
+    with scheduler() as (running, address), \
+            worker(address, tmp_path, environment={'PYTHONPATH': ''}):
+        wait_for_workers(address, 1)
+        with pytest.raises(
+                EngineError, match='tcp://.* is given no flights: xplane_bridge is not installed'):
+            Cluster(address, fly)
+        with worker(address, tmp_path):
+            wait_for_workers(address, 2)
+            cluster = Cluster(address, fly)
+            assert (cluster.workers, len(cluster.refused)) == (1, 1)
+            rows = []
+
+            def take(row):
+                rows.append(row)
+                if len(rows) == 3:
+                    running.kill()
+
+            with pytest.raises(EngineError, match=f'the Dask scheduler at {address} went away'):
+                cluster.run((task(number) for number in range(FLIGHTS)), take)
+    assert [row['outcome'] for row in rows[:3]] == ['passed'] * 3
+
+
+def test_a_worker_with_other_sources_or_another_jsbsim_differs():
+    wanted = inspection.installed()
+    assert len(wanted['xplane_bridge']) == 64
+    assert not inspection.difference(dict(wanted), wanted)
+    assert inspection.difference(wanted | {'jsbsim': '1.1'}, wanted) == (
+        f'it has another jsbsim, 1.1; this campaign has {wanted["jsbsim"]}')
+    assert inspection.difference(wanted | {'xplane_bridge': 'f' * 64}, wanted).startswith(
+        'it has another xplane_bridge, ffffffffffff; this campaign has ')
+    assert 'ImportError' in inspection.difference(ImportError('ImportError'), wanted)

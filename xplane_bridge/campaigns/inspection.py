@@ -36,6 +36,7 @@ def installed() -> dict[str, str]:
 def question() -> Callable[[], dict[str, str]]:
     """Return installed() as a function that imports nothing of this package."""
     def ask() -> dict[str, str]:
+        from contextlib import suppress
         import hashlib
         from importlib import metadata, util
         from pathlib import Path
@@ -46,13 +47,11 @@ def question() -> Callable[[], dict[str, str]]:
             folder, sources = Path(spec.origin).parent, hashlib.sha256()
             for path in sorted(folder.rglob('*.py')):
                 # Generated ones differ from machine to machine.
-                if not path.relative_to(folder).parts[0] in ('msg', 'srv', 'action'):
+                if path.relative_to(folder).parts[0] not in ('msg', 'srv', 'action'):
                     sources.update(f'{path.relative_to(folder)}\n'.encode() + path.read_bytes())
             found['xplane_bridge'] = sources.hexdigest()
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found['jsbsim'] = metadata.version('jsbsim')
-        except metadata.PackageNotFoundError:
-            pass
         return found
     return ask
 
@@ -80,7 +79,7 @@ def admission(wanted: dict[str, str], resource: str) -> Any:
     from distributed import WorkerPlugin
     ask = question()
 
-    class Admission(WorkerPlugin):  # type: ignore[misc]
+    class Admission(WorkerPlugin):
         """Sent as code: it refers to nothing of this module but its own values."""
 
         async def setup(self, worker: Any) -> None:

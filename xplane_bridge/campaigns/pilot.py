@@ -33,8 +33,8 @@ import threading
 from typing import Any
 
 from xplane_bridge.campaigns.engine import Fly, Local
-from xplane_bridge.campaigns.ros_flight import POLICY
 from xplane_bridge.campaigns.rows import Row
+from xplane_bridge.campaigns.sections import POLICY
 from xplane_bridge.campaigns.task import Task
 
 Files = dict[str, bytes]

@@ -23,7 +23,7 @@ row is read from the files that it writes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-import hashlib
+from dataclasses import replace
 import json
 import math
 import os
@@ -35,10 +35,10 @@ import tempfile
 import time
 from typing import Any
 
-import numpy as np
-
 from xplane_bridge.campaigns import rows, supervisor
+from xplane_bridge.campaigns.flights import trajectory
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, figures_of, HUNG, judged, Row
+from xplane_bridge.campaigns.sections import POLICY
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import analysis
 from xplane_bridge.experiments.analysis import Flight
@@ -46,9 +46,6 @@ from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.links import domain
-
-POLICY = 'policy:'
-"""How a controller begins that is a policy."""
 
 FRAMES_PER_SECOND = 60.0
 
@@ -107,8 +104,9 @@ def _attempt(task: Task, scratch: Path) -> Row | None:
         return task.row(FAILED, sentence, code)
     if result['complete'] and not is_complete(result):
         return None
+    missed = [one['criterion'] for one in result['criteria'] if not one['passed']]
     row = task.row(
-        _OUTCOMES[code], '' if result['complete'] else sentence, code,
+        _OUTCOMES[code], '; '.join(missed) if result['complete'] else sentence, code,
         **judged((one['criterion'], math.nan if one['value'] is None else one['value'],
                   one['passed']) for one in result['criteria']),
         **figures_of(result['figures']))
@@ -117,7 +115,7 @@ def _attempt(task: Task, scratch: Path) -> Row | None:
     except (ImportError, OSError, ValueError) as error:
         return row | {'outcome': FAILED, 'reason': str(error).replace(str(scratch), '')}
     _draw(task, row, flight, prefix)
-    return row | {'trajectory': trajectory(flight, result['flown'])}
+    return row | {'trajectory': trajectory(flown_part(flight, result['flown']))}
 
 
 def command_of(task: Task, scratch: Path) -> list[str]:
@@ -168,21 +166,17 @@ def is_complete(result: Mapping[str, Any]) -> bool:
     ) and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
 
 
-def trajectory(flight: Flight, flown: float) -> str:
+def flown_part(flight: Flight, flown: float) -> Flight:
     """
-    Return the SHA-256 of what was measured and commanded, with its times, until ``flown`` (s).
+    Return what was measured and commanded until ``flown`` (s): the same in every equal flight.
 
-    Not of the recording: there a state may be repeated, and each message has the time at which it
-    happened to arrive. The last frame, for which no command is awaited, is left out.
+    Not so the recording as a whole: its messages have the times at which they happened to arrive,
+    a state may be repeated, and for the last one no command is awaited.
     """
-    found = hashlib.sha256()
-    for name, series in sorted(flight.series.items()):
-        if not name.startswith('target_'):
-            part = series.between(0.0, flown - 0.5 / FRAMES_PER_SECOND)
-            found.update(name.encode())
-            for column in part:
-                found.update(np.ascontiguousarray(column, '<f8').tobytes())
-    return found.hexdigest()
+    end = flown - 0.5 / FRAMES_PER_SECOND
+    return replace(flight, series={
+        name: series.between(0.0, end) for name, series in flight.series.items()
+        if not name.startswith('target_')})
 
 
 def _sentence(prefix: Path) -> str:
