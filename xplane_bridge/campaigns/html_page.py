@@ -27,9 +27,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #22262b; max-width: 62rem; m
 h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #d8dce2; }
 h3 { margin-bottom: .3rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .8rem; border-bottom: 1px solid #e6e9ee; text-align: right; }
-th { background: #f3f5f8; cursor: pointer; }
-th:first-child, td:first-child { text-align: left; }
+th, td { padding: .25rem .8rem; border-bottom: 1px solid #e6e9ee; text-align: left; }
+th { background: #f3f5f8; cursor: pointer; } .number { text-align: right; }
 .wide { overflow-x: auto; } img { max-width: 100%; height: auto; }
 pre { background: #f3f5f8; padding: .6rem .8rem; overflow-x: auto; }
 .note { color: #5a616b; } .passed { color: #1f5fa8; } .bad { color: #b3263a; }
@@ -45,6 +44,10 @@ for (const head of document.querySelectorAll('th')) head.onclick = () => {
     key(a).localeCompare(key(b), undefined, {numeric: true})));
 };
 """
+
+
+# How a number begins, or where there is none.
+_NUMBERS = ('', *'+-0123456789')
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -72,11 +75,17 @@ def code(text: str) -> str:
     return f'<pre><code>{escape(text)}</code></pre>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts."""
-    cells = ''.join(f'<th>{escape(name)}</th>' for name in head)
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of texts; a column of numbers is flush right."""
+    kinds = [
+        ' class="number"' if all(row[column][:1] in _NUMBERS for row in rows) else ''
+        for column in range(len(head))]
+    cells = ''.join(
+        f'<th{kind}>{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True))
     lines = '\n'.join(
-        '<tr>' + ''.join(f'<td>{escape(cell)}</td>' for cell in row) + '</tr>' for row in rows)
+        '<tr>' + ''.join(f'<td{kind}>{escape(cell)}</td>'
+                         for cell, kind in zip(row, kinds, strict=True)) + '</tr>'
+        for row in rows)
     return (f'<div class="wide"><table>\n<thead><tr>{cells}</tr></thead>\n'
             f'<tbody>\n{lines}\n</tbody>\n</table></div>')
 

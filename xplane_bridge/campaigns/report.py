@@ -163,7 +163,8 @@ def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
             paragraph(each.reason, 'passed' if row['outcome'] == 'passed' else 'bad'),
             paragraph(', '.join(
                 [str(row[name]) for name in INPUTS if row[name]]
-                + [f'{name} {value}' for name, value in each.inputs.items()])),
+                + [f'{name} {value:.6g}' if isinstance(value, float) else f'{name} {value}'
+                   for name, value in each.inputs.items()])),
             code(str(row['command'])) if row.get('command') else '',
             *_picture_of(each, folder, draw)]
         if each.files:

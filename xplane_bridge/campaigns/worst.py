@@ -29,8 +29,8 @@ from xplane_bridge.campaigns.criteria import Limits
 from xplane_bridge.campaigns.rows import JUDGED, PARAMETER, Row, VALUE
 
 FLIGHTS = 'flights'
-# Of one folder: a picture of a flight, and recordings, as `experiment` names them.
-_RECORDINGS = ('*.mcap', '*.db3', '*.log')
+# What a flight may leave, as `experiment` names it.
+_RECORDINGS = ('*.mcap', '*.log')
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class Worst:
         return f'{self.criterion}: {found}{beyond}'
 
 
-def worst_flights(columns: Columns, of_each: int = 3, at_most: int = 12) -> list[Worst]:
+def worst_flights(columns: Columns, of_each: int = 3, at_most: int = 16) -> list[Worst]:
     """
     Return the worst flights of each controller, the worst first.
 
-    First come those that crashed, hung or failed, then those with the smallest margins: see
+    First come those that crashed, hung or failed, then as many with the smallest margins: see
     Columns.margins.
     """
     controllers, outcome = columns.labels('controller'), columns.labels('outcome')
@@ -81,11 +81,11 @@ def worst_flights(columns: Columns, of_each: int = 3, at_most: int = 12) -> list
         for value in outcome.values], dtype=np.int64)[outcome.codes]
     # NaN comes last. Of equals, those of the plan's order.
     order = np.lexsort((columns.margins(), ranks))
+    lost = ranks[order] < len(NOT_FLOWN)
     chosen = [
-        row for code in range(len(controllers.values))
-        for row in order[controllers.codes[order] == code][:of_each].tolist()]
-    place = {int(row): number for number, row in enumerate(order)}
-    chosen = sorted(chosen, key=lambda row: place[row])[:at_most]
+        place for flown in (lost, ~lost) for code in range(len(controllers.values))
+        for place in np.flatnonzero(flown & (controllers.codes[order] == code))[:of_each]]
+    chosen = order[sorted(chosen)[:at_most]].tolist()
     return [_worst(row, columns.folder) for row in columns.rows(chosen)]
 
 

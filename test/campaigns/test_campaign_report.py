@@ -1,0 +1,255 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The report of a campaign: what its page says, and what a browser shows of it."""
+
+import base64
+from html.parser import HTMLParser
+import io
+import json
+from pathlib import Path
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+pytest.importorskip('scipy', reason='the statistics of a campaign need scipy')
+pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
+pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
+
+from PIL import Image
+from pyarrow import parquet
+
+from xplane_bridge.campaigns import report, rows
+
+# They share what is written and shown once.
+pytestmark = pytest.mark.xdist_group('campaign_report')
+
+PICTURES = ('pass_rate.png', 'distributions.png', 'map.png', 'sensitivity.png')
+HOSTILE = '</td><script>document.title = "broken"</script> & "more"'
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
+# Written into the page: what has become of it once all is loaded.
+LOOK = """<script>onload = () => {
+  document.querySelectorAll('table')[1].tHead.rows[0].cells[2].click();
+  const seen = {title: document.title, tables: [...document.querySelectorAll('table')].map(
+    table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))),
+    images: [...document.images].map(image => {
+      const box = image.getBoundingClientRect();
+      return [image.naturalWidth, box.x, box.y + scrollY, box.width, box.height]; }),
+    loaded: performance.getEntriesByType('resource').map(each => each.name)};
+  const pre = document.createElement('pre');
+  pre.id = 'seen';
+  pre.textContent = btoa(unescape(encodeURIComponent(JSON.stringify(seen))));
+  document.body.append(pre);
+};</script></body>"""
+
+
+class Page(HTMLParser):
+    """A page: the cells of its tables by row, its images, all other references, its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.images, self.references, self.text, self.cell = [], [], [], '', False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        """Take note of a tag."""
+        attributes = dict(attrs)
+        if tag == 'tr':
+            self.rows.append([])
+        elif tag in ('td', 'th'):
+            self.rows[-1].append('')
+        elif tag == 'img':
+            self.images.append(attributes['src'])
+        self.references += [
+            value for name, value in attrs if name in ('href', 'src') and tag != 'img']
+        self.cell = tag in ('td', 'th')
+
+    def handle_endtag(self, tag):
+        """Leave a cell."""
+        self.cell = self.cell and tag not in ('td', 'th')
+
+    def handle_data(self, data):
+        """Take note of text."""
+        self.text += data
+        if self.cell:
+            self.rows[-1][-1] += data
+
+
+def write_table(folder, flown):
+    parquet.write_table(rows.arrow(list(flown)), folder / 'table.parquet', row_group_size=100)
+
+
+def draw(worst, file):
+    """Draw a flight in a colour that nothing else has; a crashed one cannot be drawn."""
+    if worst.row['outcome'] == 'crashed':
+        raise ValueError('it crashed again')
+    Image.new('RGB', (400, 100), (0, 200, 0)).save(file)
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    """Return the folder of a campaign of 400 synthetic flights, with its report."""
+    folder = tmp_path_factory.mktemp('campaigns') / 'turbulence'
+    folder.mkdir()
+    flown = list(rows.synthetic(400))
+    crashed = next(row for row in flown if row['outcome'] == 'crashed')
+    crashed['reason'] = HOSTILE
+    own = folder / 'flights' / crashed['key']
+    own.mkdir(parents=True)
+    (own / 'flight.mcap').touch()
+    (folder / 'plan.yaml').write_text('scenarios: [turbulence]  # <all>\n')
+    write_table(folder, flown)
+    assert report.write(folder, draw) == folder / 'report.html'
+    return folder
+
+
+@pytest.fixture(scope='module')
+def page(folder):
+    return Page((folder / 'report.html').read_text(encoding='utf-8'))
+
+
+def test_the_page_says_what_the_table_says(folder, page):
+    table = parquet.read_table(folder / 'table.parquet').to_pandas()
+    for controller in ('autopilot', 'policy:turbulence'):
+        own = table[table.controller == controller]
+        line = next(row for row in page.rows if row[0] == controller)
+        passed = int((own.outcome == 'passed').sum())
+        assert line[1:3] == ['200', str(passed)]
+        assert f'{passed / 200:.1%}' in line
+    altitude = 'rms of altitude_error from 20 s at most 8'
+    met = int((table[table.controller == 'autopilot'][f'passed.{altitude}'] == True).sum())  # noqa: E712
+    # Of all that flew: what was lost has not met it.
+    assert any(row[:4] == ['autopilot', altitude, str(met), '200'] for row in page.rows)
+    assert 'scenarios: [turbulence]  # <all>' in page.text
+
+
+def test_the_worst_flights_have_reason_command_recording_and_picture(folder, page):
+    table = parquet.read_table(folder / 'table.parquet').to_pandas()
+    worst = page.text[page.text.index('Worst flights'):]
+    assert worst.split('Flight ')[1].partition(':')[2].startswith(' crashed')
+    assert HOSTILE in worst
+    assert 'It has no picture: it crashed again' in worst
+    assert re.search(r'It left flights/[0-9a-f]+/flight.mcap', worst)
+    missed = table[table.outcome == 'missed'].copy()
+    missed['margin'] = np.minimum(
+        1 - missed['value.rms of altitude_error from 20 s at most 8'] / 8,
+        1 - missed['value.rms of heading_error_deg from 25 s at most 4'] / 4)
+    for _, own in missed.groupby('controller'):
+        flight = own.sort_values('margin').iloc[0]
+        assert f'{flight.command}\n' in worst
+        assert f'{-flight.margin:.1%} beyond the limit' in worst
+
+
+def test_the_page_is_one_file_with_its_pictures_in_it(folder, page):
+    assert page.references == []
+    assert not re.search(r'url\(|@import|https?:', (folder / 'report.html').read_text())
+    decoded = [base64.b64decode(source.removeprefix('data:image/png;base64,'), validate=True)
+               for source in page.images]
+    assert decoded[:len(PICTURES)] == [(folder / name).read_bytes() for name in PICTURES]
+    for data in decoded:
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+            assert image.width >= 400
+    # The same table has the same page, to the last byte.
+    before = (folder / 'report.html').read_bytes()
+    report.write(folder, draw)
+    assert (folder / 'report.html').read_bytes() == before
+
+
+@pytest.fixture(scope='module')
+def shown(folder, tmp_path_factory):
+    """Return what a browser says of the page, and its picture of it."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f'none of {", ".join(BROWSERS)} is installed')
+    place = tmp_path_factory.mktemp('browser')
+    text = (folder / 'report.html').read_text(encoding='utf-8')
+    (place / 'page.html').write_text(text.replace('</body>', LOOK), encoding='utf-8')
+    done = subprocess.run(
+        [browser, '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
+         '--no-first-run', '--disable-background-networking', '--disable-component-update',
+         '--disable-sync', '--hide-scrollbars', f'--user-data-dir={place / "profile"}',
+         '--window-size=1100,9000', f'--screenshot={place / "page.png"}', '--dump-dom',
+         (place / 'page.html').as_uri()],
+        capture_output=True, timeout=120, check=True)
+    found = re.search(r'<pre id="seen">([^<]+)</pre>', done.stdout.decode())
+    seen = json.loads(base64.b64decode(found[1]))
+    with Image.open(place / 'page.png') as image:
+        return seen, np.asarray(image.convert('RGB'))
+
+
+def test_a_browser_shows_the_tables_and_sorts_them(shown, page):
+    seen, _ = shown
+    assert seen['title'] == 'Campaign turbulence'
+    lines = [row for table in seen['tables'] for row in table]
+    assert sorted(lines) == sorted(page.rows)
+    assert len(seen['tables']) == 3
+    passed = [int(row[2]) for row in seen['tables'][1][1:]]
+    assert passed == sorted(passed, reverse=True)
+    assert passed != [int(row[2]) for row in page.rows if row[1] in (
+        'all criteria', *(row[1] for row in page.rows if row[1].startswith('rms')))]
+
+
+def test_a_browser_loads_nothing_else_and_draws_each_picture(shown, page):
+    seen, pixels = shown
+    assert all(name.startswith('data:') for name in seen['loaded'])
+    assert len(seen['images']) == len(page.images) > len(PICTURES)
+    for number, (natural, *box) in enumerate(seen['images']):
+        assert natural >= 400
+        x, y, width, height = map(round, box)
+        part = pixels[y:y + height, x:x + width].reshape(-1, 3)
+        assert part.shape[0] == width * height > 10_000
+        colours = {tuple(colour) for colour in part[::7]}
+        if number < len(PICTURES):
+            # White paper, and both controllers' or outcomes' colours.
+            assert (255, 255, 255) in colours
+            assert sum(abs(int(c[0]) - int(c[2])) > 60 for c in colours) >= 2
+        else:
+            assert (0, 200, 0) in colours
+
+
+def test_without_parameters_or_values_the_page_says_so(tmp_path):
+    row = next(rows.synthetic(1))
+    lost = {name: value for name, value in row.items() if not name.startswith(rows.GROUPS)}
+    write_table(tmp_path, [lost | {'outcome': 'failed', 'reason': 'no ground'}])
+    page = Page(report.write(tmp_path).read_text())
+    assert 'The plan varies no parameter' in page.text
+    assert 'No flight had a value of a criterion.' in page.text
+    assert 'no ground' in page.text
+    assert sorted(path.name for path in tmp_path.glob('*.png')) == ['pass_rate.png']
+
+
+def test_words_and_one_parameter_have_a_page_too(tmp_path):
+    flown = []
+    for row in rows.synthetic(60):
+        row['parameter.wind.north'] = ('calm', 'strong')[row['seed'] % 2]
+        flown.append(row)
+    write_table(tmp_path, flown)
+    page = Page(report.write(tmp_path).read_text())
+    assert len(page.images) == 4
+    assert not any(row[0] == 'wind.north' for row in page.rows)
+    for row in flown:
+        del row['parameter.initial.airspeed']
+    write_table(tmp_path, flown)
+    page = Page(report.write(tmp_path).read_text())
+    assert 'The plan varies wind.north only' in page.text
+    assert not (tmp_path / 'map.png').exists()
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r'expected the folder of a flown campaign'):
+        report.write(Path(tmp_path))
