@@ -78,7 +78,9 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         self._refusal = ''
         self._inference = self._longest = 0.0
         kind, topic = _COMMANDS[policy.action.level]
-        self._mask, self._command = Mask(kind), kind()
+        # Not of yaw_damper, which is no number.
+        self._mask = Mask(kind, {name.upper(): (name,) for name in policy.action.names})
+        self._command = kind()
         self._publisher = self.make_publisher(kind, topic, 1)
         self._release_publisher = None if policy.action is CONTROLS else (
             self._publisher if policy.action is TARGET
