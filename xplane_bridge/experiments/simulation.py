@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 import threading
+import time
 from typing import Any, TypeVar
 
 import rclpy
@@ -32,12 +33,16 @@ from rclpy.task import Future
 
 from xplane_bridge.experiments import peers
 from xplane_bridge.experiments.controlled import COMMAND
+from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import RELAYED
 from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.sensors.topics import moved_truth
 from xplane_bridge.spinning import spin_until
+
+_START_TIMEOUT = 30.0
+_TICK = 0.02
 
 _Monitor = TypeVar('_Monitor', bound=Monitor)
 
@@ -98,6 +103,8 @@ def start_simulation(
             'delay': settings.delay, 'jitter': settings.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
             'publish_clock': False, **peers.simulated_start(initial), **(disturbed or {})}))
+        if settings.lockstep:
+            _wait_until_open(processes)
     kept = peers.kept_messages(namespace)
     bridge = simulator.protocol.node
     processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
@@ -110,3 +117,19 @@ def start_simulation(
     where = settings.host or f'simulator_node as {simulator.name}'
     between = f'sensors_node ({sensors}); ' if sensors else ''
     return f'{where}, port {port}; {bridge}; {between}'
+
+
+def _wait_until_open(processes: Processes) -> None:
+    """
+    Wait until simulator_node has opened its ports, or say why it has not.
+
+    A bridge that asks before gets no answer, and on a busy machine asks again seconds later.
+    """
+    deadline = time.monotonic() + _START_TIMEOUT
+    while not processes.said('simulator_node'):
+        if failed := processes.failed():
+            raise ExperimentError(failed)
+        if time.monotonic() > deadline:
+            raise ExperimentError(
+                f'simulator_node has not opened its ports within {_START_TIMEOUT:.0f} s')
+        time.sleep(_TICK)
