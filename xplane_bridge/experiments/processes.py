@@ -190,7 +190,7 @@ def _end_group(process: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def _signals(handler: Callable[[int, Any], object] | signal.Handlers) -> Iterator[None]:
-    """Handle SIGINT and SIGTERM this way while inside; only the main thread handles them at all."""
+    """Handle SIGINT and SIGTERM this way while inside; other threads handle no signals at all."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
