@@ -116,12 +116,14 @@ class Cluster:
 
     def _ended(self, flying: Iterable[Any]) -> list[Any]:
         """Wait a moment for the end of flights; return those that have ended."""
-        from distributed import wait
+        from distributed import CancelledError, wait
         with self._client.as_current():
             try:
                 return list(wait(list(flying), timeout=_LOOK, return_when='FIRST_COMPLETED').done)
             except TimeoutError:
                 return []
+            except CancelledError as error:
+                raise self._gone() from error
 
     def _take(self, future: Any, task: Task, on_row: Callable[[Row], None]) -> None:
         from distributed import KilledWorker
