@@ -13,14 +13,40 @@
 # limitations under the License.
 
 
-"""Flights for tests of engines: short ones, in process."""
+"""Flights for tests of engines: short ones, in process. As a script: on the cluster given."""
 
+import hashlib
 import os
 import signal
+import sys
 
 from xplane_bridge.campaigns.flights import trajectory
+from xplane_bridge.campaigns.rows import canonical
+from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.scenario import parse
+
+CONTENT = {
+    'duration': 5.0,
+    'initial': {'altitude': 1000.0, 'airspeed': 51.444},
+    'events': [{'at': 0.0, 'turbulence': [15.0, 4]}, {'at': 0.5, 'engage': True}],
+    'criteria': [{'quantity': 'altitude_error', 'statistic': 'max_abs', 'at_most': 20.0}],
+}
+
+
+def task(number, **given):
+    """Return a flight by its number, which is its seed as well."""
+    values = {
+        'flight': number, 'key': hashlib.sha256(f'{number}'.encode()).hexdigest(),
+        'scenario': 'rough', 'content': CONTENT, 'simulator': 'core', 'controller': 'autopilot',
+        'aircraft': 'c172p', 'seed': number, 'time_limit': 60.0}
+    return Task(**values | given)
+
+
+def digest(rows):
+    """Return the hash of the sorted table."""
+    return hashlib.sha256(b''.join(
+        canonical(row) for row in sorted(rows, key=lambda row: row['flight']))).hexdigest()
 
 
 def fly(task):
@@ -36,3 +62,22 @@ def fly(task):
     return task.row(
         'passed', code=0, trajectory=trajectory(run.vehicle.flight()),
         seconds=float(os.getpid()))
+
+
+def main(address, count):
+    """Fly so many on a cluster; print a line for each, then the hash of the table."""
+    from campaign_flights import fly
+
+    from xplane_bridge.campaigns.cluster import Cluster
+    rows = []
+
+    def take(row):
+        rows.append(row)
+        print(row['flight'], flush=True)
+
+    Cluster(address, fly).run((task(number) for number in range(count)), take)
+    print(digest(rows), flush=True)
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], int(sys.argv[2]))

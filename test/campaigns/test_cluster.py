@@ -16,9 +16,9 @@
 """A campaign on a Dask cluster: a scheduler and workers as processes, some of which are killed."""
 
 from contextlib import contextmanager, ExitStack
-import hashlib
 import os
 from pathlib import Path
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,52 +30,28 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 pytest.importorskip('distributed', reason='a cluster needs distributed')
 
-from campaign_flights import fly
+import campaign_flights
+from campaign_flights import digest, fly, task
 import distributed
 
 from xplane_bridge.campaigns import cluster as cluster_module
 from xplane_bridge.campaigns import inspection
 from xplane_bridge.campaigns.cluster import Cluster
 from xplane_bridge.campaigns.engine import EngineError, Local
-from xplane_bridge.campaigns.rows import canonical
-from xplane_bridge.campaigns.task import Task
 
 pytestmark = pytest.mark.xdist_group('cluster')
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 60.0
-FLIGHTS = 60
-CONTENT = {
-    'duration': 10.0,
-    'initial': {'altitude': 1000.0, 'airspeed': 51.444},
-    'events': [{'at': 0.0, 'turbulence': [15.0, 4]}, {'at': 0.5, 'engage': True}],
-    'criteria': [{'quantity': 'altitude_error', 'statistic': 'max_abs', 'at_most': 20.0}],
-}
-
-
-def task(number, **given):
-    values = {
-        'flight': number, 'key': hashlib.sha256(f'{number}'.encode()).hexdigest(),
-        'scenario': 'rough', 'content': CONTENT, 'simulator': 'core', 'controller': 'autopilot',
-        'aircraft': 'c172p', 'seed': number, 'time_limit': 60.0}
-    return Task(**values | given)
-
-
-def digest(rows):
-    """Return the hash of the sorted table."""
-    return hashlib.sha256(b''.join(
-        canonical(row) for row in sorted(rows, key=lambda row: row['flight']))).hexdigest()
-
-
+FLIGHTS = 36
+ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join(
+    (str(ROOT), str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')))}
 @contextmanager
 def dask(what, *arguments, prefix=(), environment=None):
     """Run a scheduler or a worker in a process of its own."""
-    paths = os.pathsep.join((str(ROOT), str(Path(__file__).parent),
-                             os.environ.get('PYTHONPATH', '')))
     with subprocess.Popen(
         [*prefix, sys.executable, '-P', '-m', f'distributed.cli.dask_{what}', '--no-dashboard',
-         *arguments], env={**os.environ, 'PYTHONPATH': paths, **(environment or {})},
-        stdout=subprocess.DEVNULL, text=True,
+         *arguments], env=ENVIRONMENT | (environment or {}), stdout=subprocess.DEVNULL, text=True,
         stderr=subprocess.PIPE if what == 'scheduler' else subprocess.DEVNULL,
     ) as process:
         try:
@@ -95,9 +71,9 @@ def scheduler(*arguments, prefix=()):
         raise AssertionError('the scheduler has not started')
 
 
-def worker(address, tmp_path, **options):
+def worker(address, tmp_path, *arguments, **options):
     return dask('worker', address, '--no-nanny', '--nthreads', '1', '--local-directory',
-                str(tmp_path), **options)
+                str(tmp_path), *arguments, **options)
 
 
 def wait_for_workers(address, count):
@@ -185,3 +161,52 @@ def test_a_worker_with_other_sources_or_another_jsbsim_differs():
     assert inspection.difference(wanted | {'xplane_bridge': 'f' * 64}, wanted).startswith(
         'it has another xplane_bridge, ffffffffffff; this campaign has ')
     assert 'ImportError' in inspection.difference(ImportError('ImportError'), wanted)
+
+
+@pytest.fixture
+def hosts():
+    """Return two hosts with a link between them: the prefix of commands there, and the address."""
+    ip = shutil.which('ip')
+    if ip is None:
+        pytest.skip('needs the command ip (iproute2)')
+    names = [f'xpc{os.getpid()}{end}' for end in 'ab']
+    addresses = ('10.213.78.1', '10.213.78.2')
+
+    def run(*arguments):
+        subprocess.run([ip, *arguments], check=True, capture_output=True, text=True)
+
+    with ExitStack() as made:
+        try:
+            for name in names:
+                run('netns', 'add', name)
+                made.callback(run, 'netns', 'delete', name)
+            run('link', 'add', names[0], 'netns', names[0], 'type', 'veth',
+                'peer', 'name', names[1], 'netns', names[1])
+            for name, address in zip(names, addresses, strict=True):
+                run('-n', name, 'address', 'add', f'{address}/24', 'dev', name)
+                run('-n', name, 'link', 'set', name, 'up')
+                run('-n', name, 'link', 'set', 'lo', 'up')
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip('needs the privilege to make network namespaces: '
+                        + (getattr(error, 'stderr', '') or str(error)).strip())
+        yield [((ip, 'netns', 'exec', name), address)
+               for name, address in zip(names, addresses, strict=True)]
+
+
+def test_two_hosts_one_of_which_dies_and_comes_back(hosts, tmp_path):
+    (here, near), (there, far) = hosts
+    count = 18
+    with scheduler('--host', near, prefix=here) as (_, address), \
+            worker(address, tmp_path, '--host', near, prefix=here), \
+            worker(address, tmp_path, '--host', far, prefix=there) as dies, \
+            subprocess.Popen(
+                [*here, sys.executable, '-P', campaign_flights.__file__, address, str(count)],
+                env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as campaign:
+        assert near in address
+        lines = [campaign.stdout.readline() for _ in range(count // 3)]
+        dies.kill()
+        with worker(address, tmp_path, '--host', far, prefix=there):
+            lines += campaign.stdout.read().splitlines()
+    assert campaign.returncode == 0
+    assert sorted(map(int, lines[:-1])) == list(range(count))
+    assert lines[-1] == digest([fly(task(number)) for number in range(count)])
