@@ -23,13 +23,14 @@ of a hundred thousand takes no memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 import hashlib
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 import json
 import os
+import shlex
 from typing import Any
 
 from xplane_bridge import plain_yaml
@@ -51,6 +52,10 @@ _SECTIONS = (
     'time_limit', 'require')
 
 
+FLIGHTS = 'flights'
+"""In a campaign's folder: what flights left, each by its key."""
+
+
 class PlanError(ValueError):
     """A plan cannot be used; the text says why."""
 
@@ -62,12 +67,13 @@ class Plan:
 
     A point is one of the parameters' values, crossed with each sample and each seed; controllers
     fly the same points, so that they can be compared. ``require`` is the pass rate that the
-    campaign is held to, ``time_limit`` a flight's (s). ``file`` is how the plan was named, and
-    ``source`` its file's bytes.
+    campaign is held to, ``time_limit`` a flight's (s). ``file`` is how the plan was named,
+    ``origin`` its file and ``source`` that file's bytes.
     """
 
     name: str
     file: str
+    origin: str
     source: bytes
     description: str
     scenarios: tuple[Scenario, ...]
@@ -84,6 +90,11 @@ class Plan:
         """Return the number of flights."""
         return (len(self.scenarios) * len(self.simulators) * len(self.aircraft)
                 * len(self.controllers) * self.points)
+
+    @property
+    def default_folder(self) -> str:
+        """Return the folder that the campaign is kept in unless another is named."""
+        return f'campaign_{self.name}'
 
     @property
     def points(self) -> int:
@@ -108,26 +119,39 @@ class Plan:
     def _versions(self) -> tuple[str, str]:
         return package_version(), jsbsim_version()
 
+    @property
+    def identity(self) -> str:
+        """Return the SHA-256 of all that the flights depend on: one for all their keys."""
+        return _digest([
+            self.scenarios, self.simulators, self.controllers, self.aircraft,
+            [astuple(one) for one in self.parameters], astuple(self.sampling),
+            list(self.seeds), self._versions])
+
     def task(self, flight: int, folder: str = '') -> Task:
         """
         Return a flight by its number.
 
-        ``folder`` is where it may leave files. Raises PlanError for a number that is none.
+        ``folder`` is the campaign's, where it may leave files. Raises PlanError for a number that
+        is none.
         """
+        rest, seed = divmod(flight, len(self.seeds))
+        rest, draw = divmod(rest, self._draws)
+        crossed = self._crossed[rest % len(self._crossed)]
+        which, simulator, aircraft, controller = self.what(flight)
+        sample = self._samples[draw if self.sampling.count else seed]
+        return self._task(
+            flight, self.scenarios[which], self.simulators[simulator], self.aircraft[aircraft],
+            self.controllers[controller], dict(self._named(crossed, sample)), self.seeds[seed],
+            folder)
+
+    def what(self, flight: int) -> tuple[int, int, int, int]:
+        """Return which scenario, simulator, aircraft and controller a flight has."""
         if not 0 <= flight < len(self):
             raise PlanError(
                 f'there is no flight {flight}: expected one of 0 to {len(self) - 1}')
-        rest, seed = divmod(flight, len(self.seeds))
-        rest, draw = divmod(rest, self._draws)
-        rest, crossed = divmod(rest, len(self._crossed))
-        rest, controller = divmod(rest, len(self.controllers))
+        rest, controller = divmod(flight // self.points, len(self.controllers))
         rest, aircraft = divmod(rest, len(self.aircraft))
-        which, simulator = divmod(rest, len(self.simulators))
-        sample = self._samples[draw if self.sampling.count else seed]
-        given = dict(self._named(self._crossed[crossed], sample))
-        return self._task(
-            flight, self.scenarios[which], self.simulators[simulator], self.aircraft[aircraft],
-            self.controllers[controller], given, self.seeds[seed], folder)
+        return *divmod(rest, len(self.simulators)), aircraft, controller
 
     def _named(
         self, crossed: tuple[Value, ...], sample: tuple[Value, ...]
@@ -141,15 +165,20 @@ class Plan:
     ) -> Task:
         content = with_aircraft(parameters.apply(flown.content, given), aircraft)
         inputs = [flown.name, content, simulator, controller, seed, *self._versions]
-        key = hashlib.sha256(json.dumps(
-            inputs, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
+        key = _digest(inputs)
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
             controller=controller.name,
             aircraft=str(content.get('initial', {}).get('model', _DEFAULT_MODEL)), seed=seed,
             time_limit=self.time_limit, parameters=given, share=sections.share(),
-            folder=os.path.join(folder, key) if folder else '',
-            command=f'campaign {self.file} --flight {flight}')
+            folder=os.path.join(folder, FLIGHTS, key) if folder else '',
+            command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
+                ['--output', folder] if folder and folder != self.default_folder else [])]))
+
+
+def _digest(inputs: Any) -> str:
+    return hashlib.sha256(json.dumps(
+        inputs, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
 
 def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]:
@@ -205,7 +234,8 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
     if sampled and 'sampling' not in top:
         raise ScenarioError(f'sampling is missing: {", ".join(sampled)} are sampled')
     return Plan(
-        name=os.path.splitext(os.path.basename(path))[0], file=name, source=source,
+        name=os.path.splitext(os.path.basename(path))[0], file=name,
+        origin=os.path.abspath(path), source=source,
         description=str(top.get('description', '')).strip(),
         scenarios=sections.each(
             top['scenarios'], 'scenarios',

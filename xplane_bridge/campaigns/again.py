@@ -1,0 +1,87 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One flight of a campaign, flown again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+
+from xplane_bridge.campaigns.files import TABLE
+from xplane_bridge.campaigns.flights import fly, run_of
+from xplane_bridge.campaigns.plan import Plan
+from xplane_bridge.campaigns.rows import JUDGED, Row, VALUE
+from xplane_bridge.campaigns.task import Task
+from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.experiments.settings import CORE, MISSED
+
+
+def again(plan: Plan, flight: int, folder: Path) -> int:
+    """
+    Fly a flight, print what came of it and whether it is as in the folder; return its exit code.
+
+    MISSED if it is not.
+    """
+    task = plan.task(flight, str(folder))
+    given = ', '.join(f'{name} {value}' for name, value in task.parameters.items())
+    print(f'flight {flight}: {task.scenario} on {task.simulator}, {task.controller}, '
+          f'{task.aircraft}, seed {task.seed}{f", {given}" if given else ""}', flush=True)
+    row = fly(task)
+    for name, passed in row.items():
+        if name.startswith(JUDGED):
+            criterion = name.removeprefix(JUDGED)
+            print(f'  {"met   " if passed else "MISSED"}  {criterion}: '
+                  f'{row[f"{VALUE}{criterion}"]:.4g}')
+    why = f': {row["reason"]}' if row['reason'] else ''
+    print(f'{row["outcome"]}{why}, in {row["seconds"]:.2f} s')
+    code = int(row['exit'])
+    kept = row_of(folder, task)
+    if kept is None:
+        print(f'{folder} has no row of it to compare with', flush=True)
+    elif kept['trajectory'] == row['trajectory']:
+        print(f'the trajectory is that of the row, to the last bit: {row["trajectory"]}',
+              flush=True)
+    else:
+        print(f'campaign: the trajectory is {row["trajectory"] or "none"}, in the row '
+              f'{kept["trajectory"] or "none"}', file=sys.stderr, flush=True)
+        code = code or MISSED
+    return code
+
+
+def row_of(folder: Path, task: Task) -> Row | None:
+    """Return the row of a flight in a campaign's folder, None if there is none."""
+    from pyarrow import parquet
+    for part in (folder / TABLE, *sorted(folder.glob('rows/part-*.parquet'))):
+        if part.is_file():
+            found = parquet.read_table(part, filters=[('key', '=', task.key)]).to_pylist()
+            if found:
+                row: Row = found[0]
+                return row
+    return None
+
+
+def draw(task: Task, path: Path) -> None:
+    """Fly a task again and draw it; ValueError if that is not possible."""
+    if task.simulator != CORE:
+        raise ValueError(f'it was flown on {task.simulator}; it is drawn when it is flown')
+    try:
+        from xplane_bridge.experiments.picture import draw_flight
+        run = run_of(task)
+        run.fly()
+    except (ExperimentError, ImportError) as error:
+        raise ValueError(str(error)) from None
+    draw_flight(run.vehicle.flight(), str(path),
+                f'{task.scenario}, flown by {task.controller}, seed {task.seed}', run.route,
+                run.evaluate().windows)

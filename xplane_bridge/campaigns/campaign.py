@@ -1,0 +1,91 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A campaign from its plan to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import sys
+from typing import Protocol
+
+from xplane_bridge.campaigns import files, table
+from xplane_bridge.campaigns import plan as plans
+from xplane_bridge.campaigns.again import draw
+from xplane_bridge.campaigns.engine import Engine
+from xplane_bridge.campaigns.files import Folder
+from xplane_bridge.campaigns.plan import Plan, PlanError
+from xplane_bridge.campaigns.progress import Progress
+from xplane_bridge.campaigns.rows import Row
+from xplane_bridge.campaigns.table import Summary
+
+
+class OfRow(Protocol):
+    """What has the row of a flight, such as one of a report's worst flights."""
+
+    @property
+    def row(self) -> Row:
+        """Return the row."""
+
+
+def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
+    """
+    Fly what has no row yet, and write the table; return what it says.
+
+    ``engine`` makes what flies, if anything is left. Raises EngineError.
+    """
+    if folder.done < len(plan):
+        flown_by = engine()
+        with Progress(len(plan), folder.done) as progress:
+            def ended(row: Row) -> None:
+                folder.add(row)
+                progress.ended(row)
+
+            flown_by.run(
+                (plan.task(flight, str(folder.path)) for flight in range(len(plan))
+                 if not folder.is_done(flight)), ended)
+    folder.flush()
+    return table.write(folder.parts(), folder.path / files.TABLE)
+
+
+def report(folder: Path, plan: Plan | None = None) -> bool:
+    """
+    Write the report of a folder; return whether it could be, having said why not.
+
+    Without a plan the one that the folder was flown by is looked for, to draw flights with.
+    """
+    if plan is None:
+        try:
+            plan = plans.load(files.origin_of(folder))
+        except PlanError as error:
+            print(f'no flight is drawn: {error}', flush=True)
+    try:
+        from xplane_bridge.campaigns import report as reports
+        print(f'report: {reports.write(folder, drawn_by(plan) if plan else None)}', flush=True)
+        return True
+    except (ImportError, ValueError) as error:
+        print(f'campaign: no report: {error}', file=sys.stderr, flush=True)
+        return False
+
+
+def drawn_by(plan: Plan) -> Callable[[OfRow, Path], None]:
+    """Return what flies a flight of a plan again, to draw it."""
+    def drawn(worst: OfRow, path: Path) -> None:
+        task = plan.task(worst.row['flight'])
+        if task.key != worst.row['key']:
+            raise ValueError(f'{plan.origin} is another plan by now')
+        draw(task, path)
+
+    return drawn

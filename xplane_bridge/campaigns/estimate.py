@@ -1,0 +1,109 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a campaign would fly, and how long it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean
+import time
+from typing import NamedTuple
+
+from xplane_bridge.campaigns.files import Folder
+from xplane_bridge.campaigns.flights import run_of
+from xplane_bridge.campaigns.plan import Plan
+from xplane_bridge.campaigns.progress import duration
+from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.experiments.settings import CORE
+
+# Simulated seconds that are flown to see how fast that goes.
+_MEASURED = 10.0
+# Through ROS nothing is flown for an estimate: what a flight took where it was measured, to start
+# its processes and to read its recording (s), and how many times faster than real time it flew.
+_ROS_START, _ROS_SPEED = 12.0, 4.0
+
+
+class Kind(NamedTuple):
+    """Flights that take equally long: scenario, simulator and controller."""
+
+    scenario: str
+    simulator: str
+    controller: str
+
+
+def dry_run(plan: Plan, folder: Folder, workers: int) -> Iterator[str]:
+    """Yield what would be flown, and how long it would take, line by line."""
+    rest: dict[Kind, list[int]] = {}
+    for flight in range(len(plan)):
+        if not folder.is_done(flight):
+            rest.setdefault(kind_of(plan, flight), []).append(flight)
+    yield (f'{len(plan)} flights: {len(plan.scenarios)} scenarios x {len(plan.simulators)} '
+           f'simulators x {len(plan.aircraft)} aircraft x {len(plan.controllers)} controllers x '
+           f'{plan.points} points of parameters and seeds')
+    if folder.done:
+        yield f'{folder.done} of them have been flown: {folder.path}'
+    known = remembered(folder.parts())
+    total = 0.0
+    for kind, flights in rest.items():
+        found = known.get(kind)
+        seconds, how = (found, 'as those before') if found is not None else measured(
+            plan, flights[0])
+        total += seconds * len(flights)
+        yield (f'  {" on ".join(kind[:2])}, {kind.controller}: {len(flights)} flights of about '
+               f'{duration(seconds)} ({how})')
+    if total:
+        yield f'about {duration(total / workers)} with {workers} workers'
+    else:
+        yield 'nothing is left to fly'
+
+
+def kind_of(plan: Plan, flight: int) -> Kind:
+    """Return which kind a flight is of."""
+    which, simulator, _, controller = plan.what(flight)
+    return Kind(plan.scenarios[which].name, plan.simulators[simulator],
+                plan.controllers[controller].name)
+
+
+def remembered(parts: list[Path]) -> dict[Kind, float]:
+    """Return how long flights of each kind took (s), of the newest file of rows that has any."""
+    from pyarrow import parquet
+    found: dict[Kind, list[float]] = {}
+    for part in parts:
+        table = parquet.read_table(part, columns=[*Kind._fields, 'seconds'])
+        times: dict[Kind, list[float]] = {}
+        for row in table.to_pylist():
+            kind = Kind(row['scenario'], row['simulator'], row['controller'])
+            times.setdefault(kind, []).append(row['seconds'])
+        found |= times
+    return {kind: fmean(times) for kind, times in found.items()}
+
+
+def measured(plan: Plan, flight: int) -> tuple[float, str]:
+    """Return how long a flight may take (s), and how that is known."""
+    task = plan.task(flight)
+    lasts = float(task.content['duration'])
+    if task.simulator != CORE:
+        return _ROS_START + lasts / _ROS_SPEED, 'assumed'
+    begin = time.perf_counter()
+    try:
+        run = run_of(task)
+        started = time.perf_counter()
+        while run.look() and run.flown < _MEASURED:
+            run.fly_on()
+    except (ExperimentError, ImportError, ValueError) as error:
+        return time.perf_counter() - begin, f'it fails: {error}'
+    flying = time.perf_counter() - started
+    return started - begin + flying * lasts / max(run.flown, 1.0), 'measured'
