@@ -1,0 +1,127 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Policies in flight: the example in one process and as a controller, one above the autopilot."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.experiments import main, scenario
+from xplane_bridge.experiments.settings import complete, NOT_FLOWN, PASSED, Settings
+
+pytestmark = pytest.mark.xdist_group('controllers')
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = f'{ROOT / "examples" / "policies" / "level_flight.py"}:policy'
+BANKED = """
+def policy(observation):
+    indicated, wanted = observation
+    return 0.2, 0.03, 0.7 + 0.1 * (wanted - indicated)
+
+policy.level = 'attitude'
+policy.fields = 'air_data.indicated_airspeed', 'target.airspeed'
+"""
+SCENARIO = """
+duration: 5.0
+initial: {altitude: 1200.0, heading_deg: 200.0, airspeed: 48.0}
+controller: no_such_controller
+events:
+  - {at: 0.5, engage: true}
+  - {at: 1.5, change: {airspeed: 4.0}}
+criteria:
+  - {quantity: roll_deg, statistic: max, at_least: 10.0, at_most: 13.0}
+  - {quantity: airspeed, statistic: change, from: 1.5, to: 4.9, at_least: 1.0}
+"""
+
+
+def in_core(tmp_path, name, reference):
+    """Fly a scenario in this process; return exit code and figures."""
+    code = main.main([
+        '--sim', 'core', '--scenario', str(name), '--policy', reference, '--output',
+        str(tmp_path / 'core')])
+    return code, json.loads((tmp_path / 'core.json').read_text())
+
+
+def test_the_example_meets_the_criteria_of_steps(tmp_path):
+    code, found = in_core(tmp_path, 'steps', EXAMPLE)
+    assert code == PASSED
+    assert found['settings']['policy'] == EXAMPLE
+
+
+@pytest.mark.parametrize(('arguments', 'sentence'), [
+    (['--policy', 'nowhere.onnx'], 'policy nowhere.onnx: there is no file nowhere.onnx'),
+    (['--policy', f'{EXAMPLE[:-6]}nothing'], 'level_flight.py has no nothing'),
+])
+def test_a_policy_that_there_is_not_is_refused_before_the_flight(arguments, sentence, capsys):
+    assert main.main(['--sim', 'core', '--scenario', 'steps', *arguments]) == NOT_FLOWN
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_policy_flies_instead_of_the_scenario_s_controller():
+    given = scenario.parse('flight', {
+        'duration': 9.0, 'events': [],
+        'controller': {'command': 'mine', 'guidance': 'course', 'timeout': 9},
+        'criteria': [{'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}]})
+    found = complete(Settings(policy=EXAMPLE), given)
+    assert (found.controller, found.guidance, found.controller_timeout) == (
+        'autopilot', 'heading', 9)
+    assert found.foreign
+
+
+@pytest.fixture
+def processes():
+    """Return a function that runs an executable of the package."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+    pytest.importorskip('rosbags', reason='reading back needs rosbags')
+    from harness import process
+
+    def run(*arguments):
+        with process(*arguments) as child:
+            output, _ = child.communicate(timeout=120)
+        return child.returncode, output
+
+    return run
+
+
+def test_a_policy_keeps_the_contract_of_a_controller(tmp_path, processes):
+    code, output = processes(
+        'check_controller', f'ros2 run xplane_bridge policy_node --ros-args -p policy:={EXAMPLE}',
+        '--lockstep', '--output', str(tmp_path / 'check'))
+    assert code == 0, output
+    assert '✓ lockstep   each of 540 states was answered' in output
+    assert output.count('✓') == 11
+
+
+def test_a_policy_above_the_autopilot_flies_through_ros_as_in_one_process(tmp_path, processes):
+    file, policy = tmp_path / 'flight.yaml', tmp_path / 'banked.py'
+    file.write_text(SCENARIO)
+    policy.write_text(BANKED)
+    code, output = processes(
+        'experiment', '--scenario', str(file), '--policy', f'{policy}:policy', '--lockstep',
+        '--no-record', '--output', str(tmp_path / 'ros'))
+    assert code == PASSED, output
+    through_ros = json.loads((tmp_path / 'ros.json').read_text())
+    code, here = in_core(tmp_path, file, f'{policy}:policy')
+    assert code == PASSED
+    controller = through_ros['figures']['controller']
+    assert controller['states'] == controller['answered'] == 270
+    # Through ROS it is engaged one frame later, and X-Plane Connect rounds to float32.
+    for quantity, found in here['figures']['tracking'].items():
+        assert through_ros['figures']['tracking'][quantity]['rms'] == pytest.approx(
+            found['rms'], rel=0.02), quantity
