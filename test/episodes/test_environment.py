@@ -32,7 +32,7 @@ from xplane_bridge.control.action import LEVELS
 from xplane_bridge.control.observation import FIELDS, INDEX, NAMES
 from xplane_bridge.episodes import ID
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.episodes.judging import seen
+from xplane_bridge.episodes.judging import seen, Step
 from xplane_bridge.experiments import scenario
 from xplane_bridge.experiments.core import CoreRun
 
@@ -272,12 +272,12 @@ def test_the_reward_is_scaled_by_the_criteria(short):
     observation[INDEX['target.altitude']] = observation[INDEX['fix.altitude']] + 4.0
     observation[INDEX['target.fields']] = 1.0
 
-    class Step:
-        after = observation
+    def rewarded():
+        return reward(Step(short, 1.0, observation, (), observation))
 
-    assert reward(Step) == pytest.approx(0.5)
+    assert rewarded() == pytest.approx(0.5)
     observation[INDEX['target.fields']] = 0.0
-    assert reward(Step) == 0.0
+    assert rewarded() == 0.0
 
 
 @pytest.mark.parametrize(('given', 'said'), [

@@ -21,20 +21,23 @@ Both are functions of a Step; see docs/episodes.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 import math
 from typing import NamedTuple
 
-from xplane_bridge.control import envelope, gains
-from xplane_bridge.control.envelope import Envelope
+from xplane_bridge.control import gains
 from xplane_bridge.control.observation import INDEX, TARGET_BITS, Vector
 from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl
 from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.experiments.core_vehicle import tuned, undulation
 from xplane_bridge.experiments.scenario import Criterion, Scenario
 from xplane_bridge.simulators.terrain import elevation_m
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """
     A step of an episode.
 
@@ -47,6 +50,11 @@ class Step(NamedTuple):
     before: Vector
     action: tuple[float, ...]
     after: Vector
+
+    @cached_property
+    def seen(self) -> Seen:
+        """Return what is judged of it."""
+        return seen(self.after)
 
 
 Reward = Callable[[Step], float]
@@ -123,7 +131,7 @@ class TrackingReward:
 
     def __call__(self, step: Step) -> float:
         """Return the reward of a step; 0 without any target."""
-        now = seen(step.after)
+        now = step.seen
         errors = [
             error / scale for name, scale in self.scales.items()
             if (error := getattr(now, name)) == error]
@@ -144,7 +152,7 @@ class EnvelopeLeft:
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.initial.get('model', 'c172p')
         is_known = gains.is_known(model)
-        limits = envelope.load(model) if is_known else Envelope()
+        _, limits = tuned(model)
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE
         self._down = -_ATTITUDE_MARGIN * limits.pitch_limit_down / DEGREE
@@ -152,7 +160,7 @@ class EnvelopeLeft:
             (1.0 - _AIRSPEED_MARGIN) * limits.airspeed_low if is_known else -math.inf)
         self._fastest = (
             (1.0 + _AIRSPEED_MARGIN) * limits.airspeed_high if is_known else math.inf)
-        self._undulation = undulation_source()
+        self._undulation = undulation()
         self._parked = bool(scenario.initial.get('parked', False))
         self._criteria = [
             criterion for criterion in scenario.criteria
@@ -160,7 +168,7 @@ class EnvelopeLeft:
 
     def __call__(self, step: Step) -> str:
         """Return why the episode ends here, or ''."""
-        now = seen(step.after)
+        now = step.seen
         # Compared so that NaN ends it too.
         if not abs(now.roll_deg) <= self._bank:
             return f'bank {now.roll_deg:.0f} deg is beyond {self._bank:.0f} deg'

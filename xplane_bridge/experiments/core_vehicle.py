@@ -66,7 +66,7 @@ _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # Topics that would have a message at each state.
 _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
-_undulation = cache(undulation_source)
+undulation = cache(undulation_source)
 
 
 
@@ -108,15 +108,15 @@ class CoreVehicle:
                  wire: Callable[[Aircraft], Wire] | None = None) -> None:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
-        self.law: Law = law or Cascade(*_tuned(model))
+        self.law: Law = law or Cascade(*tuned(model))
         if isinstance(law, ActionLaw):
-            law.place(self.observation, Cascade(*_tuned(model)))
+            law.place(self.observation, Cascade(*tuned(model)))
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
         # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
         self._set_weather()
-        self._undulation = _undulation()
+        self._undulation = undulation()
         self._local: LocalFrame | None = None
         self._sensors, self._seed = sensors, seed
         self._sensed: Sensed | None = None
@@ -338,7 +338,7 @@ class CoreVehicle:
 
 
 @cache
-def _tuned(model: str) -> tuple[Gains, Envelope]:
+def tuned(model: str) -> tuple[Gains, Envelope]:
     """Return gains and envelope of a model, the defaults where none are known."""
     if gains.is_known(model):
         return gains.load(model), envelope.load(model)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 import math
 from pathlib import Path
 from typing import Any, get_args, get_type_hints, TypeVar
@@ -124,13 +125,21 @@ def presets() -> list[str]:
 
 def load(name: str) -> Figures:
     """Read a set of sensors: one of presets(), or a file. Raises FiguresError."""
-    path = name
-    if '/' not in name and not name.endswith(('.yaml', '.yml')):
-        if name not in presets():
-            raise FiguresError(
-                f'there are no sensors {name!r}: expected a file (.yaml), or one of '
-                f'{", ".join(presets())}')
-        path = str(_PRESETS / f'{name}.yaml')
+    if '/' in name or name.endswith(('.yaml', '.yml')):
+        return _load_file(name)
+    return _preset(name)
+
+
+@cache
+def _preset(name: str) -> Figures:
+    if name not in presets():
+        raise FiguresError(
+            f'there are no sensors {name!r}: expected a file (.yaml), or one of '
+            f'{", ".join(presets())}')
+    return _load_file(str(_PRESETS / f'{name}.yaml'))
+
+
+def _load_file(path: str) -> Figures:
     try:
         content = plain_yaml.load_file(path)
     except OSError as error:
