@@ -115,7 +115,7 @@ def test_a_killed_simulator_is_an_error_and_leaves_no_process():
 
 def test_no_process_outlives_the_interpreter():
     namespace = f'/outlived_{os.getpid()}'
-    script = f'''
+    script = f"""
 import runpy, sys
 from xplane_bridge.control.action import LEVELS
 from xplane_bridge.episodes.flight import Start
@@ -127,7 +127,7 @@ flight = RosFlight(parse('rough', {{
     LEVELS['controls'], namespace={namespace!r})
 flight.reset(Start())
 raise SystemExit(f'at {{flight.time:g}} s')
-'''
+"""
     done = subprocess.run(
         [sys.executable, '-c', script], capture_output=True, text=True, timeout=60.0)
     assert done.stderr.splitlines()[-1] == 'at 0 s'

@@ -148,11 +148,12 @@ class PilotedVehicle(Vehicle):
 
     def own_command(self, changed: Mapping[str, float]) -> Controls:
         """Return the last own command, at first the reported controls, with those ``changed``."""
-        values = self._standing or {name: self.monitor.last(name) for name in _CONTROLS}
-        self._standing = {
-            name: 0.0 if math.isnan(value) else value
-            for name, value in {**values, **changed}.items() if name in _CONTROLS}
-        return Controls(**{**self._standing, **changed})
+        values = {
+            **(self._standing or {name: self.monitor.last(name) for name in _CONTROLS}), **changed}
+        # What is not reported is left as it is.
+        known = {name: value for name, value in values.items() if not math.isnan(value)}
+        self._standing = {name: value for name, value in known.items() if name in _CONTROLS}
+        return Controls(**known)
 
     def fly_on(self, command: Controls) -> None:
         """Command the vehicle, and wait for the next state."""
@@ -160,7 +161,7 @@ class PilotedVehicle(Vehicle):
         self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in _CONTROLS)))
         if self._lockstep is not None:
             self._lockstep.command(given)
-        else:
+        elif given:
             self.command(self.make_command(given))
         self._wait(self._stamp + _STAMP_STEP)
         self.time = self.time + FRAME if self.lockstep else self._stamp

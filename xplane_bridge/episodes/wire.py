@@ -181,10 +181,10 @@ class FdmdataWire:
 
     def fly_on(self, command: Controls, seconds: float) -> None:
         """Command the aircraft, which then flies that long."""
-        given = huginn.to_huginn(command)
-        controls = self._held.merged(given)
-        self._held.sent(controls, given)
-        self._huginn.control(fdmdata.encode(controls))
+        if given := huginn.to_huginn(command):
+            controls = self._held.merged(given)
+            self._held.sent(controls, given)
+            self._huginn.control(fdmdata.encode(controls))
         self._world.advance(seconds)
 
     def state(self) -> VehicleState:

@@ -199,10 +199,10 @@ class CoreVehicle:
     def own_command(self, changed: Mapping[str, float]) -> Controls:
         """Return the last own command, at first the reported controls, with those ``changed``."""
         values = {**(self._standing or {name: self.last(name) for name in _CONTROLS}), **changed}
-        # As in lockstep: what a wire does not report is 0.
-        values = {name: 0.0 if math.isnan(value) else value for name, value in values.items()}
-        self._standing = {name: values[name] for name in _CONTROLS}
-        return Controls(**values)
+        # What a wire does not report is left as it is.
+        known = {name: value for name, value in values.items() if not math.isnan(value)}
+        self._standing = {name: value for name, value in known.items() if name in _CONTROLS}
+        return Controls(**known)
 
     def fly_on(self, command: Controls) -> None:
         """Fly a frame with a command."""
