@@ -112,8 +112,10 @@ def motion_of(state: AircraftState | VehicleState) -> Motion:
     """Return orientation, rates and specific force."""
     if isinstance(state, VehicleState):
         return Motion(state.orientation, state.angular_velocity, state.specific_force)
+    # As the bridges have it: of the two quaternions of an attitude, the same one.
     return Motion(
-        frames.euler_to_quaternion(state.phi, -state.theta, frames.heading_to_yaw(state.psi)),
+        frames.ned_frd_to_enu_flu(
+            frames.euler_to_quaternion(state.phi, state.theta, state.psi)),
         frames.frd_to_flu((state.p, state.q, state.r)),
         frames.frd_to_flu((state.f_x, state.f_y, state.f_z)))
 
