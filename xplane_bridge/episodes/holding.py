@@ -149,11 +149,12 @@ class Numbers:
     @staticmethod
     def total(values: Sequence[float], weights: Sequence[float]) -> float:
         """Return the weighted sum of values."""
-        return sum(map(mul, values, weights))
+        return sum(map(mul, values, weights), 0.0)
 
 
 def step(by: Arithmetic, observation: Sequence[Any], state: Sequence[Any],
-         weights: Sequence[Sequence[float]], shares: Sequence[float]) -> tuple[list[Any], list[Any]]:
+         weights: Sequence[Sequence[float]],
+         shares: Sequence[float]) -> tuple[list[Any], list[Any]]:
     """Return the action for the values of FIELDS, and the next state, those of STATE."""
     (x, y, z, w, roll_rate, left_rate, up_rate, altitude, indicated, true, wanted_altitude,
      wanted_heading, wanted_airspeed, wanted_course) = observation

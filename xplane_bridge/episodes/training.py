@@ -26,16 +26,15 @@ number of processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 import math
-import multiprocessing
 from typing import Any
 
 import numpy as np
 
 from xplane_bridge import optional
 from xplane_bridge.episodes.holding import PARAMETERS
+from xplane_bridge.episodes.spread import mapping, Mapping
 from xplane_bridge.episodes.trial import fly, Score
 
 # Spread (in the features' units) of the first candidates.
@@ -67,7 +66,7 @@ class Stage:
 class Plan:
     """What is flown."""
 
-    stages: tuple[Stage, ...] = (Stage(50, 1, 24.0), Stage(45, 3, 45.0))
+    stages: tuple[Stage, ...] = (Stage(40, 1, 24.0), Stage(50, 2, 60.0))
     candidates: int = 12
     seed: int = 1
 
@@ -123,13 +122,11 @@ def train(plan: Plan, workers: int = 1,
     ``workers`` processes fly. Raises ImportError with a sentence if cma is not installed.
     """
     optional.require('training', 'cma')
-    # Python's default differs between its versions; fork is not safe beside threads.
-    context = multiprocessing.get_context('forkserver')
-    with ProcessPoolExecutor(workers, mp_context=context) as executor:
-        return _evolve(plan, executor, tell)
+    with mapping(workers) as each:
+        return _evolve(plan, each, tell)
 
 
-def _evolve(plan: Plan, executor: Executor,
+def _evolve(plan: Plan, each: Mapping,
             tell: Callable[[Generation], None]) -> list[float]:
     searches = {part: _search(len(indices), plan, number)
                 for number, (part, indices) in enumerate(PARTS.items())}
@@ -140,14 +137,15 @@ def _evolve(plan: Plan, executor: Executor,
             asked = {part: search.ask() for part, search in searches.items()}
             candidates = [_joined({part: asked[part][index] for part in PARTS})
                           for index in range(plan.candidates)]
-            found = _flown(executor, candidates, seeds, stage.seconds)
+            found = _flown(each, candidates, seeds, stage.seconds)
             for part, search in searches.items():
                 search.tell(asked[part], [loss[part] for loss in found])
             number += 1
             flown += len(seeds) * (plan.candidates + 1) * stage.seconds
-            tell(Generation(
-                number, *({part: float(pick([loss[part] for loss in found])) for part in PARTS}
-                          for pick in (np.median, min)), flown / plan.seconds))
+            median, least = (
+                {part: float(pick([loss[part] for loss in found])) for part in PARTS}
+                for pick in (np.median, min))
+            tell(Generation(number, median, least, flown / plan.seconds))
     return _joined({part: search.result.xfavorite for part, search in searches.items()})
 
 
@@ -166,12 +164,12 @@ def _joined(parts: dict[str, Sequence[float]]) -> list[float]:
     return joined
 
 
-def _flown(executor: Executor, candidates: Sequence[list[float]], seeds: Sequence[int],
+def _flown(each: Mapping, candidates: Sequence[list[float]], seeds: Sequence[int],
            seconds: float) -> list[dict[str, float]]:
     """Return the losses of the candidates, all flown in the same turbulence."""
     flyers = [None, *candidates]
-    scores = list(executor.map(
+    scores = list(each(
         fly, *zip(*((flyer, seed, seconds) for flyer in flyers for seed in seeds), strict=True)))
     count = len(seeds)
     references, *own = (scores[at:at + count] for at in range(0, len(scores), count))
-    return [losses(each, references) for each in own]
+    return [losses(flights, references) for flights in own]

@@ -18,16 +18,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-import multiprocessing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.control.installed import folder
 from xplane_bridge.control.policy import load
+from xplane_bridge.episodes.spread import mapping
 from xplane_bridge.episodes.trial import ERRORS
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.policy_law import PolicyLaw
@@ -66,22 +65,27 @@ def compare(path: str, seeds: Sequence[int], workers: int = 1) -> list[Compared]
     the mean of their shares of what the criteria allow. Raises ValueError for a file that is none.
     """
     load(path)
-    context = multiprocessing.get_context('forkserver')
-    with ProcessPoolExecutor(workers, mp_context=context) as executor:
-        found = [np.array(list(executor.map(partial(errors, flyer), seeds)))
+    with mapping(workers) as each:
+        found = [np.array(list(each(partial(errors, flyer), seeds)))
                  for flyer in (path, '')]
     return [_compared(name, *(rows[:, column] for rows in found))
             for column, name in enumerate((*ERRORS, _COMBINED))]
 
 
-def errors(path: str, seed: int) -> list[float]:
-    """Return the errors of a flight with the policy's file, or with the autopilot if it is ''."""
+def flown(path: str, seed: int) -> CoreRun:
+    """Return a flight of the scenario with the policy's file, or with the autopilot if ''."""
     scenario = load_scenario(str(folder('scenarios') / f'{SCENARIO}.yaml'))
     run = CoreRun(scenario, seed, PolicyLaw(load(path)) if path else None)
     run.fly()
+    return run
+
+
+def errors(path: str, seed: int) -> list[float]:
+    """Return the errors of a flight, and the combined one."""
+    run = flown(path, seed)
     judged = {criterion.name: (judgement.value, criterion.at_most)
               for criterion, judgement in zip(
-                  scenario.criteria, run.evaluate().judgements, strict=True)}
+                  run.scenario.criteria, run.evaluate().judgements, strict=True)}
     found = [judged[name] for name in ERRORS]
     return [*(value for value, _ in found),
             float(np.mean([value / most for value, most in found]))]
