@@ -33,7 +33,7 @@ def mapping(workers: int) -> Iterator[Mapping]:
     if workers == 1:
         yield map
         return
-    # Python's default differs between its versions, and fork is not safe beside threads.
-    context = multiprocessing.get_context('forkserver')
+    # Fork is not safe beside threads, and the processor time of a forkserver's is not counted.
+    context = multiprocessing.get_context('spawn')
     with ProcessPoolExecutor(workers, mp_context=context) as executor:
         yield executor.map
