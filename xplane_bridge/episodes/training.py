@@ -34,7 +34,7 @@ import numpy as np
 
 from xplane_bridge import optional
 from xplane_bridge.episodes.holding import PARAMETERS
-from xplane_bridge.episodes.spread import mapping, Mapping
+from xplane_bridge.episodes.spread import Mapping, mapping
 from xplane_bridge.episodes.trial import fly, Score
 
 # Spread (in the features' units) of the first candidates.
