@@ -83,7 +83,7 @@ def test_a_state_is_rounded_as_on_the_wire_and_no_more(place, actions, truth):
     for name, bounds in ROUNDED.items():
         if (bound := bounds[place]) is not None:
             assert differences[name] <= bound, name
-            assert (differences[name] > 0.0) is (bound > 0.0), name
+            assert bool(differences[name]) == bool(bound), name
 
 
 @pytest.mark.parametrize('sim', [*SIMULATORS, 'xplane9'])
