@@ -115,7 +115,8 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
         from xplane_bridge.campaigns.cluster import Cluster
         return Cluster(cluster, fly)
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with Folder(path, plan) as folder:
         if folder.done:
             print(f'{folder.done} of {len(plan)} flights are there already: {path}', flush=True)
@@ -132,6 +133,8 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
 
 def _verdict(summary: Summary, require: float) -> int:
     """Print each controller's pass rate; return the exit code that follows."""
+    if not summary.flown:
+        raise EngineError('no flight was flown to its end: see the column reason of the table')
     code = PASSED
     for controller, rate in summary.rates.items():
         wanted = f', required {require:.1%}' if require else ''

@@ -52,6 +52,12 @@ class Summary:
         return self.outcomes.total()
 
     @property
+    def flown(self) -> int:
+        """Return the number of flights that were flown to their end."""
+        return sum(count for (_, outcome), count in self.outcomes.items()
+                   if outcome in (rows.PASSED, rows.MISSED))
+
+    @property
     def rates(self) -> dict[str, float]:
         """Return each controller's pass rate: of all its flights, flown to their end or not."""
         totals: Counter[str] = Counter()

@@ -1,0 +1,191 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A campaign from its file to its exit code, flown in core."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
+
+from pyarrow import parquet
+
+from xplane_bridge.campaigns import campaign, main
+from xplane_bridge.campaigns.files import Folder
+from xplane_bridge.campaigns.flights import fly
+from xplane_bridge.campaigns.plan import load
+from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
+
+SHORT = """
+duration: 2.0
+events:
+  - {at: 0.0, engage: true}
+  - {at: 0.0, turbulence: [15.0, 4]}
+criteria:
+  - {quantity: roll_deg, statistic: max_abs, at_most: 0.5}
+  - {quantity: altitude_error, statistic: rms, at_most: 50.0}
+"""
+PLAN = """
+scenarios: [short.yaml]
+controllers: [autopilot, 'policy:FOLDER/law.py:law']
+parameters: {wind.north: [0.0, 5.0], initial.airspeed: {from: 48.0, to: 55.0}}
+sampling: {method: random}
+seeds: {count: 3}
+"""
+LAW = """
+def law(observation):
+    return 0.0, 0.0, 0.0, 0.7
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / 'short.yaml').write_text(SHORT)
+    (tmp_path / 'law.py').write_text(LAW)
+    path = tmp_path / 'plan.yaml'
+    path.write_text(PLAN.replace('FOLDER', str(tmp_path)))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_reports(monkeypatch):
+    monkeypatch.setattr(campaign, 'report', lambda *_: True)
+
+
+class InThisProcess:
+    """An engine that is interrupted after some flights."""
+
+    workers = 1
+
+    def __init__(self, most):
+        self.most = most
+
+    def run(self, tasks, on_row):
+        for number, task in enumerate(tasks):
+            if number == self.most:
+                raise KeyboardInterrupt
+            on_row(fly(task))
+
+
+@pytest.mark.timeout(120)
+def test_workers_and_interruptions_do_not_change_the_table(plan, tmp_path, capsys):
+    given, digests = load(str(plan)), []
+    assert len(given) == 12
+    assert main.main([str(plan), '--output', str(tmp_path / 'two'), '--workers', '2']) == PASSED
+    output = capsys.readouterr().out
+    assert '12 of 12 flights' in output
+    with pytest.raises(KeyboardInterrupt), Folder(tmp_path / 'parts', given) as folder:
+        campaign.run(given, folder, lambda: InThisProcess(5))
+    with Folder(tmp_path / 'parts', given) as folder:
+        assert folder.done == 5
+        digests.append(campaign.run(given, folder, lambda: InThisProcess(7)).digest)
+    assert f', {digests[0]}\n' in output
+    # Finished rows are not flown again: there is nothing to fly them.
+    assert main.main([str(plan), '--output', str(tmp_path / 'two'), '--workers', '2']) == PASSED
+    again = capsys.readouterr().out
+    assert '12 of 12 flights are there already' in again
+    assert digests[0] in again
+    rows = parquet.read_table(tmp_path / 'two' / 'table.parquet').to_pylist()
+    assert [row['flight'] for row in rows] == list(range(12))
+    assert len({row['trajectory'] for row in rows}) == 12
+    assert {row['outcome'] for row in rows} <= {'passed', 'missed'}
+    for name in ('figure.tracking.altitude.rms', 'figure.rates.odom.rate',
+                 'value.max_abs of roll_deg at most 0.5', 'parameter.wind.north'):
+        assert all(isinstance(row[name], float) for row in rows), name
+    assert not any(name.startswith('figure.load') for name in rows[0])
+
+
+@pytest.mark.timeout(60)
+def test_one_flight_is_flown_again_to_the_last_bit(plan, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / 'kept'
+    given = load(str(plan))
+    with Folder(folder, given) as kept, pytest.raises(KeyboardInterrupt):
+        campaign.run(given, kept, lambda: InThisProcess(2))
+    with Folder(folder, given):
+        pass
+    options = [str(plan), '--output', str(folder), '--flight']
+    assert main.main([*options, '1']) in (PASSED, MISSED)
+    assert 'the trajectory is that of the row, to the last bit' in capsys.readouterr().out
+    assert given.task(1, str(folder)).command == f'campaign {plan} --flight 1 --output {folder}'
+    main.main([*options, '2'])
+    assert 'has no row of it to compare with' in capsys.readouterr().out
+    monkeypatch.setattr('xplane_bridge.campaigns.again.fly', lambda task: fly(task) | {
+        'trajectory': 'ff'})
+    assert main.main([*options, '0']) == MISSED
+    assert 'the trajectory is ff, in the row' in capsys.readouterr().err
+    assert main.main([*options, '12']) == NOT_FLOWN
+    assert capsys.readouterr().err == (
+        'campaign: there is no flight 12: expected one of 0 to 11\n')
+
+
+@pytest.mark.timeout(60)
+def test_what_cannot_be_flown_is_a_row_with_its_reason(plan, tmp_path):
+    (tmp_path / 'law.py').write_text('def law(observation):\n    return [0.0]\n')
+    given = load(str(plan))
+    row = fly(given.task(6))
+    assert (row['outcome'], row['exit']) == ('failed', NOT_FLOWN)
+    assert row['reason'].startswith('at 0.0 s: an action has 4 numbers')
+    task = given.task(0)
+    task.content['initial']['model'] = 'none_such'
+    assert 'none_such' in fly(task)['reason']
+    assert json.loads(json.dumps(row)) == row
+
+
+@pytest.mark.timeout(60)
+def test_the_threshold_decides_and_holds_for_each_controller(plan, tmp_path, monkeypatch, capsys):
+    found = []
+
+    def row_of(task):
+        well = task.controller == 'autopilot' or task.flight % 2
+        return task.row('passed', '', 0) if well else task.row(*found)
+
+    class Engine(InThisProcess):
+        def run(self, tasks, on_row):
+            for task in tasks:
+                on_row(row_of(task))
+
+    monkeypatch.setattr(main, 'Local', lambda *_: Engine(0))
+    found[:] = 'missed', '', 1
+    options = [str(plan), '--output', str(tmp_path / 'kept')]
+    assert main.main(options) == PASSED
+    assert main.main([*options, '--require', '0.6']) == MISSED
+    assert 'law.py:law: 50.0% passed, required 60.0%' in capsys.readouterr().out
+    assert main.main([*options, '--require', '0.5']) == PASSED
+    assert main.main([*options, '--require', '2']) == NOT_FLOWN
+    assert main.main([*options, '--workers', '-1']) == NOT_FLOWN
+    assert main.main(['no_such_plan']) == NOT_FLOWN
+    monkeypatch.setattr(Engine, 'run', lambda self, tasks, on_row: [
+        on_row(task.row('failed', 'why not')) for task in tasks])
+    assert main.main([str(plan), '--output', str(tmp_path / 'none')]) == NOT_FLOWN
+    assert 'no flight was flown to its end' in capsys.readouterr().err
+
+
+def test_a_dry_run_says_how_many_and_how_long_and_leaves_nothing(plan, tmp_path, capsys):
+    assert main.main([str(plan), '--output', str(tmp_path / 'kept'), '--dry-run']) == PASSED
+    output = capsys.readouterr().out
+    assert '12 flights: 1 scenarios x 1 simulators x 1 aircraft x 2 controllers x 6 points' in (
+        output)
+    assert 'short on core, autopilot: 6 flights of about' in output
+    assert not (tmp_path / 'kept').exists()
+
+
+def test_the_shipped_plans_can_be_read():
+    pytest.importorskip('scipy', reason='one samples by scipy')
+    folder = Path(__file__).resolve().parents[2] / 'campaigns'
+    assert {path.stem for path in folder.glob('*.yaml')} >= {'turbulence', 'lockstep', 'sampled'}
+    assert len(load(str(folder / 'lockstep.yaml'))) == 20
+    assert len(load(str(folder / 'sampled.yaml'))) <= 100

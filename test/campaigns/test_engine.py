@@ -1,0 +1,55 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Flights in processes that hang and die: each has a row, and no other flight is lost."""
+
+import os
+
+import flying_badly
+import pytest
+
+from xplane_bridge.campaigns.engine import Local
+from xplane_bridge.campaigns.rows import CRASHED, HUNG, PASSED
+from xplane_bridge.campaigns.task import Task
+
+
+def tasks(folder, *scenarios):
+    return [Task(n, f'{n:064}', name, {}, 'core', 'autopilot', 'c172p', n, 0.5, folder=str(folder))
+            for n, name in enumerate(scenarios)]
+
+
+@pytest.mark.timeout(60)
+def test_a_flight_that_hangs_or_kills_its_process_costs_no_other_one(tmp_path):
+    flown = {}
+    given = tasks(tmp_path, 'ends', 'dies', 'hangs', 'ends', 'crashes', 'ends', 'ends')
+    Local(2, flying_badly.fly).run(iter(given), lambda row: flown.update({row['flight']: row}))
+    assert [flown[n]['outcome'] for n in range(len(given))] == [
+        PASSED, PASSED, HUNG, PASSED, CRASHED, PASSED, PASSED]
+    assert flown[1]['reason'] == 'the second time'
+    assert flown[2]['reason'] == 'it took longer than its time limit, 0.5 s'
+    assert flown[4]['reason'] == 'its process died 2 times'
+
+
+@pytest.mark.timeout(60)
+def test_whatever_ends_a_campaign_leaves_no_process(tmp_path):
+    seen = []
+
+    def interrupted(row):
+        seen.append(int(row['seconds']))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Local(1, flying_badly.fly).run(tasks(tmp_path, 'ends', 'hangs'), interrupted)
+    with pytest.raises(ProcessLookupError):
+        os.kill(seen[0], 0)

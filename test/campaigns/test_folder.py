@@ -1,0 +1,108 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The files of a campaign: kept as flights end, resumed, and made one table of."""
+
+import tracemalloc
+
+import pytest
+
+pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
+
+from pyarrow import parquet
+
+from xplane_bridge.campaigns import files, rows, table
+from xplane_bridge.campaigns.files import Folder
+from xplane_bridge.campaigns.plan import load, PlanError
+
+
+def plan_of(tmp_path, seeds=1500, **more):
+    path = tmp_path / 'many.yaml'
+    path.write_text('\n'.join([
+        'scenarios: [turbulence]', f'seeds: {{count: {seeds}}}',
+        *(f'{name}: {value}' for name, value in more.items())]))
+    return load(str(path))
+
+
+def flown(path, plan, given):
+    """Return the table of rows that ended in the given order, in a folder that is left between."""
+    for part in given:
+        with Folder(path, plan) as folder:
+            for row in part:
+                folder.add(row)
+    with Folder(path, plan) as folder:
+        folder.flush()
+        return table.write(folder.parts(), path / 'table.parquet')
+
+
+def test_the_table_depends_neither_on_the_order_of_rows_nor_on_interruptions(tmp_path):
+    plan, given = plan_of(tmp_path), list(rows.synthetic(1500))
+    # A figure that only some have, and what is not compared.
+    given[7]['figure.other'] = 1.5
+    once = flown(tmp_path / 'once', plan, [given])
+    mixed = [row | {'seconds': 9.0} for row in reversed(given)]
+    often = flown(tmp_path / 'often', plan, [mixed[:600], mixed[500:1499], mixed[1400:]])
+    assert once == often
+    assert once.flights == 1500
+    found = [parquet.read_table(tmp_path / name / 'table.parquet').drop_columns(['seconds'])
+             for name in ('once', 'often')]
+    assert found[0].schema == found[1].schema
+    # NaN is not equal to itself.
+    assert str(found[0].to_pylist()) == str(found[1].to_pylist())
+    given[8]['figure.duration'] += 1e-13
+    assert flown(tmp_path / 'other', plan, [given]).digest != once.digest
+
+
+def test_a_row_that_was_not_written_to_its_end_is_flown_again(tmp_path):
+    plan, given = plan_of(tmp_path), list(rows.synthetic(3))
+    with Folder(tmp_path / 'kept', plan) as folder:
+        for row in given:
+            folder.add(row)
+    journal = tmp_path / 'kept' / 'rows' / 'journal.jsonl'
+    journal.write_bytes(journal.read_bytes()[:-20])
+    with Folder(tmp_path / 'kept', plan) as folder:
+        assert [folder.is_done(flight) for flight in range(4)] == [True, True, False, False]
+        folder.add(given[2])
+    with Folder(tmp_path / 'kept', plan) as folder:
+        assert folder.done == 3
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    plan = plan_of(tmp_path)
+    with pytest.raises(PlanError, match=r"is no campaign's folder, and not empty"):
+        Folder(tmp_path, plan).__enter__()
+    with Folder(tmp_path / 'kept', plan):
+        with pytest.raises(PlanError, match='another campaign is running there'):
+            Folder(tmp_path / 'kept', plan).__enter__()
+        # What does not change a flight may change.
+        Folder.seen(tmp_path / 'kept', plan_of(tmp_path, description='Other words', require=0.5))
+        with pytest.raises(PlanError, match='has flights of another plan'):
+            Folder.seen(tmp_path / 'kept', plan_of(tmp_path, 1501))
+
+
+def test_memory_does_not_grow_with_the_number_of_rows(tmp_path, monkeypatch):
+    # As 100,000 rows are to the usual sizes; make bench flies those.
+    monkeypatch.setattr(files, '_BATCH', 25)
+    monkeypatch.setattr(table, '_WINDOW', 100)
+
+    def most(count):
+        plan = plan_of(tmp_path, count)
+        tracemalloc.start()
+        flown(tmp_path / f'{count}', plan, [rows.synthetic(count)])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    most(100)
+    assert most(1600) < 1.5 * most(400)
