@@ -176,14 +176,14 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         """Return whether it flies, and what its policy does."""
         missing = self._telemetry.missing
         engaged = 'engaged' if self._engaged else 'not engaged: a target engages it'
-        severity, said = OK, engaged
+        severity, text = OK, engaged
         if missing:
             severity = WARN if self._engaged else STALE
-            said = f'{engaged}; no {", ".join(missing)} arrives'
+            text = f'{engaged}; no {", ".join(missing)} arrives'
         elif self._refusal:
-            severity, said = WARN, f'{engaged}; no command: {self._refusal}'
+            severity, text = WARN, f'{engaged}; no command: {self._refusal}'
         mean = self._inference / self._actions if self._actions else 0.0
-        return (Status('policy', severity, said, (
+        return (Status('policy', severity, text, (
             ('policy', self._policy.name),
             ('sha256', self._policy.digest),
             ('level', self._policy.action.level),
