@@ -232,8 +232,8 @@ def _lines(
         if own_lines:
             lines += ['', f'{title:<{wide}}  {"A":>8} {"B":>8} {"B - A":>8}   interval']
             lines += [_line(each, wide, found[0].pairs) for each in own_lines]
-    others = 'the others hold together at 95 %'
-    return [*lines, '', f'Intervals: {TOGETHER} at 95 %, {others}.',
+    others = 'the others hold together at 95%'
+    return [*lines, '', f'Intervals: {TOGETHER} at 95%, {others}.',
             _answer(found[0], first, second)]
 
 

@@ -29,6 +29,7 @@ h3 { margin-bottom: .3rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem; border-bottom: 1px solid #e6e9ee; text-align: left; }
 th { background: #f3f5f8; cursor: pointer; } .number { text-align: right; }
+td { white-space: nowrap; }
 .wide { overflow-x: auto; } img { max-width: 100%; height: auto; }
 pre { background: #f3f5f8; padding: .6rem .8rem; overflow-x: auto; }
 .note { color: #5a616b; } .passed { color: #1f5fa8; } .bad { color: #b3263a; }

@@ -68,7 +68,7 @@ def draw_pass_rates(found: Sequence[Group], path: Path) -> None:
     for axis, panel, title in zip(axes, lines, titles, strict=True):
         _draw_rates(axis, panel)
         axis.set_title(title, loc='left', fontsize=11, fontweight='bold')
-    axes[-1].set_xlabel('flights that passed, with the 95 % interval')
+    axes[-1].set_xlabel('flights that passed, with the 95% interval')
     if series > 1:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc='outside upper right', ncols=series, frameon=False)
@@ -91,7 +91,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
                 [100.0 * interval.high for interval in intervals] - values]))
         for height, value in zip(at, values, strict=True):
             axes.annotate(
-                f'{value:.1f} %', (1.0, height), xycoords=('axes fraction', 'data'),
+                f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
                 xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
     axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
     axes.set_yticks(range(len(criteria)), [textwrap.fill(name, 44) for name in criteria],
@@ -99,7 +99,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
         axes.axhline(0.5, color=_GREY, linewidth=0.8)
-    axes.xaxis.set_major_formatter('{x:g} %')
+    axes.xaxis.set_major_formatter('{x:g}%')
     axes.grid(axis='x', alpha=0.3)
 
 
@@ -143,7 +143,8 @@ def _draw_distribution(
         high - low)]
     low, high = min(low, *reach, low), max(high, *reach, high)
     room = 0.03 * (high - low) or abs(high) * 0.1 or 1.0
-    edges = np.linspace(low - room, high + room, 37)
+    bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
+    edges = np.linspace(low - room, high + room, bars + 1)
     for index, (label, rows) in enumerate(series.items()):
         own = np.clip(values[rows][np.isfinite(values[rows])], edges[0], edges[-1])
         colour = _COLOURS[index % len(_COLOURS)]
@@ -151,6 +152,7 @@ def _draw_distribution(
         axes.hist(own, edges, histtype='step', color=colour, linewidth=1.4, label=label)
     for index, limit in enumerate(limits):
         axes.axvline(limit, color=_LIMIT, linestyle='--', label='' if index else 'limit')
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_title(textwrap.fill(criterion, 48), fontsize=9)
     axes.grid(alpha=0.3)
 
@@ -252,7 +254,7 @@ def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
     axes.set_yticks(range(len(parameters)), parameters)
     axes.set(ylim=(len(parameters) - 0.5, -0.5), xlim=(-1.05, 1.05))
     axes.axvline(0.0, color='#333333', linewidth=0.8)
-    axes.set_xlabel('rank correlation with the smallest margin, with the 95 % interval\n'
+    axes.set_xlabel('rank correlation with the smallest margin, with the 95% interval\n'
                     '← more of it is worse          more of it is better →')
     axes.grid(axis='x', alpha=0.3)
     if len(controllers) > 1:

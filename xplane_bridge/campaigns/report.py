@@ -79,7 +79,7 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
         paragraph(
             f'{columns.flights} flights with {seeds} seed{"s" * (seeds > 1)}'
             + (f'; {alike}' if alike else '') + f'. Flown with {versions}.', 'note'),
-        table([*names, 'flights', *outcomes, 'pass rate', '95 % interval'], [
+        table([*names, 'flights', *outcomes, 'pass rate', '95% interval'], [
             [*(str(group.inputs[name] or 'default') for name in names),
              str(group.together.flights),
              *(str(group.outcomes.get(name, 0)) for name in outcomes),
@@ -94,7 +94,7 @@ def _rates(found: Sequence[Group], folder: Path) -> list[str]:
     return [
         heading('Pass rates'),
         picture(file, 'Pass rate of each criterion with its interval'),
-        table([*names, 'criterion', 'passed', 'of', 'pass rate', '95 % interval'], [
+        table([*names, 'criterion', 'passed', 'of', 'pass rate', '95% interval'], [
             [*(str(group.inputs[name] or 'default') for name in names), criterion,
              str(rate.passed), str(rate.flights), *_share(rate)]
             for group in found
@@ -142,12 +142,13 @@ def _parameters(columns: Columns, folder: Path) -> list[str]:
         paragraph(
             'Spearman rank correlation of a parameter with the smallest margin of a flight, and '
             'with that of each criterion, -1 to 1. A margin is the distance to the limit, as a '
-            'part of it. Inputs that are words are not ranked.', 'note')]
+            'part of it. Where an interval includes 0, no influence can be told. Inputs that are '
+            'words are not ranked.', 'note')]
 
 
 def _correlations(columns: Columns, found: Sequence[Sensitivity]) -> str:
     return table(
-        ['parameter', 'controller', 'smallest margin', '95 % interval', *columns.criteria],
+        ['parameter', 'controller', 'smallest margin', '95% interval', *columns.criteria],
         [[each.parameter, each.controller, _number(each.overall.value, '+.2f'),
           _interval(each.overall, '{:+.2f}'),
           *(_number(each.criteria[criterion].value, '+.2f') for criterion in columns.criteria)]
