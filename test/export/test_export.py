@@ -426,6 +426,11 @@ def test_all_tables_at_the_times_of_a_topic(recording, tmp_path):
                       '--resample', 'imu/data')
     tables = [rows_of(path)[1] for path in sorted(folder.iterdir())]
     assert len(tables) == 2
+    (tmp_path / 'one').mkdir()
+    one = exported(recording, tmp_path / 'one', '--to', 'csv', '--topics', '/uav/thing',
+                   '--resample', 'imu/data')
+    assert rows_of(one / 'uav.thing.csv')[1] == tables[1]
+    assert len(list(one.iterdir())) == 1
     assert [row['time'] for row in tables[0]] == [row['time'] for row in tables[1]]
     folder = exported(recording, tmp_path, '--to', 'csv', '--resample', 0.004, '--force')
     _, rows = rows_of(folder / 'uav.air_data.csv')

@@ -31,7 +31,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Union
 
 from xplane_bridge.export import parameters
-from xplane_bridge.export.tables import Batch, Column, Rows, TIME_COLUMNS, Warn
+from xplane_bridge.export.tables import Batch, Column, is_named, Rows, TIME_COLUMNS, Warn
 from xplane_bridge.links.capture import CaptureError, Datagram, read_datagrams
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.base import Sender
@@ -88,14 +88,14 @@ def read(
     rows = Rows()
     for table, columns, found, size in _found(path, source, warn):
         known.add(table)
-        if not topics or any(_is_named(table, name) for name in topics):
+        if not topics or any(is_named(table, name) for name in topics):
             for row in found:
                 yield from rows.add(table, protocol, columns, row, size // len(found))
     yield from rows.rest()
     for sentence in source.sentences():
         warn(f'{path}: {sentence}')
     for name in topics:
-        if not any(_is_named(table, name) for table in known):
+        if not any(is_named(table, name) for table in known):
             warn(f'{name}: there is no such table; the capture has '
                  f'{", ".join(sorted(known)) or "none"}')
 
@@ -118,10 +118,6 @@ def _found(
             if start_ns is None:
                 raise
             warn(f'{path}: {error}; what is before it is exported')
-
-
-def _is_named(table: str, name: str) -> bool:
-    return table == name or table.endswith(f'/{name.strip("/")}')
 
 
 def _recognised(path: Path) -> str:

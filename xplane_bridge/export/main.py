@@ -26,7 +26,7 @@ import sys
 from xplane_bridge import optional
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.export import captures, recordings, resampling, writers
-from xplane_bridge.export.tables import Batch, joined, numbered, Warn
+from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.links.capture import is_capture
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
 
@@ -110,6 +110,8 @@ def _tables(given: Namespace, source: Path, warn: Warn) -> Iterator[Batch]:
     times = (resampling.times_of(tables, base) if isinstance(base, str)
              else resampling.grid(tables, base))
     for table in tables:
+        if given.topics and not any(is_named(table.table, name) for name in given.topics):
+            continue
         yield resampling.resampled(table, times)
 
 

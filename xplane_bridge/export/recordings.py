@@ -29,7 +29,7 @@ from xplane_bridge.experiments import mcap_file, recording
 from xplane_bridge.experiments.mcap_file import RecordingError
 from xplane_bridge.export.fields import Layout, layout
 from xplane_bridge.export.parameters import NAMES, PACKET, Parameters, SAMPLES
-from xplane_bridge.export.tables import Batch, Rows, Warn
+from xplane_bridge.export.tables import Batch, is_named, Rows, Warn
 from xplane_bridge.protocols.foreign import printable
 
 # The start is looked for in so many messages.
@@ -208,7 +208,7 @@ class _Reading:
         for topic, (count, text) in self._faults.items():
             self._warn(f'{topic}: {count} messages do not fit their type, the first: {text}')
         for name in self._wanted:
-            if not any(_is_named(topic, name) for topic in seen):
+            if not any(is_named(topic, name) for topic in seen):
                 self._warn(f'{name}: there is no such topic; recorded are '
                            f'{", ".join(sorted(seen)) or "none"}')
 
@@ -236,7 +236,7 @@ class _Reading:
         self._start_ns = first if self._given_start is None else self._given_start
 
     def _wants(self, topic: Topic) -> bool:
-        return not self._wanted or any(_is_named(topic.name, name) for name in self._wanted)
+        return not self._wanted or any(is_named(topic.name, name) for name in self._wanted)
 
     def _take(self, message: Recorded) -> Iterator[Batch]:
         found = self._decoded(message)
@@ -314,7 +314,3 @@ class _Reading:
                 self._warn(f'{topic.name} is skipped, type {topic.kind}: '
                            f'{printable(str(error))}')
             return None
-
-
-def _is_named(topic: str, name: str) -> bool:
-    return topic == name or topic.endswith('/' + name.strip('/'))

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.export.tables import Batch, Column
+from xplane_bridge.export.tables import Batch, Column, is_named
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def grid(tables: Sequence[Batch], step: float) -> Array:
 def times_of(tables: Sequence[Batch], name: str) -> Array:
     """Return the times of a table, each once. Raises ValueError if there is no such table."""
     for table in tables:
-        if table.table == name.strip('/') or table.table.endswith('/' + name.strip('/')):
+        if is_named(table.table, name):
             return np.unique(np.asarray(table.values[0], float))
     raise ValueError(
         f'--resample: got {name!r}, expected seconds or one of the exported topics: '

@@ -125,6 +125,12 @@ class Rows:
         return Batch(table, found.source, columns, list(zip(*found.rows, strict=True)))
 
 
+def is_named(topic: str, name: str) -> bool:
+    """Return whether a topic or table has this name: its full one, from / on, or its end."""
+    full = '/' + topic.strip('/')
+    return full == name if name.startswith('/') else full.endswith('/' + name)
+
+
 def numbered(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Yield the batches, with .2 and so on behind a table's name for each other set of columns."""
     names: dict[str, dict[tuple[Column, ...], str]] = {}
