@@ -250,7 +250,8 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _begin_worker() -> None:
-    """Let a worker's end follow that of the process that started it, however that ends."""
+    """Let a worker end with the process that started it, however that ends, and by it only."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     sentinel = parent.sentinel

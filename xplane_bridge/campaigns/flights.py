@@ -65,9 +65,9 @@ def _in_core(task: Task) -> Row:
         return task.row(
             rows.FAILED, f'{"" if flight else f"at {run.flown:.1f} s: "}{_said(error)}',
             trajectory=trajectory(flight or run.vehicle.flight()))
-    passed = all(one.passed for one in result.judgements)
+    missed = [one.criterion for one in result.judgements if not one.passed]
     return task.row(
-        rows.PASSED if passed else rows.MISSED, '', PASSED if passed else MISSED,
+        rows.MISSED if missed else rows.PASSED, '; '.join(missed), MISSED if missed else PASSED,
         **rows.judged((one.criterion, one.value, one.passed) for one in result.judgements),
         **rows.figures_of(result.figures), trajectory=trajectory(flight))
 
