@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
+import sys
 import time
 from typing import Any
 import uuid
@@ -49,7 +50,8 @@ class Cluster:
     """
     An engine: the workers of a Dask scheduler, at an address such as tcp://host:8786.
 
-    ``refused`` has a sentence for each worker that was there at the start and may not fly.
+    ``refused`` has a sentence for each worker that was there at the start and may not fly; it is
+    printed as well.
     """
 
     def __init__(self, address: str, fly: Fly) -> None:
@@ -77,6 +79,8 @@ class Cluster:
         if self.refused and not self._slots:
             self._client.close()
             raise EngineError('; '.join(self.refused))
+        for sentence in self.refused:
+            print(f'campaign: {sentence}', file=sys.stderr, flush=True)
 
     @property
     def workers(self) -> int:

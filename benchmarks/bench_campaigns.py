@@ -1,0 +1,144 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Campaigns: how much more two workers fly than one, and the memory of what collects the rows.
+
+A flight is `turbulence` in core, 60 s. What a worker takes to start is left out: the time is from
+the first rows to the last.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+import re
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from tables import Goals, show
+
+from xplane_bridge.campaigns import table
+from xplane_bridge.campaigns.cluster import Cluster
+from xplane_bridge.campaigns.engine import Engine, Local
+from xplane_bridge.campaigns.files import Folder, TABLE
+from xplane_bridge.campaigns.flights import fly
+from xplane_bridge.campaigns.plan import load, Plan
+from xplane_bridge.campaigns.rows import synthetic
+
+FLIGHTS = 60
+# Of each worker, before the time begins.
+WARM = 3
+EFFICIENCY = 0.85
+ROWS = (10_000, 100_000)
+# Of the largest to the smallest number of rows.
+GROWTH = 1.25
+_PLAN = """
+scenarios: [turbulence]
+simulators: [core]
+controllers: [autopilot]
+seeds: {first: 1, count: %d}
+"""
+
+
+def plan_of(count: int, folder: str) -> Plan:
+    """Return a plan of so many flights."""
+    path = Path(folder) / 'plan.yaml'
+    path.write_text(_PLAN % count)
+    return load(str(path))
+
+
+@contextmanager
+def local(workers: int) -> Iterator[Engine]:
+    """Provide the local engine."""
+    yield Local(workers, fly)
+
+
+@contextmanager
+def dask(workers: int) -> Iterator[Engine]:
+    """Provide a scheduler and workers on this machine."""
+    from distributed import LocalCluster
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield Cluster(cluster.scheduler_address, fly)
+
+
+def rate(engine: AbstractContextManager[Engine], plan: Plan, workers: int) -> float:
+    """Return the flights per second of an engine."""
+    times: list[float] = []
+    with engine as flown_by:
+        flown_by.run((plan.task(flight) for flight in range(len(plan))),
+                     lambda row: times.append(monotonic()))
+    first = WARM * workers
+    return (len(times) - 1 - first) / (times[-1] - times[first])
+
+
+def scaling(goals: Goals) -> None:
+    """Measure one worker and two, of each engine."""
+    engines: dict[str, Callable[[int], AbstractContextManager[Engine]]] = {
+        'processes of this machine': local, 'Dask, scheduler and workers on this machine': dask}
+    rows = []
+    with TemporaryDirectory() as folder:
+        plan = plan_of(FLIGHTS, folder)
+        for name, engine in engines.items():
+            one, two = (rate(engine(workers), plan, workers) for workers in (1, 2))
+            efficiency = two / (2.0 * one)
+            rows.append((name, f'{one:.2f}', f'{two:.2f}', f'{efficiency:.0%}',
+                         goals.at_least(efficiency, EFFICIENCY), f'{60.0 * two:.0f}'))
+    show(f'{FLIGHTS} flights of 60 s in core, by one worker and by two',
+         ('engine', 'flights/s of one', 'of two', 'efficiency', f'goal {EFFICIENCY:.0%}',
+          'times real time'), rows)
+
+
+def memory(goals: Goals) -> None:
+    """Measure the largest memory of a process that collects synthetic rows into a table."""
+    rows, least = [], 0.0
+    for count in ROWS:
+        begin = monotonic()
+        said = subprocess.run(
+            [sys.executable, __file__, str(count)], check=True, capture_output=True, text=True)
+        most = float(said.stdout) / 1024.0
+        least = least or most
+        rows.append((f'{count}', f'{most:.0f} MB', f'{most / least:.2f}',
+                     goals.at_most(most / least, GROWTH), f'{monotonic() - begin:.0f} s'))
+    show('rows collected, journaled, and written to the table', (
+        'rows', 'largest memory', 'of the first', f'goal {GROWTH}', 'took'), rows)
+
+
+def collect(count: int) -> None:
+    """Collect so many rows as a campaign does; print the largest memory so far, in KiB."""
+    with TemporaryDirectory() as folder, Folder(
+            Path(folder) / 'campaign', plan_of(count, folder)) as kept:
+        for row in synthetic(count):
+            kept.add(row)
+        kept.flush()
+        summary = table.write(kept.parts(), kept.path / TABLE)
+    assert summary.flights == count
+    status = Path('/proc/self/status').read_text()
+    found = re.search(r'VmHWM:\s+(\d+) kB', status)
+    assert found is not None
+    print(found[1])
+
+
+def main() -> int:
+    """Print the tables; return 1 if a goal was missed."""
+    goals = Goals()
+    scaling(goals)
+    memory(goals)
+    return int(goals.missed > 0)
+
+
+if __name__ == '__main__':
+    collect(int(sys.argv[1]))
