@@ -39,7 +39,7 @@ from xplane_bridge.campaigns.flights import fly
 from xplane_bridge.campaigns.plan import load, Plan
 from xplane_bridge.campaigns.rows import synthetic
 
-FLIGHTS = 60
+FLIGHTS = 40
 # Of each worker, before the time begins.
 WARM = 3
 EFFICIENCY = 0.85

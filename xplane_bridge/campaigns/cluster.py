@@ -40,7 +40,7 @@ from xplane_bridge.campaigns.task import Task
 # For each thread of a worker: one flight flies, one waits, so that it is never idle.
 _EACH = 2
 # How long a scheduler may take to answer, and how long there may be no worker (s).
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 _WITHOUT_WORKERS = 60.0
 # How often is looked for new workers (s).
 _LOOK = 1.0

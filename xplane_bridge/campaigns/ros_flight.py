@@ -43,6 +43,7 @@ from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import analysis
 from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.controller import AUTOPILOT
+from xplane_bridge.experiments.events import CONTROLS
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.links import domain
@@ -171,12 +172,13 @@ def flown_part(flight: Flight, flown: float) -> Flight:
     Return what was measured and commanded until ``flown`` (s): the same in every equal flight.
 
     Not so the recording as a whole: its messages have the times at which they happened to arrive,
-    a state may be repeated, and for the last one no command is awaited.
+    a state may be repeated, and for the last one no command is awaited. The controls as reported
+    are left out: X-Plane's native interface sends them apart from the state, sooner or later.
     """
     end = flown - 0.5 / FRAMES_PER_SECOND
     return replace(flight, series={
         name: series.between(0.0, end) for name, series in flight.series.items()
-        if not name.startswith('target_')})
+        if name not in CONTROLS and not name.startswith('target_')})
 
 
 def _sentence(prefix: Path) -> str:
