@@ -66,8 +66,9 @@ def compared(capsys, *arguments):
 
 
 def test_a_planted_difference_is_found_and_named(campaign, capsys):
-    folder = campaign('both', flights('autopilot'), flights('policy', 0.5, noise=2))
-    found, lines = compared(capsys, folder, '--controllers', 'autopilot', 'policy')
+    folder = campaign(
+        'both', flights('autopilot'), flights('policy:/home/me/mine.onnx', 0.5, noise=2))
+    found, lines = compared(capsys, folder, '--controllers', 'autopilot', 'policy:mine.onnx')
     assert (found['pairs'], found['better']) == (200, 'B')
     mean = lines[ERROR, 'mean value']
     # Among seeds that scatter by 3 a difference of 0.5 shows, for it is taken seed by seed.
@@ -76,8 +77,8 @@ def test_a_planted_difference_is_found_and_named(campaign, capsys):
     # It is the same roll, and all passed.
     assert lines[ROLL, 'mean value']['better'] is None
     assert lines[ROLL, 'pass rate']['better'] is None
-    assert compare.main([folder, '--controllers', 'policy', 'autopilot']) == 0
-    assert 'A is better: policy passes ' in capsys.readouterr().out
+    assert compare.main([folder, '--controllers', 'policy:mine.onnx', 'autopilot']) == 0
+    assert 'A is better: policy:mine.onnx passes ' in capsys.readouterr().out
 
 
 def test_equal_controllers_are_seldom_called_different(campaign, capsys):

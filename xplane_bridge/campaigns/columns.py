@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 from pathlib import Path
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +28,18 @@ from numpy.typing import NDArray
 from xplane_bridge import optional
 from xplane_bridge.campaigns.criteria import Limits
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, JUDGED, PARAMETER, PASSED, VALUE
+from xplane_bridge.campaigns.sections import POLICY
 
 Array = NDArray[np.float64]
 
 FILE = 'table.parquet'
 # Of flights that came to no verdict, the worst first.
 NOT_FLOWN = (CRASHED, HUNG, FAILED)
+
+
+def short_name(controller: str) -> str:
+    """Return a controller's name without the folder of a policy's file."""
+    return re.sub(rf'^{POLICY}.*/', POLICY, controller)
 
 
 class Labels(NamedTuple):
@@ -85,10 +92,17 @@ class Columns:
         return np.array(column.to_numpy(), dtype=np.float64)
 
     def labels(self, name: str) -> Labels:
-        """Return a column by its different values, in the order in which they first appear."""
+        """
+        Return a column by its different values, in the order in which they first appear.
+
+        Controllers have their short names, as far as these tell them apart.
+        """
         column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
-        return Labels(np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64),
-                      column.dictionary.to_pylist())
+        values = column.dictionary.to_pylist()
+        if name == 'controller' and len({short_name(value) for value in values}) == len(values):
+            values = [short_name(value) for value in values]
+        return Labels(
+            np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64), values)
 
     def is_number(self, name: str) -> bool:
         """Return whether a column has numbers, not words or truth values."""

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.campaigns.columns import Array, Columns
+from xplane_bridge.campaigns.columns import Array, Columns, short_name
 from xplane_bridge.campaigns.criteria import Limits
 from xplane_bridge.campaigns.rows import JUDGED, PARAMETER, VALUE
 from xplane_bridge.campaigns.statistics import CONFIDENCE, Interval, paired_means, paired_rates
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def compare(first: Side, second: Side, pairs: tuple[Rows, Rows]) -> list[Comparison]:
     """
-    Return the comparisons: of all criteria together, then of each criterion's rate and value.
+    Return comparisons: of all criteria together, then of each criterion's rate and value.
 
     ``pairs`` are the numbers of the rows to compare with each other. The first has an interval by
     itself; those of all others hold together (Bonferroni), for one in twenty of many intervals
@@ -172,6 +172,8 @@ def _sides(folders: Sequence[Path], controllers: Sequence[str] | None) -> tuple[
 
 def _flown_by(controller: str, columns: Columns) -> Rows:
     codes, values = columns.labels('controller')
+    if controller not in values:
+        controller = short_name(controller)
     if controller not in values:
         raise CompareError(
             f'no flight of controller {controller!r}: expected one of '
@@ -241,8 +243,10 @@ def _line(each: Comparison, wide: int, pairs: int) -> str:
     form = '{:.1%}' if each.is_rate else '{:.4g}'
     first, second = form.format(each.first), form.format(each.second)
     value, low, high = (form.replace(':', ':+').format(number) for number in each.difference)
+    # A criterion's limit may be no merit, such as that it was rough enough.
+    what = 'is better' if each.is_rate else 'has more margin'
     said = {'': 'no difference can be told', 'different': 'they differ'}.get(
-        each.verdict, f'{each.verdict} is better')
+        each.verdict, f'{each.verdict} {what}')
     of = f' ({each.pairs} pairs)' if each.pairs != pairs else ''
     return (f'{each.what:<{wide}}  {first:>8} {second:>8} {value:>8}   '
             f'{f"{low} to {high}":<20} {said}{of}')
