@@ -35,6 +35,7 @@ from xplane_bridge.nodes.autopilot.parameters import (
     envelope_of,
     gains_of,
     joystick_of,
+    stamp_at,
     wanted_of,
 )
 from xplane_bridge.nodes.autopilot.pilot import Pilot
@@ -83,8 +84,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._cascade = Cascade(gains_of(given), envelope_of(given, None))
         self._engaged = False
         self._wants_to_engage = given.engage
-        self._engage_at = _at(given.engage_at)
-        self._hold_at = _at(given.hold_at)
+        self._engage_at = stamp_at(given.engage_at)
+        self._hold_at = stamp_at(given.hold_at)
         self._subscribers = given.subscribers
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
@@ -92,10 +93,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._waiting = Waiting()
         self._updates = 0
         self._limited = 0
-        # The newest state for which this was commanded.
-        self._asked_for = -1
-        # The state that was last commanded for.
-        self._commanded_for: int | None = None
+        # The state for which this was last commanded, and the one that was last commanded for.
+        self._asked_for, self._commanded_for = -1, -1
         self._commanded_at = 0.0
         self._repeated = 0
         self._heard_at = 0.0
@@ -132,11 +131,11 @@ class AutopilotNode(BridgeNode[Any]):
         if repr(envelope) != repr(self._cascade.envelope):
             self._cascade.envelope = envelope
         self._pilot.joystick.settings = joystick_of(given)
-        self._hold_at = _at(given.hold_at)
+        self._hold_at = stamp_at(given.hold_at)
         if given.subscribers != self.parameters.subscribers:
             self._subscribers = given.subscribers
         if given.engage_at != self.parameters.engage_at:
-            self._engage_at = _at(given.engage_at)
+            self._engage_at = stamp_at(given.engage_at)
             self._reconsider()
         self._release()
 
@@ -414,11 +413,6 @@ class AutopilotNode(BridgeNode[Any]):
                 (('commands limited', str(self._limited)),)),
             self._pilot.diagnose(),
         )
-
-
-def _at(seconds: float) -> float:
-    """Return a stamp in nanoseconds, infinity for NaN."""
-    return math.inf if math.isnan(seconds) else round(seconds * 1e9)
 
 
 def main(args: Sequence[str] | None = None) -> int:

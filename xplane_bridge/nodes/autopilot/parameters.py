@@ -135,3 +135,8 @@ def wanted_of(given: Any) -> dict[str, float]:
     """Return the targets among the parameters, NaN for none."""
     return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
             'airspeed': given.airspeed}
+
+
+def stamp_at(seconds: float) -> float:
+    """Return a stamp in nanoseconds, infinity for NaN."""
+    return math.inf if math.isnan(seconds) else round(seconds * 1e9)
