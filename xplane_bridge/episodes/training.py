@@ -37,8 +37,6 @@ from xplane_bridge.episodes.holding import PARAMETERS
 from xplane_bridge.episodes.spread import Mapping, mapping
 from xplane_bridge.episodes.trial import fly, Score
 
-# Spread (in the features' units) of the first candidates.
-_FIRST_SPREAD = 0.4
 # Flights of training start here, those of tests have smaller seeds.
 _FIRST_SEED = 100_000
 # Losing an aircraft at once is this bad, just before the end half of it; keeping it is below.
@@ -64,11 +62,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is flown."""
+    """What is flown; the parameters of the first candidates are spread around 0 by ``spread``."""
 
     stages: tuple[Stage, ...] = (Stage(40, 1, 24.0), Stage(50, 2, 60.0))
     candidates: int = 12
     seed: int = 1
+    spread: float = 0.4
 
     @property
     def flights(self) -> int:
@@ -151,7 +150,7 @@ def _evolve(plan: Plan, each: Mapping,
 
 def _search(size: int, plan: Plan, number: int) -> Any:
     import cma
-    return cma.CMAEvolutionStrategy([0.0] * size, _FIRST_SPREAD, {
+    return cma.CMAEvolutionStrategy([0.0] * size, plan.spread, {
         'popsize': plan.candidates, 'seed': 1000 * plan.seed + number + 1, 'verbose': -9})
 
 
