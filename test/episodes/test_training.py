@@ -111,7 +111,8 @@ def test_the_graph_is_the_policy():
 def test_training_learns_and_is_the_same_again_in_other_processes():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('cma', reason='training needs cma')
-    from xplane_bridge.episodes.training import losses, Plan, Stage, train as learn
+    from xplane_bridge.episodes.training import losses, Plan, Stage
+    from xplane_bridge.episodes.training import train as learn
     from xplane_bridge.episodes.trial import fly
     history, again = [], []
     parameters = learn(Plan((Stage(6, 1, 14.0),), 8, spread=0.1), 1, history.append)
