@@ -54,6 +54,7 @@ NEEDS = {
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',
     'recording': 'a recording, which the experiment before it leaves',
+    'campaign': 'a campaign of some minutes',
     'cluster': 'machines with SSH or Slurm',
     'distributed': 'the package distributed',
     'yours': 'a controller of your own',

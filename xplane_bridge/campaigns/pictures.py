@@ -41,6 +41,8 @@ _WIDTH = 9.5
 # More than this are drawn as shares in cells.
 _POINTS = 2000
 _PANELS = 12
+# So many different values have a tick and, both of them, a cell each.
+_FEW = 12
 _FACETS = 4
 TOGETHER = 'all criteria'
 
@@ -153,6 +155,7 @@ def _draw_distribution(
     for index, limit in enumerate(limits):
         axes.axvline(limit, color=_LIMIT, linestyle='--', label='' if index else 'limit')
     axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.get_major_locator().set_params(nbins=6)
     axes.set_title(textwrap.fill(criterion, 48), fontsize=9)
     axes.grid(alpha=0.3)
 
@@ -169,7 +172,7 @@ def draw_map(
     figure, axes = _subplots(1, len(facets), 4.6 if len(facets) < 3 else 3.6, grid=True)
     known = ~(np.isnan(x) | np.isnan(y))
     in_cells = len(x) > _POINTS or (
-        len(np.unique(x)) <= 12 and len(np.unique(y)) <= 12)
+        len(np.unique(x)) <= _FEW and len(np.unique(y)) <= _FEW)
     image = None
     for axis, (code, controller) in zip(axes, facets, strict=True):
         own = (controllers.codes == code) & known
@@ -180,9 +183,9 @@ def draw_map(
         share = f'{passed[own].mean():.1%}' if own.any() else 'no flights'
         axis.set_title(f'{controller}: {share} passed', fontsize=10)
         axis.set_xlabel(across)
-        for ticks, setter in ((x_ticks, axis.set_xticks), (y_ticks, axis.set_yticks)):
+        for ticks, put in ((x_ticks, axis.set_xticks), (y_ticks, axis.set_yticks)):
             if ticks:
-                setter(range(len(ticks)), ticks)
+                put(*ticks)
     axes[0].set_ylabel(up)
     if image is not None:
         figure.colorbar(image, ax=list(axes), label='flights that passed', format='{x:.0%}',
@@ -224,13 +227,15 @@ def _edges(values: Array) -> Array:
                      2.0 * different[-1] - between[-1]])
 
 
-def _scale(columns: Columns, parameter: str) -> tuple[Array, list[str]]:
-    """Return a parameter as numbers; words by their number, with the words."""
+def _scale(columns: Columns, parameter: str) -> tuple[Array, tuple[Sequence[Any], ...]]:
+    """Return a parameter as numbers, words by their number, and the ticks where it has few."""
     name = f'{PARAMETER}{parameter}'
     if columns.is_number(name):
-        return columns.numbers(name), []
-    codes, values = columns.labels(name)
-    return codes.astype(np.float64), [str(value) for value in values]
+        values = columns.numbers(name)
+        different = np.unique(values[~np.isnan(values)]).tolist()
+        return values, (different,) if len(different) <= _FEW else ()
+    codes, words = columns.labels(name)
+    return codes.astype(np.float64), (range(len(words)), [str(word) for word in words])
 
 
 def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
