@@ -39,8 +39,8 @@ from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
+from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
-from xplane_bridge.conversions.vehicle_numbers import OdomFrame
 from xplane_bridge.experiments import observed
 from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
 from xplane_bridge.experiments.events import SENSOR_FAULTS

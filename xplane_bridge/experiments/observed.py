@@ -32,8 +32,8 @@ from xplane_bridge.control.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
-from xplane_bridge.conversions.vehicle_numbers import OdomFrame
 from xplane_bridge.sensors.imu import Motion
 from xplane_bridge.simulators.aircraft_state import AircraftState
 

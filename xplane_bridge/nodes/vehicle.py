@@ -31,9 +31,9 @@ from std_msgs.msg import Header
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
+from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
-from xplane_bridge.conversions.vehicle_numbers import OdomFrame
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
