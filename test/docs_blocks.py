@@ -50,6 +50,8 @@ NEEDS = {
     'simulation_interfaces': 'the package simulation_interfaces',
     'ros2bag': 'rosbag2',
     'control': 'the package control',
+    'gymnasium': 'the package gymnasium',
+    'stable_baselines3': 'the package stable_baselines3, which brings torch',
     'desktop': 'a screen',
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',

@@ -33,7 +33,7 @@ from xplane_bridge.conversions.geoid import ellipsoid_to_msl
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.core_vehicle import tuned, undulation
 from xplane_bridge.experiments.scenario import Criterion, Scenario
-from xplane_bridge.simulators.terrain import elevation_m
+from xplane_bridge.simulators.terrain import elevation_m, HIGHEST
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ _ATTITUDE_MARGIN = 2.0
 _AIRSPEED_MARGIN = 0.2
 # Nearer to the ground (m) an aircraft of any size touches it.
 _GROUND = 5.0
+# Above this (m, ellipsoid) there is none: the undulation is at most 86 m.
+_NEAR_GROUND = HIGHEST + 100.0
 
 
 class Seen(NamedTuple):
@@ -99,19 +101,18 @@ def seen(observation: Vector) -> Seen:
     altitude = float(observation[_ALTITUDE])
     # X-Plane 6 sends no indicated airspeed.
     airspeed = float(observation[_INDICATED] or observation[_TRUE])
-    given, *targets = observation[_TARGET].tolist()
-    is_set = {name: bool(int(given) & bit) for name, bit in TARGET_BITS.items()}
-    direction = math.nan
-    if is_set['true_heading']:
-        direction = frames.yaw_to_heading(yaw) - targets[1]
-    elif is_set['course']:
+    given, to_altitude, to_heading, to_airspeed, to_course, _ = observation[_TARGET].tolist()
+    is_set, direction = int(given), math.nan
+    if is_set & TARGET_BITS['true_heading']:
+        direction = frames.yaw_to_heading(yaw) - to_heading
+    elif is_set & TARGET_BITS['course']:
         east, north, _ = frames.rotate((w, x, y, z), tuple(observation[_VELOCITY].tolist()))
-        direction = math.atan2(east, north) - targets[3]
+        direction = math.atan2(east, north) - to_course
     return Seen(
         roll / DEGREE, -pitch / DEGREE, altitude, airspeed,
-        altitude - targets[0] if is_set['altitude'] else math.nan,
+        altitude - to_altitude if is_set & TARGET_BITS['altitude'] else math.nan,
         math.remainder(direction, math.tau) / DEGREE,
-        airspeed - targets[2] if is_set['airspeed'] else math.nan)
+        airspeed - to_airspeed if is_set & TARGET_BITS['airspeed'] else math.nan)
 
 
 class TrackingReward:
@@ -179,7 +180,7 @@ class EnvelopeLeft:
             if not self._slowest <= now.airspeed <= self._fastest:
                 return (f'airspeed {now.airspeed:.1f} m/s is not in {self._slowest:.1f} .. '
                         f'{self._fastest:.1f} m/s')
-            if self._height(step.after) < _GROUND:
+            if now.altitude < _NEAR_GROUND and self._height(step.after) < _GROUND:
                 return 'the ground is reached'
         for criterion in self._criteria:
             if is_missed(criterion, step.time, getattr(now, criterion.name)):
