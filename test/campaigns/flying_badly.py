@@ -28,6 +28,8 @@ def fly(task):
 
     dies: the first process that is given it is killed. crashes: each is. hangs: it never ends.
     """
+    if task.scenario == 'raises':
+        raise RuntimeError('unforeseen')
     if task.scenario == 'hangs':
         time.sleep(600.0)
     if task.scenario == 'dies':

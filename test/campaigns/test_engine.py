@@ -20,7 +20,7 @@ import flying_badly
 import pytest
 
 from xplane_bridge.campaigns.engine import Local
-from xplane_bridge.campaigns.rows import CRASHED, HUNG, PASSED
+from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, PASSED
 from xplane_bridge.campaigns.task import Task
 
 
@@ -32,13 +32,14 @@ def tasks(folder, *scenarios):
 @pytest.mark.timeout(60)
 def test_a_flight_that_hangs_or_kills_its_process_costs_no_other_one(tmp_path):
     flown = {}
-    given = tasks(tmp_path, 'ends', 'dies', 'hangs', 'ends', 'crashes', 'ends', 'ends')
+    given = tasks(tmp_path, 'ends', 'dies', 'hangs', 'ends', 'crashes', 'ends', 'raises')
     Local(2, flying_badly.fly).run(iter(given), lambda row: flown.update({row['flight']: row}))
     assert [flown[n]['outcome'] for n in range(len(given))] == [
-        PASSED, PASSED, HUNG, PASSED, CRASHED, PASSED, PASSED]
+        PASSED, PASSED, HUNG, PASSED, CRASHED, PASSED, FAILED]
     assert flown[1]['reason'] == 'the second time'
     assert flown[2]['reason'] == 'it took longer than its time limit, 0.5 s'
     assert flown[4]['reason'] == 'its process died 2 times'
+    assert flown[6]['reason'] == 'RuntimeError: unforeseen'
 
 
 @pytest.mark.timeout(60)

@@ -35,7 +35,7 @@ import threading
 import time
 from typing import Any, Protocol
 
-from xplane_bridge.campaigns.rows import CRASHED, HUNG, Row
+from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, Row
 from xplane_bridge.campaigns.task import Task
 
 MOST_DEATHS = 2
@@ -202,7 +202,14 @@ class _Slot:
     def result(self) -> Row | None:
         """Return the row, None if the process has only just started."""
         assert self.future is not None
-        found: int | Row = self.future.result()
+        try:
+            found: int | Row = self.future.result()
+        except BrokenProcessPool:
+            raise
+        except Exception as error:
+            # That of a flight which is not as it should be: no reason to end all others.
+            assert self.task is not None
+            found = self.task.row(FAILED, f'{type(error).__name__}: {error}')
         if isinstance(found, int):
             self._pid = found
             self._submit()

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if given[:1] == ['report']:
             return _report(given[1:])
         return _fly(_parser().parse_args(given))
-    except (ImportError, PlanError, EngineError) as error:
+    except (ImportError, OSError, PlanError, EngineError) as error:
         print(f'campaign: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
 
