@@ -58,7 +58,7 @@ NEEDS = {
     'recording': 'a recording, which the experiment before it leaves',
     'campaign': 'a campaign of some minutes',
     'cluster': 'machines with SSH or Slurm',
-    'distributed': 'the package distributed',
+    'dask': 'the process table, which a session has not; test_cluster.py runs the same',
     'yours': 'a controller of your own',
 }
 

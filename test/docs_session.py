@@ -48,7 +48,7 @@ _ENDLESS = re.compile(
     r'^ros2 topic (hz|bw|delay) |^ros2 topic echo (?!.*--once)|^ros2 topic pub (?!.*(--once|-1 ))'
     r'|^ros2 launch (?!.*--show-args)'
     r'|^ros2 run xplane_bridge (simulator|record|\w+_node)\b(?!.*--help)'
-    r'|^dask (scheduler|worker) |^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
+    r'|^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
 _NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
           'autopilot_node', 'simulator_node', 'sensors_node', 'policy_node')

@@ -46,8 +46,9 @@ def question() -> Callable[[], dict[str, str]]:
         if spec is not None and spec.origin is not None:
             folder, sources = Path(spec.origin).parent, hashlib.sha256()
             for path in sorted(folder.rglob('*.py')):
-                # Generated ones differ from machine to machine.
-                if path.relative_to(folder).parts[0] not in ('msg', 'srv', 'action'):
+                # Generated ones differ from machine to machine; links may be left of old ones.
+                if path.is_file() and path.relative_to(folder).parts[0] not in (
+                        'msg', 'srv', 'action'):
                     sources.update(f'{path.relative_to(folder)}\n'.encode() + path.read_bytes())
             found['xplane_bridge'] = sources.hexdigest()
         with suppress(metadata.PackageNotFoundError):
