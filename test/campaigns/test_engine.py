@@ -25,7 +25,8 @@ from xplane_bridge.campaigns.task import Task
 
 
 def tasks(folder, *scenarios):
-    return [Task(n, f'{n:064}', name, {}, 'core', 'autopilot', 'c172p', n, 0.5, folder=str(folder))
+    return [Task(n, f'{n:064}', name, {}, 'core', 'autopilot', 'c172p', n,
+                 0.5 if name == 'hangs' else 60.0, folder=str(folder))
             for n, name in enumerate(scenarios)]
 
 
