@@ -115,8 +115,9 @@ def test_one_flight_is_flown_again_to_the_last_bit(plan, tmp_path, capsys, monke
     given = load(str(plan))
     with Folder(folder, given) as kept, pytest.raises(KeyboardInterrupt):
         campaign.run(given, kept, lambda: InThisProcess(2))
-    with Folder(folder, given):
-        pass
+    # Rows of the journal are rows, too.
+    assert main.main([str(plan), '--output', str(folder), '--dry-run']) == PASSED
+    assert '2 of them have been flown' in capsys.readouterr().out
     options = [str(plan), '--output', str(folder), '--flight']
     assert main.main([*options, '1']) in (PASSED, MISSED)
     assert 'the trajectory is that of the row, to the last bit' in capsys.readouterr().out

@@ -19,10 +19,10 @@ from __future__ import annotations
 from pathlib import Path
 import sys
 
-from xplane_bridge.campaigns.files import TABLE
+from xplane_bridge.campaigns.files import Folder
 from xplane_bridge.campaigns.flights import fly, run_of
 from xplane_bridge.campaigns.plan import Plan
-from xplane_bridge.campaigns.rows import JUDGED, Row, VALUE
+from xplane_bridge.campaigns.rows import JUDGED, VALUE
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.settings import CORE, MISSED
@@ -35,6 +35,7 @@ def again(plan: Plan, flight: int, folder: Path) -> int:
     MISSED if it is not.
     """
     task = plan.task(flight, str(folder))
+    kept = Folder.seen(folder, plan).row(flight)
     given = ', '.join(f'{name} {value}' for name, value in task.parameters.items())
     print(f'flight {flight}: {task.scenario} on {task.simulator}, {task.controller}, '
           f'{task.aircraft}, seed {task.seed}{f", {given}" if given else ""}', flush=True)
@@ -47,7 +48,6 @@ def again(plan: Plan, flight: int, folder: Path) -> int:
     why = f': {row["reason"]}' if row['reason'] else ''
     print(f'{row["outcome"]}{why}, in {row["seconds"]:.2f} s')
     code = int(row['exit'])
-    kept = row_of(folder, task)
     if kept is None:
         print(f'{folder} has no row of it to compare with', flush=True)
     elif kept['trajectory'] == row['trajectory']:
@@ -58,18 +58,6 @@ def again(plan: Plan, flight: int, folder: Path) -> int:
               f'{kept["trajectory"] or "none"}', file=sys.stderr, flush=True)
         code = code or MISSED
     return code
-
-
-def row_of(folder: Path, task: Task) -> Row | None:
-    """Return the row of a flight in a campaign's folder, None if there is none."""
-    from pyarrow import parquet
-    for part in (folder / TABLE, *sorted(folder.glob('rows/part-*.parquet'))):
-        if part.is_file():
-            found = parquet.read_table(part, filters=[('key', '=', task.key)]).to_pylist()
-            if found:
-                row: Row = found[0]
-                return row
-    return None
 
 
 def draw(task: Task, path: Path) -> None:

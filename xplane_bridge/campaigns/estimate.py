@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import fmean
 import time
 from typing import NamedTuple
@@ -55,7 +54,7 @@ def dry_run(plan: Plan, folder: Folder, workers: int) -> Iterator[str]:
            f'{plan.points} points of parameters and seeds')
     if folder.done:
         yield f'{folder.done} of them have been flown: {folder.path}'
-    known = remembered(folder.parts())
+    known = remembered(folder)
     total = 0.0
     for kind, flights in rest.items():
         found = known.get(kind)
@@ -77,14 +76,14 @@ def kind_of(plan: Plan, flight: int) -> Kind:
                 plan.controllers[controller].name)
 
 
-def remembered(parts: list[Path]) -> dict[Kind, float]:
-    """Return how long flights of each kind took (s), of the newest file of rows that has any."""
+def remembered(folder: Folder) -> dict[Kind, float]:
+    """Return how long flights of each kind took (s), of the newest rows that have any."""
     from pyarrow import parquet
     found: dict[Kind, list[float]] = {}
-    for part in parts:
-        table = parquet.read_table(part, columns=[*Kind._fields, 'seconds'])
+    for rows in (*(parquet.read_table(part, columns=[*Kind._fields, 'seconds']).to_pylist()
+                   for part in folder.parts()), folder.journaled()):
         times: dict[Kind, list[float]] = {}
-        for row in table.to_pylist():
+        for row in rows:
             kind = Kind(row['scenario'], row['simulator'], row['controller'])
             times.setdefault(kind, []).append(row['seconds'])
         found |= times

@@ -23,6 +23,7 @@ file, which appears as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 import fcntl
 import json
 import os
@@ -96,6 +97,8 @@ class Folder:
         folder._check()
         for flight in folder._flown():
             folder._done[flight] = 1
+        for row in folder.journaled():
+            folder._done[row['flight']] = 1
         return folder
 
     @property
@@ -138,6 +141,24 @@ class Folder:
         """Return the Parquet files of rows; flush() comes before."""
         return sorted(self._rows.glob('part-*.parquet'))
 
+    def journaled(self) -> Iterator[Row]:
+        """Yield the rows of the journal, up to one that was not written to its end."""
+        with suppress(FileNotFoundError), (self._rows / _JOURNAL).open('rb') as stream:
+            for line in stream:
+                try:
+                    row: Row = json.loads(line)
+                except ValueError:
+                    return
+                yield row
+
+    def row(self, flight: int) -> Row | None:
+        """Return the row of a flight, None if it has none."""
+        from pyarrow import parquet
+        for part in self.parts():
+            for row in parquet.read_table(part, filters=[('flight', '=', flight)]).to_pylist():
+                return dict(row)
+        return next((row for row in self.journaled() if row['flight'] == flight), None)
+
     def _check(self) -> None:
         """Raise PlanError if the folder is that of something else."""
         if not self.path.exists() or not any(self.path.iterdir()):
@@ -160,7 +181,7 @@ class Folder:
             self._done[flight] = 1
         self._journal = os.open(
             self._rows / _JOURNAL, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._batch = [row for row in self._journaled() if not self._done[row['flight']]]
+        self._batch = [row for row in self.journaled() if not self._done[row['flight']]]
         for row in self._batch:
             self._done[row['flight']] = 1
         self.flush()
@@ -171,16 +192,6 @@ class Folder:
         from pyarrow import parquet
         for part in self.parts():
             yield from parquet.read_table(part, columns=['flight'])[0].to_pylist()
-
-    def _journaled(self) -> Iterator[Row]:
-        """Yield the rows of the journal, up to one that was not written to its end."""
-        with (self._rows / _JOURNAL).open('rb') as stream:
-            for line in stream:
-                try:
-                    row: Row = json.loads(line)
-                except ValueError:
-                    return
-                yield row
 
 
 def origin_of(folder: Path) -> str:
