@@ -206,7 +206,7 @@ class Vehicle:
         failed = self._processes.failed()
         with self.monitor.arrived:
             peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
-                     if name.endswith(': peer')]
+                     if name.startswith(f'{self._namespace}/') and name.endswith(': peer')]
         return failed or '; '.join(peers) or 'see the log'
 
     def has_failed(self) -> bool:
