@@ -106,6 +106,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp('campaigns') / 'turbulence'
     folder.mkdir()
     flown = list(rows.synthetic(400))
+    for row in flown:
+        if row['outcome'] == 'missed':
+            row['reason'] = 'a criterion'
     crashed = next(row for row in flown if row['outcome'] == 'crashed')
     crashed['reason'] = HOSTILE
     own = folder / 'flights' / crashed['key']

@@ -57,10 +57,8 @@ class Worst:
     @property
     def reason(self) -> str:
         """Return in a phrase why it is among the worst."""
-        if self.row['reason']:
-            return str(self.row['reason'])
-        if not self.criterion:
-            return 'no criterion has a value'
+        if self.row['outcome'] in NOT_FLOWN or not self.criterion:
+            return str(self.row['reason'] or 'no criterion has a value')
         value = self.row[f'{VALUE}{self.criterion}']
         found = 'never' if value is None or math.isnan(value) else f'{value:.4g}'
         beyond = '' if math.isnan(self.margin) or math.isinf(self.margin) else (
