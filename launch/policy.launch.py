@@ -15,7 +15,7 @@
 """
 Start policy_node: a policy, in Python or ONNX, that flies a vehicle of this package.
 
-ros2 launch xplane_bridge policy.launch.py namespace:=uav1 policy:=mine.onnx
+ros2 launch xplane_bridge policy.launch.py namespace:=uav1 policy:=turbulence
 """
 
 from xplane_bridge.nodes.launching import node_description

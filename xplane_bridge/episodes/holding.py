@@ -82,8 +82,8 @@ PARAMETERS = tuple(
 
 # Larger errors count as these (m, m/s): large steps are flown gently.
 LARGEST_ALTITUDE_ERROR, LARGEST_AIRSPEED_ERROR = 10.0, 8.0
-# As the sine of the heading's error.
-LARGEST_HEADING_ERROR = 0.4
+# As the sine of the heading's error: a turn banks by no more than about 30 deg for it.
+LARGEST_HEADING_ERROR = 0.06
 # Climb rate (m/s) and acceleration (m/s^2), before they are filtered.
 LARGEST_CHANGE = 20.0
 # Largest error that is integrated (m, m/s, -), and largest integral (m s, m, s).
