@@ -43,7 +43,7 @@ pytestmark = pytest.mark.xdist_group('cluster')
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 60.0
-FLIGHTS = 36
+FLIGHTS = 18
 ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join(
     (str(ROOT), str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')))}
 @contextmanager
