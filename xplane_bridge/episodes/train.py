@@ -138,7 +138,8 @@ def _parser() -> argparse.ArgumentParser:
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
-    parser.add_argument('--seed', type=_count, default=1, help='of the search and the turbulence')
+    parser.add_argument('--seed', type=_count, default=Plan().seed,
+                        help='of the search and the turbulence (default: %(default)s)')
     parser.add_argument(
         '--workers', type=_count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
         help='processes that fly (default: %(default)s); the result is the same for any number')

@@ -66,7 +66,7 @@ class Plan:
 
     stages: tuple[Stage, ...] = (Stage(40, 1, 24.0), Stage(50, 2, 60.0))
     candidates: int = 12
-    seed: int = 1
+    seed: int = 2
     spread: float = 0.4
 
     @property
