@@ -47,7 +47,7 @@ GOAL_RESET_MS = 15.0
 ACTIONS = {'controls': (0.0, 0.0, 0.0, 0.63), 'attitude': (0.0, 0.03, 0.63),
            'target': (1500.0, 1.57, 51.0)}
 # Distributions with an environment of the class NoFGJsbSimEnv in <package>.environment. They
-# integrate 60 times a second and do not trim.
+# integrate at 60 Hz and do not trim.
 OTHERS = ('jsbgym', 'gymnasium_jsbsim')
 
 
