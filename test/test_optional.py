@@ -22,8 +22,8 @@ import pytest
 from xplane_bridge import optional
 
 PACKAGES = {
-    'asammdf', 'cma', 'distributed', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap', 'onnx',
-    'onnxruntime', 'pandas', 'pyarrow', 'rich', 'rosbags', 'scipy'}
+    'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
+    'onnx', 'onnxruntime', 'pandas', 'pint', 'pyarrow', 'rich', 'rosbags', 'scipy'}
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_only_what_is_missing_is_named(monkeypatch):
 def test_the_requirements_name_them_all():
     path = Path(__file__).resolve().parent.parent / 'requirements' / 'optional.txt'
     lines = path.read_text(encoding='utf-8').splitlines()
-    assert {re.match(r'[a-z]+', line)[0] for line in lines if line[0] != '#'} == PACKAGES
+    assert {re.match(r'[a-z-]+', line)[0] for line in lines if line[0] != '#'} == PACKAGES
 
 
 def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsys):
