@@ -27,17 +27,17 @@ from rclpy.node import Node
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.observation import INDEX, SIZE, SLICES, Vector
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.message_numbers import NUMBERS
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
 from xplane_bridge.experiments.controlled import LATCHED
-from xplane_bridge.experiments.core_vehicle import FRAME, Law
+from xplane_bridge.experiments.core_vehicle import FRAME
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.lockstep import Lockstep
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.observed import target_numbers
+from xplane_bridge.experiments.piloting import FLOWN, Law, Piloting
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import ORDERED, TARGET
 from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
@@ -47,7 +47,6 @@ _STAMP_STEP = 0.5e-6
 _START_TIMEOUT = 30.0
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 # A quantity of each topic.
 _SHOWN_BY = {
     'fix': 'latitude', 'imu/data': 'roll', 'odom': 'east', 'air_data': 'airspeed',
@@ -72,7 +71,7 @@ class Observer(Monitor):
             return self._newest.copy()
 
 
-class PilotedVehicle(Vehicle):
+class PilotedVehicle(Piloting, Vehicle):
     """
     A vehicle that this process flies frame by frame, with the face of CoreVehicle.
 
@@ -97,10 +96,6 @@ class PilotedVehicle(Vehicle):
         self._lockstep = Lockstep(self) if lockstep else None
         self._stamp = -math.inf
         self._seen = np.zeros(SIZE)
-        self._engaged = False
-        self._observed_at = math.nan
-        self._elapsed = 0.0
-        self._standing: dict[str, float] = {}
         self._commanded: list[tuple[float, ...]] = []
 
     # Before the flight.
@@ -128,7 +123,7 @@ class PilotedVehicle(Vehicle):
     def observe(self) -> None:
         """Take what was published of the state that waits."""
         self._seen = self._observer.observation()
-        self._elapsed, self._observed_at = self.time - self._observed_at, self.time
+        self.note_observation(self.time)
 
     def observation(self) -> Vector:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -141,24 +136,10 @@ class PilotedVehicle(Vehicle):
         """Return what it would be told without sensors."""
         return self.observation()
 
-    def command_of_law(self) -> Controls:
-        """Return the command of the law, which is engaged, for the observed state."""
-        self._standing = {}
-        return self.law.update(measurement_of_numbers(self._seen), self._elapsed)
-
-    def own_command(self, changed: Mapping[str, float]) -> Controls:
-        """Return the last own command, at first the reported controls, with those ``changed``."""
-        values = {
-            **(self._standing or {name: self.monitor.last(name) for name in _CONTROLS}), **changed}
-        # What is not reported is left as it is.
-        known = {name: value for name, value in values.items() if not math.isnan(value)}
-        self._standing = {name: value for name, value in known.items() if name in _CONTROLS}
-        return Controls(**known)
-
     def fly_on(self, command: Controls) -> None:
         """Command the vehicle, and wait for the next state."""
         given = command.given()
-        self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in _CONTROLS)))
+        self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in FLOWN)))
         if self._lockstep is not None:
             self._lockstep.command(given)
         elif given:
@@ -178,26 +159,20 @@ class PilotedVehicle(Vehicle):
                 raise ExperimentError(f'telemetry stopped; {self.why()}')
         self._stamp = stamps['imu/data']
 
+    def measurement(self) -> Measurement:
+        """Return what the law knows of the observed state."""
+        return measurement_of_numbers(self._seen)
+
+    def reported_controls(self) -> Controls:
+        """Return the controls that the observed state reports."""
+        return Controls(**{
+            name: value for name in FLOWN if not math.isnan(value := self.last(name))})
+
+    def last(self, name: str) -> float:
+        """Return the newest value of a measured quantity, NaN if there is none."""
+        return self.monitor.last(name)
+
     # What events do.
-
-    def engage(self, on: bool, now: float) -> None:
-        """Engage the law at the observed state, or disengage it."""
-        if on and not self._engaged:
-            self.law.engage(measurement_of_numbers(self._seen), Controls(**{
-                name: value for name in _CONTROLS
-                if not math.isnan(value := self.monitor.last(name))}))
-            self._keep_target()
-            self._elapsed = 0.0
-        self._engaged = on
-
-    def set_target(self, values: Mapping[str, float]) -> None:
-        """Change the law's targets; its next command follows them."""
-        try:
-            check_targets(values)
-        except ValueError as error:
-            raise ExperimentError(f'the target cannot be flown: {error}') from None
-        self.law.target = with_changes(self.law.target, values)
-        self._keep_target()
 
     def follow(self, path: PathFollower) -> str:
         """Lead the law by headings."""
@@ -207,8 +182,9 @@ class PilotedVehicle(Vehicle):
         """Refuse: the controller is this process."""
         raise ExperimentError('autopilot_frozen needs autopilot_node')
 
-    def _keep_target(self) -> None:
-        target: Target = self.law.target
+    def keep_target(self) -> None:
+        """Note the target of the law, which is new."""
+        target = self.law.target
         with self.monitor.arrived:
             for name in ('altitude', 'heading', 'airspeed'):
                 self.monitor.series[f'target_{name}'].add(self._stamp, getattr(target, name))
@@ -233,7 +209,7 @@ class PilotedVehicle(Vehicle):
             times, *columns = np.array(self._commanded).T
             series |= {
                 f'command_{name}': Series(times - self.began, column)
-                for name, column in zip(_CONTROLS, columns, strict=True)}
+                for name, column in zip(FLOWN, columns, strict=True)}
         topics = {
             topic: Arrivals(times := series[name].times, np.full(len(times), math.nan))
             for topic, name in _SHOWN_BY.items() if name in series}

@@ -38,9 +38,10 @@ from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
-from xplane_bridge.experiments.core_vehicle import CoreVehicle, Law, Wire
+from xplane_bridge.experiments.core_vehicle import CoreVehicle, Wire
 from xplane_bridge.experiments.execution import Display, ExperimentError
 from xplane_bridge.experiments.peers import simulated_start
+from xplane_bridge.experiments.piloting import Law
 from xplane_bridge.experiments.policy_law import PolicyLaw
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.sensed import figures_of

@@ -36,7 +36,6 @@ from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.observation import Vector as Observation
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
@@ -46,6 +45,7 @@ from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Se
 from xplane_bridge.experiments.events import SENSOR_FAULTS
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.observed import Observed
+from xplane_bridge.experiments.piloting import FLOWN, Law, Piloting
 from xplane_bridge.experiments.policy_law import ActionLaw
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.experiments.sensed import Sensed
@@ -58,29 +58,14 @@ from xplane_bridge.simulators.trim_in_place import trim_in_place
 FRAME = 1.0 / 60.0
 """Seconds from a command to the next: simulator_node's frame_rate."""
 
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 _MEASURED = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *_CONTROLS)
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # Topics that would have a message at each state.
 _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 undulation = cache(undulation_source)
-
-
-
-class Law(Protocol):
-    """A control law, such as control.cascade.Cascade."""
-
-    target: Target
-
-    def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
-        """Start from ``controls``; without a target, hold the current state."""
-
-    def update(self, now: Measurement, dt: float) -> Controls:
-        """Return the controls for a measurement taken ``dt`` seconds after the last."""
-
 
 class Wire(Protocol):
     """An aircraft behind a simulator's protocol, which rounds its state and its commands."""
@@ -92,7 +77,7 @@ class Wire(Protocol):
         """Command it; it then flies that long."""
 
 
-class CoreVehicle:
+class CoreVehicle(Piloting):
     """
     An aircraft with its control law, and what was measured, commanded and wanted so far.
 
@@ -123,10 +108,6 @@ class CoreVehicle:
         self._wire = None if wire is None else wire(self.aircraft)
         self._seen: VehicleState | None = None
         self._place = (math.nan, math.nan, math.nan)
-        self._engaged = False
-        self._observed_at = math.nan
-        self._elapsed = 0.0
-        self._standing: dict[str, float] = {}
         self._measured: list[tuple[float, ...]] = []
         self._commanded: list[tuple[float | None, ...]] = []
         self._wanted: list[tuple[float, ...]] = []
@@ -176,7 +157,7 @@ class CoreVehicle:
                 self.time, self._place, observed.motion_of(seen or state),
                 observed.velocity_of(seen or state), observed.air_of(seen or state))
         self._now = now
-        self._elapsed, self._observed_at = self.time - self._observed_at, self.time
+        self.note_observation(self.time)
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -191,19 +172,6 @@ class CoreVehicle:
             observed.motion_of(about), self._place, self._odom_frame,
             observed.velocity_of(about), observed.air_of(about)).vector(self.law.target)
 
-    def command_of_law(self) -> Controls:
-        """Return the command of the law, which is engaged, for the observed state."""
-        self._standing = {}
-        return self.law.update(self._now, self._elapsed)
-
-    def own_command(self, changed: Mapping[str, float]) -> Controls:
-        """Return the last own command, at first the reported controls, with those ``changed``."""
-        values = {**(self._standing or {name: self.last(name) for name in _CONTROLS}), **changed}
-        # What a wire does not report is left as it is.
-        known = {name: value for name, value in values.items() if not math.isnan(value)}
-        self._standing = {name: value for name, value in known.items() if name in _CONTROLS}
-        return Controls(**known)
-
     def fly_on(self, command: Controls) -> None:
         """Fly a frame with a command."""
         self._commanded.append((
@@ -217,26 +185,6 @@ class CoreVehicle:
 
     # What events do.
 
-    def engage(self, on: bool, now: float) -> None:
-        """Engage the law at the observed state, or disengage it."""
-        if on and not self._engaged:
-            self.law.engage(self._now, self._reported())
-            self._keep_target()
-            self._elapsed = 0.0
-        self._engaged = on
-
-    def set_target(self, values: Mapping[str, float]) -> None:
-        """Change the law's targets; its next command follows them."""
-        try:
-            check_targets(values)
-        except ValueError as error:
-            raise ExperimentError(f'the target cannot be flown: {error}') from None
-        if isinstance(self.law, Cascade):
-            self.law.change_target(values)
-        else:
-            self.law.target = with_changes(self.law.target, values)
-        self._keep_target()
-
     def follow(self, path: PathFollower) -> str:
         """Let the cascade follow a path; another law is led by headings."""
         if not isinstance(self.law, Cascade):
@@ -246,7 +194,7 @@ class CoreVehicle:
             self.law.follow_path(copy(path))
         except ValueError as error:
             raise ExperimentError(f'the route cannot be flown: {error}') from None
-        self._keep_target()
+        self.keep_target()
         return ''
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -289,7 +237,12 @@ class CoreVehicle:
         self.aircraft.set_wind(north, east, -up)
         self.aircraft.set_turbulence(at_20_ft, int(severity))
 
-    def _reported(self) -> Controls:
+    def measurement(self) -> Measurement:
+        """Return what the law knows of the observed state."""
+        return self._now
+
+    def reported_controls(self) -> Controls:
+        """Return the controls that the observed state reports."""
         if self._seen is not None:
             return self._seen.controls or Controls()
         state = self.aircraft.state
@@ -297,7 +250,8 @@ class CoreVehicle:
             state.elevator, state.aileron, state.rudder, _throttle(state), state.flaps,
             state.gear, state.speedbrake)
 
-    def _keep_target(self) -> None:
+    def keep_target(self) -> None:
+        """Note the target of the law, which is new."""
         target = self.law.target
         self._wanted.append((self.time, target.altitude, target.heading, target.airspeed))
 
@@ -323,7 +277,7 @@ class CoreVehicle:
         topics: dict[str, Arrivals] = {}
         for rows, names, of in (
             (self._measured, _MEASURED, _TOPICS),
-            (self._commanded, tuple(f'command_{name}' for name in _CONTROLS),
+            (self._commanded, tuple(f'command_{name}' for name in FLOWN),
              ('command/controls',)),
             (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
         ):
