@@ -35,10 +35,11 @@ ALLOWED = {
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
     'control': {'conversions', 'optional', 'plain_yaml'},
     'sensors': {'conversions', 'optional', 'plain_yaml'},
+    'maps': {'conversions', 'optional', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators'},
     'nodes': {
-        'sessions', 'conversions', 'links', 'protocols', 'simulators', 'sensors', 'control',
-        'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
+        'sessions', 'conversions', 'maps', 'links', 'protocols', 'simulators', 'sensors',
+        'control', 'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
     'episodes': {
         'experiments', 'simulators', 'sensors', 'control', 'conversions', 'sessions', 'protocols',
         'links', 'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
@@ -46,7 +47,7 @@ ALLOWED = {
         'episodes', 'experiments', 'simulators', 'control', 'conversions', 'links',
         'command_line', 'optional', 'plain_yaml'},
     'export': {
-        'experiments', 'conversions', 'links', 'protocols', 'sessions', 'simulators',
+        'experiments', 'conversions', 'maps', 'links', 'protocols', 'sessions', 'simulators',
         'command_line', 'optional'},
     'experiments': {
         'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',

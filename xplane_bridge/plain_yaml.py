@@ -21,8 +21,10 @@ aliases, which let a short text expand to a huge one (rcl refuses them in parame
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+import math
 import reprlib
-from typing import Any, cast
+from typing import Any, cast, TypeAlias
 
 import yaml
 
@@ -31,16 +33,44 @@ _MAX_DEPTH = 32
 _LONGEST_NUMBER = 40
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 
+LARGEST = 1e9
+"""No flown quantity exceeds it, in any unit."""
+
+Lines: TypeAlias = Mapping[tuple[Any, ...], int]
+"""The line of each value, counted from 1, by the names and numbers that lead to it."""
+
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = 60
 
 
+class FieldError(ValueError):
+    """A value in a file cannot be used; the text says where and why."""
+
+
 def load(text: str | bytes, max_size: int = MAX_SIZE) -> Any:
     """Return the content of a single YAML document; ValueError says what is wrong with it."""
+    return _load(text, max_size, None)
+
+
+def load_with_lines(text: str | bytes, max_size: int = MAX_SIZE) -> tuple[Any, Lines]:
+    """Return the content and its lines; ValueError as ``load``, and for a name that is twice."""
+    lines: dict[tuple[Any, ...], int] = {}
+    return _load(text, max_size, lines), lines
+
+
+def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | None) -> Any:
     if len(text) > max_size:
         raise ValueError(f'it has more than {max_size} bytes')
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader: Any = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            content = None if node is None else loader.construct_document(node)
+            if node is not None and lines is not None:
+                _find_lines(loader, node, (), lines)
+            return content
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
@@ -58,9 +88,86 @@ def load_file(path: str) -> Any:
         return load(stream.read(MAX_SIZE + 1))
 
 
+def _find_lines(
+    loader: Any, node: Any, path: tuple[Any, ...], lines: dict[tuple[Any, ...], int]
+) -> None:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            at = (*path, loader.construct_object(key, deep=True))
+            if at in lines:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'{shown(at[-1])} is there twice', key.start_mark)
+            _find_lines(loader, value, at, lines)
+            # A name stands above what belongs to it.
+            lines[at] = key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for n, value in enumerate(node.value):
+            _find_lines(loader, value, (*path, n), lines)
+
+
 def shown(value: Any) -> str:
     """Return a value found in a file for use in an error message, abbreviated."""
     return _shown.repr(value)
+
+
+def mapping(
+    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
+) -> Mapping[str, Any]:
+    """Return the names with their values; FieldError for unknown and missing names."""
+    if not isinstance(value, Mapping):
+        raise FieldError(f'{where}: expected names with values, got {shown(value)}')
+    for name in value:
+        if name not in required and name not in optional:
+            raise FieldError(
+                f'{where}: unknown name {shown(name)}, expected '
+                f'{", ".join((*required, *optional))}')
+    for name in required:
+        if name not in value:
+            raise FieldError(f'{where}: {name} is missing')
+    return value
+
+
+def items(value: Any, where: str) -> Sequence[Any]:
+    """Return the items of a list; FieldError if it is none."""
+    if not isinstance(value, list):
+        raise FieldError(f'{where}: expected a list, got {shown(value)}')
+    return value
+
+
+def number(
+    value: Any, where: str, above: float = -math.inf, at_least: float = -LARGEST,
+    at_most: float = LARGEST,
+) -> float:
+    """Return a finite number within limits; FieldError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FieldError(f'{where}: expected a number, got {shown(value)}')
+    if not (value > above and at_least <= value <= at_most):
+        limit = (f'above {above:g}' if value <= above else
+                 f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
+        raise FieldError(f'{where}: expected {limit}, got {value:g}')
+    return float(value)
+
+
+def boolean(value: Any, where: str) -> bool:
+    """Return true or false; FieldError for anything else."""
+    if not isinstance(value, bool):
+        raise FieldError(f'{where}: expected true or false, got {shown(value)}')
+    return value
+
+
+def choice(value: Any, where: str, known: Sequence[str]) -> str:
+    """Return one of the ``known`` names; FieldError for any other."""
+    if not isinstance(value, str) or value not in known:
+        raise FieldError(f'{where}: expected one of {", ".join(known)}, got {shown(value)}')
+    return value
+
+
+def text(value: Any, where: str) -> str:
+    """Return a text of a file."""
+    if not isinstance(value, str):
+        raise FieldError(f'{where}: expected a name, got {shown(value)}')
+    return value
 
 
 class _Loader(yaml.SafeLoader):

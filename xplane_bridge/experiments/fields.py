@@ -16,80 +16,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-import math
-from typing import Any
-
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.plain_yaml import shown
+from xplane_bridge.plain_yaml import (
+    boolean,
+    choice,
+    items,
+    LARGEST,
+    mapping,
+    number,
+    text,
+)
+from xplane_bridge.plain_yaml import (
+    FieldError as ScenarioError,
+)
 
-LARGEST = 1e9
-"""No flown quantity exceeds it, in any unit."""
-
-
-class ScenarioError(ValueError):
-    """A scenario cannot be used; the text says why."""
-
-
-def mapping(
-    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
-) -> Mapping[str, Any]:
-    """Return the names with their values; ScenarioError for unknown and missing names."""
-    if not isinstance(value, Mapping):
-        raise ScenarioError(f'{where}: expected names with values, got {shown(value)}')
-    for name in value:
-        if name not in required and name not in optional:
-            raise ScenarioError(
-                f'{where}: unknown name {shown(name)}, expected '
-                f'{", ".join((*required, *optional))}')
-    for name in required:
-        if name not in value:
-            raise ScenarioError(f'{where}: {name} is missing')
-    return value
-
-
-def items(value: Any, where: str) -> Sequence[Any]:
-    """Return the items of a list; ScenarioError if it is none."""
-    if not isinstance(value, list):
-        raise ScenarioError(f'{where}: expected a list, got {shown(value)}')
-    return value
-
-
-def number(
-    value: Any, where: str, above: float = -math.inf, at_least: float = -LARGEST,
-    at_most: float = LARGEST,
-) -> float:
-    """Return a finite number within limits; ScenarioError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ScenarioError(f'{where}: expected a number, got {shown(value)}')
-    if not (value > above and at_least <= value <= at_most):
-        limit = (f'above {above:g}' if value <= above else
-                 f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
-        raise ScenarioError(f'{where}: expected {limit}, got {value:g}')
-    return float(value)
-
-
-def boolean(value: Any, where: str) -> bool:
-    """Return true or false; ScenarioError for anything else."""
-    if not isinstance(value, bool):
-        raise ScenarioError(f'{where}: expected true or false, got {shown(value)}')
-    return value
-
-
-def choice(value: Any, where: str, known: Sequence[str]) -> str:
-    """Return one of the ``known`` names; ScenarioError for any other."""
-    if not isinstance(value, str) or value not in known:
-        raise ScenarioError(f'{where}: expected one of {", ".join(known)}, got {shown(value)}')
-    return value
+__all__ = [
+    'boolean', 'choice', 'items', 'LARGEST', 'mapping', 'number', 'ScenarioError', 'si', 'text',
+]
 
 
 def si(name: str, value: float) -> float:
     """Return a field's value in SI units: a name that ends in _deg is in degrees."""
     return value * DEGREE if name.endswith('_deg') else value
-
-
-def text(value: Any, where: str) -> str:
-    """Return a text of a file."""
-    if not isinstance(value, str):
-        raise ScenarioError(f'{where}: expected a name, got {shown(value)}')
-    return value

@@ -1,0 +1,205 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Maps: what is read, refused, computed and brought to common times, compared by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pint', reason='units are converted by pint')
+
+from xplane_bridge.conversions.geoid import undulation_source  # noqa: E402
+from xplane_bridge.maps import AppliedMap, load, MapError, Packet  # noqa: E402
+from xplane_bridge.maps.alignment import Aligner, Series  # noqa: E402
+from xplane_bridge.maps.expression import Expression  # noqa: E402
+from xplane_bridge.maps.vehicle import states  # noqa: E402
+
+MAP = """\
+frame: frd
+parameters:
+  ALT_GPS: {quantity: altitude_msl, unit: ft, limits: [0, 45000], warn: [0, 40000], group: nav}
+  "ACC_*": {unit: g}
+  OAT: {quantity: temperature, unit: degC, scale: 0.1, offset: -50}
+  N1: {unit: "%", limits: [null, 104]}
+derived:
+  G_TOTAL: {expression: "sqrt(ACC_X**2 + ACC_Y**2)", unit: g, limits: [-2, 6]}
+common: {interpolated: 50, air_data: {rate: slowest}}
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads a map from a text."""
+    def read(text):
+        (tmp_path / 'map.yaml').write_text(text)
+        return load(str(tmp_path / 'map.yaml'))
+    return read
+
+
+@pytest.mark.parametrize(('old', 'new', 'sentence'), [
+    ('unit: ft', 'unit: furlong/s',
+     "line 3: ALT_GPS: unit 'furlong/s' is not a length (quantity altitude_msl)"),
+    ('altitude_msl', 'altitude_mls',
+     "line 3: ALT_GPS: quantity 'altitude_mls' is unknown; did you mean altitude_msl?"),
+    ('unit: g}', 'unit: frob}', "line 4: ACC_*: 'frob' is not a unit"),
+    ('unit: g}', 'unit: 9**9**9}', "line 4: ACC_*: '9**9**9' is not a unit"),
+    ('[0, 45000]', '[0, high]', "line 3: ALT_GPS: limits: expected a number, got 'high'"),
+    ('[0, 40000]', '[4, 3]', 'line 3: ALT_GPS: warn: 4 is not below 3'),
+    ('scale: 0.1', 'scale: 0', 'line 5: OAT: scale: 0 makes every value the same'),
+    ('group:', 'grp:', "line 3: ALT_GPS: unknown name 'grp', expected quantity, unit, scale, "),
+    ('N1: {', 'N1: {frame: flu, ', 'line 6: N1: frame: only angular velocities and accel'),
+    ('N1:', '1201:', 'line 6: 1201: the name 1201 is no text: put it into quotes'),
+    ('N1:', 'OAT:', "'OAT' is there twice in line 6, column 3"),
+    ('G_TOTAL', 'G TOTAL', 'line 8: G TOTAL: the name of a derived parameter is that of its topi'),
+    ('ACC_X**2', 'G_TOTAL', 'line 8: G_TOTAL: expression: it needs its own result'),
+    ('sqrt(', 'eval(', "line 8: G_TOTAL: expression: there is no function 'eval', expected one "),
+    ('interpolated: 50', 'interpolated: 0', 'line 9: interpolated: expected above 0, got 0'),
+    ('rate: slowest', 'rate: 5', 'line 9: air_data: rate: expected one of slowest, got 5'),
+    ('frame: frd', 'frame: ned', "line 1: frame: expected one of frd, flu, got 'ned'"),
+])
+def test_a_mistake_is_refused_with_file_line_and_name(read, old, new, sentence):
+    with pytest.raises(MapError) as refused:
+        read(MAP.replace(old, new, 1))
+    assert str(refused.value).startswith(f'map.yaml {sentence}' if 'line' in sentence[:5] else (
+        f'map.yaml: {sentence}'))
+
+
+def packet(times, **values):
+    """Return the names and a packet of samples at these times in seconds by parameter."""
+    columns = [np.asarray(each, np.float32) for each in values.values()]
+    stamps = [np.rint(np.asarray(times[name]) * 1e9).astype(np.int64) for name in values]
+    return tuple(values), Packet(
+        np.array([len(each) for each in columns]), np.concatenate(columns),
+        np.concatenate(stamps))
+
+
+def test_units_limits_and_derived_parameters_by_hand(read):
+    applied = AppliedMap(read(MAP))
+    names, one = packet(
+        {'ALT_GPS': [1.0, 1.1], 'ACC_X': [1.0, 1.1], 'ACC_Y': [1.0, 1.1], 'OAT': [1.0],
+         'odd': [1.0], 'N1': [1.0]},
+        ALT_GPS=[1000, 42000], ACC_X=[3, 6], ACC_Y=[4, 8], OAT=[650], odd=[7], N1=[math.nan])
+    applied.follow(names)
+    assert applied.unsent == ()
+    derived, quantities = applied.take(one)
+    assert applied.to_si(0, one.values[:2]).tolist() == pytest.approx([304.8, 12801.6])
+    # 650 counts of 0.1 degC from -50 degC on: 15 degC.
+    assert applied.to_si(3, one.values[6:7]).tolist() == pytest.approx([288.15])
+    assert applied.to_si(4, one.values[7:8]).tolist() == [7]
+    # 5 g and 10 g.
+    assert derived[0].name == 'G_TOTAL'
+    assert derived[0].values.tolist() == pytest.approx([49.03325, 98.0665])
+    assert [(one.topic, one.times.tolist()) for one in quantities] == [
+        ('air_data', [1_000_000_000])]
+    assert quantities[0].values['temperature'].tolist() == pytest.approx([288.15])
+    nav, rest = applied.alarms.report()
+    assert (nav.name, nav.level, nav.now) == ('nav', 1, {'ALT_GPS': '42000 ft, above 40000'})
+    assert rest.now == {'N1': 'not a number', 'G_TOTAL': '10 g, above 6'}
+    names, good = packet(dict.fromkeys(('ALT_GPS', 'ACC_X', 'ACC_Y', 'OAT', 'odd', 'N1'), [2.0]),
+                         ALT_GPS=[9], ACC_X=[1], ACC_Y=[1], OAT=[650], odd=[7], N1=[104])
+    applied.take(good)
+    nav, rest = applied.alarms.report()
+    assert [nav.level, rest.level] == [0, 0]
+    assert (nav.now, nav.ever['ALT_GPS'].samples, rest.ever['G_TOTAL'].times) == ({}, 1, 1)
+
+
+def test_quantities_become_a_state_in_the_frames_of_ros(read):
+    applied = AppliedMap(read("""
+parameters:
+  P: {quantity: angular_velocity_x, unit: deg/s}
+  Q: {quantity: angular_velocity_y, unit: deg/s}
+  R: {quantity: angular_velocity_z, unit: deg/s, frame: flu}
+  NX: {quantity: linear_acceleration_x, unit: g}
+  NY: {quantity: linear_acceleration_y, unit: g}
+  NZ: {quantity: linear_acceleration_z, unit: g, frame: flu}
+  LAT: {quantity: latitude}
+  LON: {quantity: longitude}
+  HAE: {quantity: altitude_ellipsoid, unit: ft}
+"""))
+    names, one = packet(
+        {name: [5.0] for name in ('P', 'Q', 'R', 'NX', 'NY', 'NZ', 'LAT', 'LON', 'HAE')},
+        P=[180], Q=[90], R=[18], NX=[0.5], NY=[0.25], NZ=[1], LAT=[47], LON=[8], HAE=[1000])
+    applied.follow(names)
+    found = {each.topic: [state for _, state in states(
+        each.times, each.values, undulation_source(50.0, ''))] for each in applied.take(one)[1]}
+    assert found.keys() == {'imu/data', 'fix'}
+    imu, fix = found['imu/data'][0], found['fix'][0]
+    # frd to flu: the second and third component change sign; those given as flu do not.
+    assert imu.angular_velocity == pytest.approx((math.pi, -math.pi / 2, math.pi / 10))
+    assert imu.specific_force == pytest.approx((4.903325, -2.4516625, 9.80665))
+    assert imu.orientation is None
+    assert (fix.latitude_deg, fix.longitude_deg, fix.altitude_msl) == pytest.approx(
+        (47, 8, 304.8 - 50))
+
+
+def series(times, values):
+    return Series(np.rint(np.array(times) * 1e9).astype(np.int64), np.array(values, float))
+
+
+def test_samples_meet_at_the_times_of_the_slowest_and_angles_turn_the_short_way():
+    aligner = Aligner([0.0, 360.0])
+    slow, fast = [0.0, 0.1, 0.2], [0.05, 0.15, 0.25]
+    times, values = aligner.add([series(slow, [0, 1, 2]), series(fast, [350, 10, 30])])
+    assert (times / 1e9).tolist() == [0.1, 0.2]
+    assert values[0].tolist() == [1, 2]
+    assert values[1] % 360 == pytest.approx([0, 20], abs=1e-6)
+    # The next packets: nothing is published twice, and nothing is missing.
+    times, values = aligner.add([series([0.3, 0.4], [3, 4]), series([0.35], [350])])
+    assert (times / 1e9).tolist() == [0.3]
+    times, _ = aligner.add([series([], []), series([0.45], [350])])
+    assert (times / 1e9).tolist() == [0.4]
+
+
+def test_samples_meet_at_a_given_rate_and_a_silent_parameter_is_not_waited_for():
+    aligner = Aligner([0.0, 0.0], rate=100.0)
+    count = 0
+    for second in range(4):
+        begin = 10.0 + second
+        own = begin + np.arange(50) / 50
+        other = own[::5] if second < 2 else own[:0]
+        times, values = aligner.add([series(own, own), series(other, -other)])
+        count += len(times)
+        assert np.allclose(values[0], times / 1e9)
+        if second == 1:
+            assert np.allclose(values[1], -times / 1e9)
+    assert np.isnan(values[1]).all()
+    # 10.00 to 13.98, of which each moment once.
+    assert count == 399
+
+
+def test_a_gap_is_not_bridged_and_late_samples_are_left_out():
+    aligner = Aligner([0.0, 0.0], rate=10.0)
+    aligner.add([series([0.0, 0.1, 0.2], [0, 1, 2])] * 2)
+    times, values = aligner.add([series([0.1, 0.9, 1.0], [5, 9, 10])] * 2)
+    assert values[0][-2:].tolist() == pytest.approx([9, 10])
+    assert np.isnan(values[0][:-2]).all()
+    assert aligner.late == 2
+
+
+@pytest.mark.parametrize('text', [
+    '__import__("os")', 'A.real', 'A[0]', 'lambda: A', '[A for A in B]', '"A"', 'A if B else A',
+    'A and B', 'sqrt(A, B)', 'sqrt(x=A)', '1 < A < 2', '7', '', '(' * 300 + 'A' + ')' * 300,
+    'A' + '+A' * 150, 'A := 3', 'True + A', 'A @ B', '1j * A', '-' * 499 + 'A', 'f"{A}"'])
+def test_an_expression_is_arithmetic_and_nothing_else(text):
+    with pytest.raises(ValueError, match='.'):
+        Expression(text)
+
+
+def test_expressions_are_computed_on_arrays():
+    expression = Expression('where(A > 2, -(A > B) * 10 ** 400 ** 2, atan2(A, B) * 180 / pi)')
+    assert expression.names == ('A', 'B')
+    found = expression({'A': np.array([1.0, 3.0]), 'B': np.array([1.0, 0.0])})
+    assert found.tolist() == [pytest.approx(45.0), -math.inf]

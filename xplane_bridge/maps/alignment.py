@@ -1,0 +1,204 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Samples of several parameters, each at its own rate, brought to common times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times: TypeAlias = NDArray[np.int64]
+Values: TypeAlias = NDArray[np.float64]
+
+_SECOND = 1_000_000_000
+# A parameter that has been silent for this long, and for some of its periods, is not waited for.
+_PATIENCE = 1 * _SECOND
+_SILENT_PERIODS = 3.0
+# Between two samples further apart than this many periods nothing is interpolated.
+_LONGEST_GAP = 3.5
+# Another parameter sets the pace only if it is clearly slower.
+_CLEARLY = 1.2
+# What is kept of one parameter, at most: it waits for slower ones.
+_MOST_SAMPLES = 65_536
+_WEIGHT = 0.1
+
+
+class Series(NamedTuple):
+    """Samples of one parameter: times in ns, int64, and values, float64, of the same length."""
+
+    times: Times
+    values: Values
+
+
+_NOTHING = Series(np.empty(0, np.int64), np.empty(0))
+
+
+class _Buffer:
+    """
+    The latest samples of one parameter.
+
+    An angle with a full ``turn`` is unwrapped, and returned as it came: from 0, or from minus
+    half a turn if it is ever negative.
+    """
+
+    def __init__(self, turn: float) -> None:
+        self._turn = turn
+        self._lowest = 0.0
+        self.kept = _NOTHING
+        self.period = 0.0
+
+    @property
+    def last(self) -> int | None:
+        return int(self.kept.times[-1]) if len(self.kept.times) else None
+
+    @property
+    def patience(self) -> float:
+        return _PATIENCE + _SILENT_PERIODS * self.period
+
+    def add(self, new: Series) -> int:
+        """Append finite samples that are later than those before; return how many are not."""
+        times, values = new
+        good = np.isfinite(values)
+        last = self.last
+        if last is not None:
+            good &= times > last
+        if not good.all():
+            times, values = times[good], values[good]
+        if len(times) > 1 and not (times[1:] > times[:-1]).all():
+            times, first = np.unique(times, return_index=True)
+            values = values[first]
+        if not len(times):
+            return len(new.times)
+        self._measure(times, last)
+        if self._turn:
+            if not self._lowest and values.min() < 0.0:
+                self._lowest = -self._turn / 2
+            before = self.kept.values[-1:]
+            values = np.unwrap(np.concatenate((before, values)), period=self._turn)[len(before):]
+        self.kept = Series(
+            np.concatenate((self.kept.times, times))[-_MOST_SAMPLES:],
+            np.concatenate((self.kept.values, values))[-_MOST_SAMPLES:])
+        return len(new.times) - len(times)
+
+    def _measure(self, times: Times, last: int | None) -> None:
+        count = len(times) - (last is None)
+        if not count:
+            return
+        mean = (int(times[-1]) - (int(times[0]) if last is None else last)) / count
+        if not self.period:
+            self.period = mean
+        elif mean < _LONGEST_GAP * self.period:
+            self.period += _WEIGHT * (mean - self.period)
+
+    def at(self, times: Times) -> Values:
+        """Return the values at these times, by linear interpolation; NaN where none is near."""
+        own, values = self.kept
+        if not len(own):
+            return np.full(len(times), np.nan)
+        # Relative to the first, ns are exact as floating point.
+        found: Values = np.interp(times - own[0], own - own[0], values, np.nan, np.nan)
+        right = np.minimum(np.searchsorted(own, times), len(own) - 1)
+        gap = own[right] - own[np.maximum(right - 1, 0)]
+        far = (gap > max(_LONGEST_GAP * self.period, 1.0)) & (own[right] != times)
+        if far.any():
+            found[far] = np.nan
+        if self._turn:
+            found -= self._lowest
+            found %= self._turn
+            found += self._lowest
+        return found
+
+    def forget(self, before: int) -> None:
+        """Drop what is not needed to interpolate after a time."""
+        first = max(int(np.searchsorted(self.kept.times, before, 'right')) - 1, 0)
+        if first:
+            self.kept = Series(self.kept.times[first:], self.kept.values[first:])
+
+
+class Aligner:
+    """
+    Brings parameters to the sample times of the slowest of them, or to a constant ``rate`` in Hz.
+
+    ``turns`` has the full turn of each parameter that is an angle, or 0. Values in between are
+    interpolated linearly, angles the shorter way round. A parameter that is silent counts as
+    unknown after a second and three of its periods, and is not waited for until then. ``late``
+    counts samples that were left out, being older than those before them, or no numbers.
+    """
+
+    def __init__(self, turns: Sequence[float], rate: float = 0.0) -> None:
+        self.late = 0
+        self._turns = tuple(turns)
+        self._step = round(_SECOND / rate) if rate else 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all samples."""
+        self._buffers = [_Buffer(turn) for turn in self._turns]
+        self._done: int | None = None
+        self._since: int | None = None
+        self._slowest = 0
+
+    def add(self, series: Sequence[Series]) -> tuple[Times, NDArray[np.float64]]:
+        """
+        Add the next samples of each parameter.
+
+        Returns times, and the values at them, of shape (parameters, times), NaN for unknown.
+        """
+        for buffer, new in zip(self._buffers, series, strict=True):
+            if len(new.times):
+                self.late += buffer.add(new)
+        lasts = [buffer.last for buffer in self._buffers]
+        newest = max((last for last in lasts if last is not None), default=None)
+        if newest is None:
+            return _NOTHING.times, np.empty((len(lasts), 0))
+        if self._since is None:
+            self._since = min(int(one.kept.times[0]) for one in self._buffers
+                              if one.last is not None)
+        live = [n for n, buffer in enumerate(self._buffers) if newest - (
+            self._since if buffer.last is None else buffer.last) <= buffer.patience]
+        if any(lasts[n] is None for n in live):
+            return _NOTHING.times, np.empty((len(lasts), 0))
+        until = min(last for n in live if (last := lasts[n]) is not None)
+        times = self._times(live, until)
+        values = np.empty((len(lasts), len(times)))
+        if len(times):
+            for n, buffer in enumerate(self._buffers):
+                values[n] = buffer.at(times)
+            self._done = int(times[-1])
+            for buffer in self._buffers:
+                buffer.forget(self._done)
+        return times, values
+
+    def _times(self, live: Sequence[int], until: int) -> Times:
+        """Return the times that are now complete."""
+        begin = max(int(self._buffers[n].kept.times[0]) for n in live)
+        if self._step:
+            low = -(-begin // self._step) if self._done is None else self._done // self._step + 1
+            # After a pause, the samples before it do not count.
+            high = until // self._step
+            return np.arange(max(low, high - _MOST_SAMPLES), high + 1) * self._step
+        periods = [buffer.period for buffer in self._buffers]
+        if self._slowest not in live:
+            self._slowest = live[0]
+        for n in live:
+            if periods[n] > _CLEARLY * periods[self._slowest]:
+                self._slowest = n
+        times = self._buffers[self._slowest].kept.times
+        after = (np.searchsorted(times, begin, 'left') if self._done is None else
+                 np.searchsorted(times, self._done, 'right'))
+        return times[after:np.searchsorted(times, until, 'right')]
