@@ -33,7 +33,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from ulyssix_packets import bcd, datagram, INTEGER, NAMES, SECOND, TAGGED, tagged, utc
 
 from harness import process
-from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixSamples
+from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixQuality, UlyssixSamples
 from xplane_bridge.nodes.ulyssix import UlyssixNode
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -414,11 +414,21 @@ def test_malformed_datagrams_are_counted_and_end_nothing(ros):
 
 def test_losses_are_told(ros):
     setup = Setup(ros)
-    setup.send(datagram(0, 1), datagram(4, 5), datagram(4, 5))
-    setup.got(2)
+    ros.subscribe(UlyssixQuality, 'quality', DEEP)
+    ros.wait_for(lambda: setup.node.count_subscribers('quality'), 'the subscription')
+    setup.send(datagram(0, 1), datagram(4, 5), datagram(4, 5), datagram(
+        5, 6, struct.pack('<If', 1, float('nan'))))
+    setup.got(3)
     level, text, values = ros.diagnosed(
         'publisher', lambda _, __, values: values['lost'] == '3', node=setup.node)
     assert (values['duplicates, dropped'], values['lost samples, by the total']) == ('1', '3')
+    found = ros.wait_for(
+        lambda: [one for one in ros.messages['quality'] if one.lost == 3], 'the quality')[0]
+    assert (found.packets, found.duplicates, found.restarts, found.time_jumps) == (3, 1, 0, 0)
+    assert (found.names, list(found.samples), list(found.invalid)) == (['parameter_1'], [3], [1])
+    level, text, values = ros.diagnosed(
+        'quality', lambda _, __, values: 'parameter_1' in values, node=setup.node)
+    assert values['parameter_1'] == '1 invalid'
 
 
 @pytest.mark.parametrize(('options', 'date'), [

@@ -31,6 +31,7 @@ from xplane_bridge.nodes.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.ulyssix.messages import Publisher
 from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixParameters
+from xplane_bridge.nodes.ulyssix.quality import QualityTopic
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (
@@ -137,6 +138,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     def make_topics(self) -> None:
         """Create publishers."""
         self._publisher = Publisher(self, self.parameters)
+        self._quality = QualityTopic(self, self.parameters.constant_after)
         self._seen, self._seen_at = _Counts(), time.monotonic()
         self._link_before = Counters()
 
@@ -180,9 +182,11 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         if stamp is not None:
             self._publisher.publish(
                 event, placed, stamp - placed.first_ns, self.parameters.decimation)
+            self._quality.take(event, placed, stamp_ns, stamp - placed.first_ns)
         self.last_update = time.monotonic()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
+        self._quality.restart()
         self.warn('restart', 'the packet counter restarted: the publisher was restarted, or two '
                   'of them send to this port (if so, set the parameter sender)')
 
@@ -331,6 +335,8 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     def diagnose_more(self, now: float) -> Iterable[Status]:
         """Return the status of topics of single parameters."""
         yield from self._publisher.samples.diagnose()
+        self._quality.publish(self.session.statistics)
+        yield self._quality.diagnose()
         yield from super().diagnose_more(now)
 
 

@@ -23,6 +23,7 @@ from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.nodes.base import CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.ulyssix import WordOrder
+from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER
 
 # Complete years that a stamp can represent.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2037
@@ -72,6 +73,9 @@ class UlyssixParameters(CaptureParameters):
     decimation: int = parameter(
         1, 'Publish only every n-th sample on samples/<name>.', minimum=1, maximum=1_000_000,
         live=True)
+    constant_after: float = parameter(
+        CONSTANT_AFTER, 'Seconds without a change after which the topic quality calls a parameter '
+        'constant or stuck; 0 for never.', minimum=0.0, maximum=86_400.0)
 
     def __post_init__(self) -> None:
         """Check combinations of values."""

@@ -20,15 +20,31 @@ from xplane_bridge.sessions.ulyssix.events import (
     PublisherRestarted,
     Statistics,
 )
+from xplane_bridge.sessions.ulyssix.quality import (
+    CONSTANT,
+    CONSTANT_AFTER,
+    Limits,
+    MOVING,
+    ParameterQuality,
+    Quality,
+    STUCK,
+)
 from xplane_bridge.sessions.ulyssix.session import CHANNEL, UlyssixSession
 from xplane_bridge.sessions.ulyssix.timeline import Placed, Timeline
 
 __all__ = [
     'CHANNEL',
+    'CONSTANT',
+    'CONSTANT_AFTER',
+    'Limits',
+    'MOVING',
     'NamesChanged',
     'PacketReceived',
+    'ParameterQuality',
     'Placed',
     'PublisherRestarted',
+    'Quality',
+    'STUCK',
     'Statistics',
     'Timeline',
     'UlyssixSession',
