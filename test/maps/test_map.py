@@ -21,11 +21,11 @@ import pytest
 
 pytest.importorskip('pint', reason='units are converted by pint')
 
-from xplane_bridge.conversions.geoid import undulation_source  # noqa: E402
-from xplane_bridge.maps import AppliedMap, load, MapError, Packet  # noqa: E402
-from xplane_bridge.maps.alignment import Aligner, Series  # noqa: E402
-from xplane_bridge.maps.expression import Expression  # noqa: E402
-from xplane_bridge.maps.vehicle import states  # noqa: E402
+from xplane_bridge.conversions.geoid import undulation_source
+from xplane_bridge.maps import AppliedMap, load, MapError, Packet
+from xplane_bridge.maps.alignment import Aligner, Series
+from xplane_bridge.maps.expression import Expression
+from xplane_bridge.maps.vehicle import states
 
 MAP = """\
 frame: frd
