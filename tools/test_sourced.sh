@@ -5,11 +5,11 @@
 # space is sourced. The executables are in lib/xplane_bridge only; PATH is left alone. ROOT is
 # build/<distro>, as the Makefile lays it out.
 #
-# Runs all tests twice, in parallel: `colcon test` with only pytest and the run-time dependencies in
-# package.xml, where tests that need other packages are skipped with a reason; and pytest with the
-# optional packages (as in a virtual environment with --system-site-packages on a machine with
-# ROS 2), where everything that can run does. Pure tests, which need no package at all, are run once:
-# those marked as slow there, the others by colcon.
+# Two runs, in parallel. `colcon test` has only pytest and the run-time dependencies in package.xml:
+# it runs whatever these allow, and skips the rest with a reason. The other has the optional packages
+# too (as in a virtual environment with --system-site-packages on a machine with ROS 2): it flies each
+# node on the simulated aircraft, and runs what needs, or looks for, such a package, and what is
+# marked as slow. What would be the same in both runs once, by colcon.
 set -euo pipefail
 root=$(cd "$1" && pwd)
 shift
@@ -42,19 +42,19 @@ if [ -s "$sourced/log/latest_build/xplane_bridge/stderr.log" ]; then
 fi
 
 rm -rf "$sourced/colcon/xplane_bridge/test_results"
-# In parallel with the other run: it mostly waits. What computes for long is left to that one.
+# It mostly waits. What computes for long is left to the other run.
 PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -m 'not slow'" colcon_in test --base-paths "$sourced/src" --build-base "$sourced/colcon" \
     --install-base "$sourced/install" --event-handlers console_start_end- console_cohesion+ \
     --return-code-on-test-failure >"$sourced/test.log" 2>&1 &
 declared=$!
 
-echo 'All tests, with the optional packages:'
+echo 'Tests with the optional packages:'
 optional=$root/sourced-optional
 mkdir -p "$optional"
 ln -sfn ../venv "$optional/venv"
 ln -sfn ../sourced/install "$optional/install"
 failed=0
-(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest -m 'not pure or slow or optional' "$@") || failed=$?
+(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest -m 'sim or slow or optional' "$@") || failed=$?
 
 echo 'colcon test, with what package.xml declares:'
 wait "$declared" || failed=$?
