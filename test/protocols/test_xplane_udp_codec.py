@@ -374,7 +374,10 @@ def test_rpos_request_is_binary_up_to_10_and_a_string_after():
     assert xp.encode(xp.RposRequest(100), 9) == b'RPOS\0\x64\0\0\0'
     # Both are four bytes: the version tells, and without it what parses as a number is one.
     assert xp.decode(b'RPOS\x00100\0', 'bridge') == xp.RposRequest(100)
-    assert xp.decode(b'RPOS\x00100\0', 'bridge', 10) == xp.RposRequest(0x303031)
+    # Clients send 9 and 10 the string, too; nobody means 3,158,065 Hz, nor 2 with three NULs.
+    assert xp.decode(b'RPOS\x00100\0', 'bridge', 10) == xp.RposRequest(100)
+    assert xp.decode(b'RPOS\x0060\0', 'bridge', 10) == xp.RposRequest(60)
+    assert xp.decode(b'RPOS\x002\0\0\0', 'bridge', 10) == xp.RposRequest(50)
     assert xp.decode(b'RPOS\0\x64\0\0\0', 'bridge') == xp.RposRequest(100)
     with pytest.raises(ProtocolError):
         xp.decode(b'RPOS\0\x64\0\0\0', 'bridge', 12)

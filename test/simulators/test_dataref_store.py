@@ -40,9 +40,10 @@ ORIGIN = (47.5, 8.5)
 class Sim:
     """A world, its datarefs, and shorthands to read and fly them."""
 
-    def __init__(self, initial: Initial | None = None, version: int = 11) -> None:
+    def __init__(self, initial: Initial | None = None, version: int = 11,
+                 model: str = 'c172p') -> None:
         """Start in the initial state."""
-        self.aircraft = Aircraft(initial=initial)
+        self.aircraft = Aircraft(model, initial)
         self.world = World(self.aircraft)
         self.store = DatarefStore(self.world, version)
         self.commands = Commands(self.world)
@@ -438,21 +439,67 @@ def test_unknown_version_is_refused() -> None:
 
 def test_unmodelled_and_misspelt_names_are_unknown(sim: Sim) -> None:
     for name in ('sim/flightmodel2/misc/gforce_axial', 'sim/flightmodel/controls/parkbrakel',
-                 'sim/flightmodel/engine/ENGN_N1_', 'sim/weather/thermal_percent',
+                 'sim/cockpit/radios/nav1_hdef_dot', 'sim/weather/thermal_percent',
                  'sim/flightmodel/engine/ENGN_thro[0]', '', 'sim/none'):
         assert sim.store.read(name) is None
         assert not sim.store.write(name, [1.0])
         assert sim.store.read_element(name, 0) is None
 
 
-def test_turbine_figures_exist_for_a_jet_only() -> None:
-    jet = DatarefStore(World(Aircraft('737', Initial(altitude_msl=3000.0, airspeed_kt=250.0))))
-    n1 = jet.read('sim/flightmodel/engine/ENGN_N1_')
-    assert n1 is not None
-    assert n1.values[0] > 50.0
-    assert n1.values[1] > 50.0
-    assert n1.values[2] == 0.0
-    assert jet.read('sim/cockpit2/engine/indicators/MPR_in_hg') is None
+def test_figures_that_an_engine_has_not_are_0() -> None:
+    jet = Sim(Initial(altitude_msl=3000.0, airspeed_kt=250.0), model='737')
+    n1 = jet.many('sim/flightmodel/engine/ENGN_N1_')
+    assert min(n1[:2]) > 50.0
+    assert not any(n1[2:])
+    assert not any(jet.many('sim/cockpit2/engine/indicators/MPR_in_hg'))
+    assert not any(Sim().many('sim/cockpit2/engine/indicators/N1_percent'))
+
+
+# The panel
+
+
+def test_settings_stay_as_written_under_all_of_their_names(sim: Sim) -> None:
+    before = sim.world.aircraft.state
+    for old, new, value in (
+            ('sim/cockpit/radios/com1_freq_hz',
+             'sim/cockpit2/radios/actuators/com1_frequency_hz', 11_830),
+            ('sim/cockpit/autopilot/heading_mag',
+             'sim/cockpit2/autopilot/heading_dial_deg_mag_pilot', 180.5),
+            ('sim/cockpit/autopilot/altitude', 'sim/cockpit2/autopilot/altitude_dial_ft', 2000.0),
+            ('sim/cockpit/autopilot/autopilot_mode',
+             'sim/cockpit2/autopilot/flight_director_mode', 2)):
+        sim.put(old, value)
+        assert sim.one(new) == value
+        assert DatarefStore(sim.world, 12).read_element(new, 0) == value
+    assert sim.one('sim/cockpit2/autopilot/servos_on') == 1
+    sim.put('sim/cockpit2/electrical/battery_on', 0, 1)
+    assert sim.one('sim/cockpit/electrical/battery_on') == 0
+    sim.put('sim/test/test_float', 0.25)
+    assert sim.one('sim/test/test_float') == 0.25
+    assert sim.world.aircraft.state is before
+
+
+def test_altimeter_follows_its_setting(sim: Sim) -> None:
+    altitude = sim.one(P + 'elevation') / 0.3048
+    pilot = 'sim/cockpit2/gauges/indicators/altitude_ft_pilot'
+    setting = 'sim/cockpit2/gauges/actuators/barometer_setting_in_hg_pilot'
+    assert sim.one(setting) == 29.92
+    assert sim.one(pilot) == pytest.approx(altitude, abs=5.0)
+    # An inch of mercury is about 920 ft.
+    sim.put(setting, 30.92)
+    assert sim.one(pilot) - altitude == pytest.approx(920.0, rel=0.02)
+    assert sim.one('sim/cockpit2/gauges/indicators/altitude_ft_copilot') == pytest.approx(
+        altitude, abs=5.0)
+    sim.put(setting, -1.0)
+    assert math.isfinite(sim.one(pilot))
+
+
+def test_gyros_show_the_attitude(turning: Sim) -> None:
+    for kind in ('AHARS', 'vacuum', 'electric'):
+        gauges = 'sim/cockpit2/gauges/indicators/'
+        assert turning.one(f'{gauges}pitch_{kind}_deg_pilot') == turning.one(P + 'true_theta')
+        assert turning.one(f'{gauges}roll_{kind}_deg_copilot') == turning.one(P + 'true_phi')
+        assert turning.one(f'{gauges}heading_{kind}_deg_mag_pilot') == turning.one(P + 'mag_psi')
 
 
 # Rules of reading and writing

@@ -58,6 +58,8 @@ GEAR_HANDLE = 'sim/cockpit/switches/gear_handle_status'
 LONG_TEXT = 'sim/aircraft/view/acf_descrip'         # byte[260]
 GETC = b'GETC\0\0'
 GETP = b'GETP\0\0'
+PLANEPATH = 'sim/operation/override/override_planepath'
+PANEL = 'sim/cockpit2/switches/panel_brightness_ratio'
 
 
 class Bench:
@@ -318,12 +320,26 @@ def test_all_eight_throttles_are_set(bench):
     assert bench.read(ENGINE + 'ENGN_thro')[:8] == (0.25,) * 8
 
 
-def test_nan_in_a_control_changes_nothing(bench):
-    bench.ask(ctrl(elevator=0.5, throttle=0.5))
-    bench.ask(ctrl(elevator=math.nan, throttle=math.nan, aileron=0.25))
-    assert bench.property('fcs/elevator-cmd-norm') == -0.5
-    assert bench.property('fcs/throttle-cmd-norm') == 0.5
-    assert bench.property('fcs/aileron-cmd-norm') == 0.25
+@pytest.mark.parametrize('request_', [
+    ctrl(elevator=math.nan), ctrl(throttle=math.nan), ctrl(flaps=math.nan, aircraft=3),
+    dref((ENGINE + 'ENGN_thro', (0.5, math.nan)))])
+def test_nan_passes_the_plugin_into_the_flight_model(bench, request_):
+    with pytest.raises(SimulatorCrashError, match='NaN has got into the flight model'):
+        bench.ask(request_)
+
+
+def test_infinities_pass_the_plugin_and_move_controls_to_their_stop(bench):
+    bench.ask(ctrl(elevator=math.inf, aileron=-math.inf, throttle=math.inf))
+    assert bench.property('fcs/elevator-cmd-norm') == -1.0
+    assert bench.property('fcs/aileron-cmd-norm') == -1.0
+    assert bench.property('fcs/throttle-cmd-norm') == 1.0
+    bench.ask(dref((PLANEPATH, (0.0, math.nan))))
+    assert bench.read(PLANEPATH)[:3] == (0, -2 ** 31, 0)
+    bench.ask(dref((PANEL, (0.5, math.nan))))
+    assert math.isnan(bench.read(PANEL)[1])
+    rows = rows_of(bench.ask(names(b'GETD', PANEL)))
+    assert rows[0][0] == 0.5
+    assert math.isnan(rows[0][1])
 
 
 def test_getc_of_the_users_aircraft(bench):
@@ -779,6 +795,12 @@ def test_the_camera_of_rc5_looks_at_the_aircraft():
     bench = Bench('rc5')
     bench.ask(view(79, struct.pack('<3df', 47.0, 8.0, 500.0, 1.5)))
     assert bench.screen.view.camera == xpc.Camera((47.0, 8.0, 500.0), None, 1.5)
+
+
+def test_view_type_tells_the_views_that_nasa_tests(bench):
+    for code, number in ((73, 1000), (80, 1017)):
+        bench.ask(view(code))
+        assert bench.one('sim/graphics/view/view_type') == number
 
 
 def test_view_0_is_the_pause_key(bench):

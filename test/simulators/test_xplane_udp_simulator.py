@@ -14,6 +14,7 @@
 
 """The simulated X-Plane with its native UDP: recorded bytes in, the real one's behaviour out."""
 
+from argparse import ArgumentParser
 import math
 import struct
 
@@ -25,9 +26,15 @@ from memory_endpoint import MemoryEndpoint
 from vector_files import vectors
 
 from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.main import main
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xplane_udp import XPlane, XplaneUdpFrontend
+from xplane_bridge.simulators.xplane_udp import (
+    add_options,
+    make_frontend,
+    XPlane,
+    XplaneUdpFrontend,
+)
 
 VECTORS = {
     vector['name']: bytes.fromhex(vector['hex'])
@@ -67,6 +74,10 @@ def dref(value, name):
 
 def values(datagram):
     return dict(struct.iter_unpack('<if', datagram[5:]))
+
+
+def float32(value):
+    return struct.unpack('<f', struct.pack('<f', value))[0]
 
 
 def property_of(world, name):
@@ -182,6 +193,21 @@ def test_recorded_pose_requests(world):
     old = XPlane(world, 10)
     old.handle(VECTORS['RPOS_request_v10_int'], CLIENT)
     assert len(seconds(old, 5.0)) == 5
+    # Clients send 10 the rate as text, too. A rate of 50, as an int32, reads as the text 2.
+    for rate, count in ((b'20\0', 20), (b'100\0', 60), (b'30'.ljust(10, b'\0'), 30),
+                        (struct.pack('<i', 50), 50)):
+        old.handle(b'RPOS\0' + rate, CLIENT)
+        assert len(seconds(old)) == pytest.approx(count, abs=1)
+
+
+@pytest.mark.parametrize(('version', 'given', 'label'), [
+    (10, None, b'RREFO'), (10, 'RREF,', b'RREF,'), (11, None, b'RREF,'), (12, 'RREFO', b'RREFO')])
+def test_label_of_replies_can_be_chosen(world, version, given, label):
+    xplane = XPlane(world, version, rref_label=given)
+    xplane.handle(rref(20, 7, 'sim/cockpit2/controls/yoke_pitch_ratio'), CLIENT)
+    data, _ = seconds(xplane)[0]
+    assert data[:5] == label
+    assert values(data) == {7: 0.0}
 
 
 # Writing
@@ -198,6 +224,20 @@ def test_dref_writes_elements(world):
     xplane = XPlane(world, 12)
     xplane.handle(dref(0.625, 'sim/flightmodel/engine/ENGN_thro[0]'), CLIENT)
     assert property_of(world, 'fcs/throttle-cmd-norm') == 0.625
+
+
+@pytest.mark.parametrize('number', [1, -1, 7, 12_345, -98_765, 2 ** 24 + 1])
+def test_int_datarefs_are_written_as_float_or_as_int32(world, number):
+    xplane = XPlane(world, 12)
+    name = 'sim/cockpit/radios/com1_freq_hz'
+    as_int = b'DREF\0' + struct.pack('<i', number) + (name.encode() + b'\0').ljust(500)
+    for request, expected in ((as_int, number), (dref(0.0, name), 0),
+                              (dref(float(number), name), int(float32(number)))):
+        xplane.handle(request, CLIENT)
+        assert world.settings[name] == [expected]
+    # A float is never taken for an int.
+    xplane.handle(dref(1e-40, 'sim/joystick/yoke_roll_ratio'), CLIENT)
+    assert world.aircraft.state.aileron == pytest.approx(0.0, abs=1e-30)
 
 
 def test_recorded_command_runs(world):
@@ -223,10 +263,12 @@ def test_vehs_moves_once_and_vehx_stops_the_flight_model(world):
     assert property_of(world, 'position/lat-geod-deg') == pytest.approx(37.926488, abs=1e-6)
 
 
-def test_11_does_not_know_vehs(world):
+def test_vehs_is_known_since_11(world):
     before = world.aircraft.state.lat_deg
-    XPlane(world, 11).handle(VECTORS['VEHS'], CLIENT)
+    XPlane(world, 10).handle(VECTORS['VEHS'], CLIENT)
     assert world.aircraft.state.lat_deg == before
+    XPlane(world, 11).handle(VECTORS['VEHS'], CLIENT)
+    assert world.aircraft.state.lat_deg == pytest.approx(37.926488, abs=1e-6)
 
 
 def test_recorded_start_of_a_flight(world):
@@ -434,12 +476,14 @@ def test_restarted_x_plane_has_forgotten(world):
 
 @pytest.mark.parametrize('version', ['6', '12'])
 def test_command_line(version, capsys):
-    assert main(['xplane', '--version', version, '--port', '0', '--duration', '0.1']) == 0
+    assert main([f'xplane{version}', '--port', '0', '--duration', '0.1']) == 0
     assert f'X-Plane {version} of a c172p on 127.0.0.1:' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('options', [
-    ('--version', '5'), ('--port', '65535'), ('--data-target', 'nowhere'), ('--data-rate', '0')])
+    ('--version', '5'), ('--port', '65535'), ('--data-target', 'nowhere'), ('--data-rate', '0'),
+    ('--rows', '21-16'), ('--rows', '3,x'), ('--rows', '300'), ('--send-port', '70000'),
+    ('--for', 'nobody')])
 def test_bad_options_are_refused(options, capsys):
     with pytest.raises(SystemExit):
         main(['xplane', *options])
@@ -468,6 +512,104 @@ def test_rows_that_the_user_ticked_are_selected_in_each_run(world):
         assert frontend.xplane.selected == {17}
         frontend.xplane.selected.clear()
         frontend.close()
+
+
+def frontend_of(*arguments):
+    parser = ArgumentParser()
+    add_options(parser)
+    return make_frontend(parser.parse_args(['--no-beacon', *arguments]), Faults())
+
+
+def test_rows_ports_and_presets_of_the_command_line():
+    frontend = frontend_of('--rows', '3,16-21,17', '--send-port', '49011',
+                           '--data-target', '127.0.0.1:49005')
+    assert frontend.ticked == (3, 16, 17, 18, 19, 20, 21)
+    assert frontend.sender.address[1] == 49_011
+    assert frontend.data_target == ('127.0.0.1', 49_005)
+    ardupilot = frontend_of('--for', 'ardupilot')
+    assert set(ardupilot.ticked) == set(ARDUPILOT_ROWS)
+    assert ardupilot.data_target == ('127.0.0.1', 49_001)
+    assert ardupilot.sender.address[1] != 49_001
+    changed = frontend_of('--for', 'ardupilot', '--rows', '1', '--send-port', '0')
+    assert (changed.ticked, changed.sender.address[1]) == ((1,), 0)
+
+
+# A program that flies by rows: ArduPilot's X-Plane backend, by its facts (docs/ardupilot.md)
+
+ARDUPILOT_ROWS = (1, 20, 3, 17, 21, 16, 4, 13, 39, 37, 38, 136)
+
+
+class RowFlyer:
+    """
+    Waits for a first row, then selects what it misses and deselects what it does not know.
+
+    It writes all controls whenever rates arrive, and asks for the version.
+    """
+
+    def __init__(self):
+        self.seen = {}
+        self.asked_version = False
+        self.version = None
+
+    def receive(self, data):
+        """Return the datagrams that it sends after this one."""
+        if data[:4] == b'RREF':
+            self.version = struct.unpack_from('<If', data, 5)
+            return []
+        assert data[:4] == b'DATA'
+        sent = []
+        fresh = {index: row for index, *row in struct.iter_unpack('<i8f', data[5:])}
+        for index in fresh:
+            if index not in ARDUPILOT_ROWS:
+                sent.append(b'USEL0' + struct.pack('<8I', index, *[0] * 7))
+        self.seen |= {index: row for index, row in fresh.items() if index in ARDUPILOT_ROWS}
+        missing = [index for index in ARDUPILOT_ROWS if index not in self.seen]
+        assert len(missing) <= 8
+        if missing:
+            sent.append(b'DSEL0' + struct.pack('<8I', *missing, *[0] * (8 - len(missing))))
+        if not self.asked_version:
+            self.asked_version = True
+            sent.append(b'RREF0' + struct.pack('<II400s', 1, 1, b'sim/version/'
+                                               b'xplane_internal_version'))
+        if 16 in fresh:
+            sent += [self.control(name, value) for name, value in (
+                ('sim/operation/override/override_joystick', 1.0),
+                ('sim/operation/override/override_throttles', 1.0),
+                ('sim/flightmodel/engine/ENGN_thro_use[0]', 0.75),
+                ('sim/joystick/yoke_roll_ratio', 0.25),
+                ('sim/joystick/yoke_pitch_ratio', -0.125),
+                ('sim/joystick/yoke_heading_ratio', 0.5),
+                ('sim/cockpit2/controls/flap_ratio', 1.0))]
+        return sent
+
+    @staticmethod
+    def control(name, value):
+        return b'DREF0' + struct.pack('<f500s', value, name.encode())
+
+
+@pytest.mark.parametrize('ticked', [ARDUPILOT_ROWS, (3, 4, 5, 16, 17)])
+def test_program_that_waits_for_a_first_row_flies(world, ticked):
+    xplane = XPlane(world, 12, data_target=CLIENT, data_rate=60.0, ticked=ticked)
+    flyer = RowFlyer()
+    for frame in range(90):
+        world.advance(1 / 60)
+        for data, _ in xplane.frame(frame / 60):
+            for request in flyer.receive(data):
+                xplane.handle(request, CLIENT)
+    assert xplane.selected == set(ARDUPILOT_ROWS)
+    assert flyer.version == (1, 121_001.0)
+    assert xplane.counters.malformed == xplane.counters.ignored == 0
+    # The stick is centred, no button is pressed, and the mission time runs.
+    assert flyer.seen[136] == [0.5] * 6 + [0.0] * 2
+    assert flyer.seen[1][2] == pytest.approx(1.5, abs=0.05)
+    assert flyer.seen[16][0] == pytest.approx(
+        property_of(world, 'velocities/p-rad_sec') * 180.0 / math.pi, abs=1e-3)
+    assert flyer.seen[38][0] == pytest.approx(property_of(world, 'propulsion/engine/'
+                                                          'propeller-rpm'), rel=1e-5)
+    assert property_of(world, 'fcs/throttle-cmd-norm') == 0.75
+    assert property_of(world, 'fcs/aileron-cmd-norm') == 0.25
+    assert property_of(world, 'fcs/flap-cmd-norm') == 1.0
+    assert world.aircraft.state.phi > math.radians(5.0)
 
 
 @pytest.mark.parametrize('trailer', [True, False])

@@ -161,17 +161,17 @@ def _throttles(t: Table, world: World) -> None:
 
 
 def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
-    """Add engine instruments, as far as this kind of engine has them, and failures."""
+    """Add engine instruments, 0 where this kind of engine has none, and failures."""
     aircraft, count = world.aircraft, t.engine_slots
 
     def figures(names: Iterable[str], field: str,
                 convert: Callable[[float], float] = lambda value: value) -> None:
         def read() -> Sequence[float]:
-            return padded((convert(getattr(e, field)) for e in aircraft.state.engines), count, 0.0)
+            found = (getattr(e, field) for e in aircraft.state.engines)
+            return padded((0.0 if v is None else convert(v) for v in found), count, 0.0)
 
-        if all(getattr(e, field) is not None for e in aircraft.state.engines):
-            for name in names:
-                t.floats(name, read)
+        for name in names:
+            t.floats(name, read)
 
     def flags(name: str, flag: Callable[[EngineState], bool]) -> None:
         t.ints(name, lambda: padded((int(flag(e)) for e in aircraft.state.engines), count, 0))
@@ -188,11 +188,13 @@ def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of reader
     figures((old + 'ENGN_MPR', new + 'MPR_in_hg'), 'manifold_pressure',
             lambda pa: pa / _INCH_OF_MERCURY)
     figures((new + 'power_watts',), 'power')
-    for name, field in (('CHT_deg_C', 'cylinder_head_temperature'),
-                        ('EGT_deg_C', 'exhaust_gas_temperature'),
-                        ('oil_temperature_deg_C', 'oil_temperature')):
-        figures((new + name,), field, lambda kelvin: kelvin - _KELVIN)
-    figures((new + 'oil_pressure_psi',), 'oil_pressure', lambda pa: pa / _PSI)
+    for older, name, field in (
+            ('ENGN_CHT_c', 'CHT_deg_C', 'cylinder_head_temperature'),
+            ('ENGN_EGT_c', 'EGT_deg_C', 'exhaust_gas_temperature'),
+            ('ENGN_oil_temp_c', 'oil_temperature_deg_C', 'oil_temperature')):
+        figures((old + older, new + name), field, lambda kelvin: kelvin - _KELVIN)
+    figures((old + 'ENGN_oil_press_psi', new + 'oil_pressure_psi'), 'oil_pressure',
+            lambda pa: pa / _PSI)
     for field in ('n1', 'n2'):
         name = field.upper()
         figures((old + f'ENGN_{name}_', new + f'{name}_percent',

@@ -17,6 +17,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, TypeAlias
 
 Read: TypeAlias = Callable[[], float]
@@ -46,12 +47,14 @@ class Entry:
     One dataref: type, reader, and writer if it can be written.
 
     A scalar's reader returns a number and its writer takes one; an array's return and take all
-    of its elements, as int or float by type.
+    of its elements, as int or float by type. ``is_setting``: it is stored and nothing else, so
+    it may be any number.
     """
 
     type: DatarefType
     read: Callable[[], Any]
     write: Write | None = None
+    is_setting: bool = False
 
 
 class Table:
@@ -80,6 +83,20 @@ class Table:
         """Add an int."""
         self._add(DatarefType.INT, name, read, write, since)
 
+    def setting(self, type_: DatarefType, name: str, values: list[float], since: int = 9) -> None:
+        """Add a number, or an array of them, that is stored in ``values`` and nothing else."""
+        def write_all(given: Sequence[float]) -> None:
+            values[:] = given
+
+        def write_one(given: float) -> None:
+            values[0] = given
+
+        if type_.is_array:
+            self._add(type_, name, partial(tuple, values), write_all, since, is_setting=True)
+        else:
+            self._add(type_, name, partial(values.__getitem__, 0), write_one, since,
+                      is_setting=True)
+
     def floats(self, name: str, read: ReadMany, write: Write | None = None,
                since: int = 9) -> None:
         """Add a float array."""
@@ -96,9 +113,9 @@ class Table:
         self._add(DatarefType.BYTES, name, lambda: padded, None, 9)
 
     def _add(self, type_: DatarefType, name: str, read: Callable[[], Any],
-             write: Write | None, since: int) -> None:
+             write: Write | None, since: int, is_setting: bool = False) -> None:
         if self.version >= since:
-            self.entries[name] = Entry(type_, read, write)
+            self.entries[name] = Entry(type_, read, write, is_setting)
 
 
 def element(vector: ReadMany, index: int) -> Read:
@@ -112,7 +129,7 @@ def replaced(vector: Sequence[float], index: int, value: float) -> tuple[float, 
     return (x, y, z)
 
 
-def padded(values: Iterable[Any], size: int, filler: float) -> list[Any]:
+def padded(values: Iterable[Any], size: int, filler: float | None) -> list[Any]:
     """Return values truncated or padded to a size."""
     filled = list(values)[:size]
     return filled + [filler] * (size - len(filled))

@@ -164,9 +164,6 @@ def _air(t: Table, world: World) -> None:
     t.float_('sim/flightmodel2/misc/AoA_angle_degrees', lambda: math.degrees(s().alpha))
     t.float_('sim/flightmodel/misc/machno', lambda: s().mach)
     t.float_('sim/flightmodel/misc/Qstatic', lambda: s().qbar / _PSF)
-    gauges = 'sim/cockpit2/gauges/indicators/'
-    t.float_(gauges + 'airspeed_kts_pilot', lambda: s().cas / KNOT)
-    t.float_(gauges + 'vvi_fpm_pilot', lambda: -s().v_down / FOOT * 60.0)
 
 
 def _weather(t: Table, world: World) -> None:

@@ -17,7 +17,8 @@ X-Plane's datarefs of the simulated world: read and written by name, as one vers
 
 Only what is modelled exists: a name that X-Plane has but the model has no value for is unknown
 here, not made up. dataref_flight, dataref_cockpit and dataref_traffic list them with their
-meaning. Several stores of different versions may share one world.
+meaning; dataref_panel has the settings of the panel, which stay as written and move nothing.
+Several stores of different versions may share one world.
 """
 
 from collections.abc import Sequence
@@ -27,11 +28,15 @@ from typing import NamedTuple
 from xplane_bridge.simulators.dataref_cockpit import add_cockpit
 from xplane_bridge.simulators.dataref_entries import DatarefType, Table
 from xplane_bridge.simulators.dataref_flight import add_flight
+from xplane_bridge.simulators.dataref_panel import add_panel
 from xplane_bridge.simulators.dataref_traffic import add_traffic
+from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import World
 
 XPLANE_VERSIONS = (9, 10, 11, 12)
 
+# What a processor of today's PCs makes of NaN and infinities (cvttss2si).
+_INT_OF_NAN = -2 ** 31
 # Beyond any value in flight, and small enough that its square does not overflow.
 _LARGEST = 1e9
 
@@ -63,7 +68,7 @@ class DatarefStore:
         self.world = world
         self.xplane_version = xplane_version
         table = Table(xplane_version)
-        for add in (add_flight, add_cockpit, add_traffic):
+        for add in (add_flight, add_cockpit, add_panel, add_traffic):
             add(table, world)
         self._entries = table.entries
 
@@ -71,6 +76,11 @@ class DatarefStore:
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
         return tuple(sorted(self._entries))
+
+    def type_of(self, name: str) -> DatarefType | None:
+        """Return a dataref's type, or None for an unknown name."""
+        entry = self._entries.get(name)
+        return None if entry is None else entry.type
 
     def read(self, name: str) -> DatarefValue | None:
         """Return type and values, or None for an unknown name."""
@@ -92,23 +102,34 @@ class DatarefStore:
             return None
         return value.values[index]
 
-    def write(self, name: str, values: Sequence[float], offset: int = 0) -> bool:
+    def write(self, name: str, values: Sequence[float], offset: int = 0, *,
+              checked: bool = True) -> bool:
         """
         Write a scalar, or an array starting at offset; return whether anything was written.
 
         As in X-Plane nothing happens (False) for a name that is unknown or read-only; values
         beyond the end are dropped, fewer leave the rest unchanged, ints are truncated toward
-        zero. Unlike X-Plane, where NaN and infinities get into the flight model, a write that
-        contains one is ignored. Numbers are clamped to what the model can handle.
+        zero. Numbers are clamped to what the model can handle.
+
+        A write that contains NaN or an infinity is ignored. Not so if not ``checked``, as a plugin
+        of X-Plane writes: an infinity is clamped too, an int becomes what the processor makes of
+        it, and NaN gets into the flight model, which raises SimulatorCrashError here; settings
+        that are no part of it keep it.
         """
         entry = self._entries.get(name)
         if entry is None or entry.write is None or not values or offset < 0:
             return False
-        if not all(map(math.isfinite, values)):
+        if checked and not all(map(math.isfinite, values)):
             return False
-        given = [min(max(float(v), -_LARGEST), _LARGEST) for v in values]
         if entry.type.is_integer:
-            given = [int(v) for v in given]
+            given: list[float] = [
+                int(_clamped(v)) if math.isfinite(v) else _INT_OF_NAN for v in values]
+        else:
+            given = [_clamped(v) for v in values]
+            if not entry.is_setting and any(map(math.isnan, given)):
+                raise SimulatorCrashError(
+                    f'NaN has got into the flight model of X-Plane through {name}, which no '
+                    'plugin may write')
         if not entry.type.is_array:
             if offset:
                 return False
@@ -121,3 +142,8 @@ class DatarefStore:
         merged[offset:offset + len(given)] = given
         entry.write(merged)
         return True
+
+
+def _clamped(value: float) -> float:
+    """Return a number within the limits; NaN stays."""
+    return value if math.isnan(value) else min(max(float(value), -_LARGEST), _LARGEST)

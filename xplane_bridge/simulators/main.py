@@ -34,7 +34,12 @@ from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
-from xplane_bridge.simulators.registry import protocol_named, PROTOCOLS
+from xplane_bridge.simulators.registry import (
+    PeerProtocol,
+    protocol_named,
+    PROTOCOLS,
+    SIMULATORS,
+)
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
@@ -128,12 +133,15 @@ def _parser() -> ArgumentParser:
     parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
     commands = parser.add_subparsers(dest='protocol', required=True, metavar='PROTOCOL')
     for name, protocol in PROTOCOLS.items():
-        command = commands.add_parser(
+        _add_protocol(commands.add_parser(
             name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
-            description=f'{protocol.peer}.')
-        protocol.load().add_options(command)
-        _add_aircraft_options(command)
-        _add_fault_options(command)
+            description=f'{protocol.peer}.'), protocol)
+    for simulator in SIMULATORS.values():
+        if simulator.name not in PROTOCOLS:
+            text = f'{simulator.protocol.name} --version {simulator.version}'
+            command = commands.add_parser(simulator.name, help=text, description=f'{text}.')
+            _add_protocol(command, simulator.protocol)
+            command.set_defaults(protocol=simulator.protocol.name, version=simulator.version)
     everything = commands.add_parser(
         _ALL, help='several protocols for one aircraft',
         description='Serve one aircraft through several protocols at once.')
@@ -144,6 +152,12 @@ def _parser() -> ArgumentParser:
     _add_aircraft_options(everything)
     _add_fault_options(everything)
     return parser
+
+
+def _add_protocol(command: ArgumentParser, protocol: PeerProtocol) -> None:
+    protocol.load().add_options(command)
+    _add_aircraft_options(command)
+    _add_fault_options(command)
 
 
 def _add_aircraft_options(parser: ArgumentParser) -> None:

@@ -61,6 +61,8 @@ OVERRIDES = (
     'override_joystick_heading', 'override_throttles', 'override_control_surfaces',
     'override_flightcontrol', 'override_forces', 'override_toe_brakes',
 )
+# X-Plane's numbers of views, those that a source gives.
+VIEW_TYPES = {'forward': 1000, 'chase': 1017, 'cockpit': 1026}
 LIGHTS = ('beacon', 'landing', 'nav', 'strobe', 'taxi')
 
 
@@ -108,6 +110,9 @@ class World:
         self.ai_autopilot = [0] * AIRCRAFT_COUNT
         self.overrides = dict.fromkeys(OVERRIDES, 0)
         self.lights = dict.fromkeys(LIGHTS, 0)
+        # Radios, dials and switches, which move nothing, by a name of dataref_panel.
+        self.settings: dict[str, list[float]] = {}
+        self.view_type = VIEW_TYPES['cockpit']
         self.throttle_override = THROTTLE_OVERRIDE_RELEASE
         # Commands that are held down, and what each does in a given time.
         self.held: dict[str, Callable[[float], None]] = {}

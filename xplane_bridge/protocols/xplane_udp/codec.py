@@ -255,9 +255,12 @@ def _pack_rpos_request(version: int | None, message: RposRequest) -> bytes:
 
 def _unpack_rpos_request(version: int | None, data: bytes) -> RposRequest:
     body = data[HEADER_SIZE:]
+    digits = body.split(b'\0', 1)[0]
     # Four bytes can be a binary int32 or a string like '100' and its NUL. Without a version,
-    # anything that reads as a decimal number is one.
-    is_text = body.split(b'\0', 1)[0].isdigit() if version is None else version >= 11
+    # anything that reads as a decimal number is one; X-Plane 9 and 10 document the int32, and
+    # some clients send 10 the string all the same.
+    is_text = digits.isdigit() if version is None else version >= 11 or (
+        digits.isdigit() and (len(body) != _INT32.size or len(digits) == _INT32.size - 1))
     if is_text:
         return RposRequest(decimal('RPOS rate', body))
     _need('RPOS', data, HEADER_SIZE + _INT32.size)

@@ -132,7 +132,8 @@ class Flight:
             if not leaves(value):
                 self._write(_aircraft(number).yoke[axis], value)
         if not leaves(throttle):
-            self._store.write(_aircraft(number).throttle, [throttle] * _THROTTLES)
+            self._store.write(
+                _aircraft(number).throttle, [throttle] * _THROTTLES, checked=False)
             if number == 0:
                 self._write(_THROTTLE_OVERRIDE, throttle)
         if gear != -1:
@@ -267,7 +268,8 @@ class Flight:
         return value.values[0] if value is not None else 0.0
 
     def _write(self, name: str, value: float) -> None:
-        self._store.write(name, [value])
+        """Write as the plugin does, which checks nothing."""
+        self._store.write(name, [value], checked=False)
 
 
 def _aircraft(number: int) -> _Datarefs:

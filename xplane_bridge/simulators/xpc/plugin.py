@@ -15,8 +15,8 @@
 """
 X-Plane with the X-Plane Connect plugin, as the real one was measured to behave.
 
-It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugin's source. Unlike
-in the real one, NaN that passes the plugin does not reach the flight model: see DatarefStore.
+It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugin's source. NaN and
+infinities pass where they pass the real one: see DatarefStore.write.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from xplane_bridge.simulators.dataref_entries import DatarefType
 from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
 from xplane_bridge.simulators.faults import SimulatorCrashError
-from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.world import VIEW_TYPES, World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.data_rows import write_rows
 from xplane_bridge.simulators.xpc.flight import Flight
@@ -51,6 +51,8 @@ _PAUSE_KEY = 0
 _TEXT_X, _TEXT_Y = 10, 600
 # What XPLMGetVersions returns; 11 and 12 are the releases of the store's xplane_internal_version.
 _XPLANE_VERSIONS = {9: 970, 10: 1051, 11: 11550, 12: 12100}
+
+_VIEW_TYPES = {xpc.View.FORWARD: VIEW_TYPES['forward'], xpc.View.CHASE: VIEW_TYPES['chase']}
 
 _FIRST_VALUE = Struct('<f')
 _PORT = Struct('<H')
@@ -244,7 +246,7 @@ class XpcPlugin:
         if known is None or first != first:
             return
         values = self._buffer.unpack(form, offset)
-        self.store.write(name, values if known.type.is_array else (first,))
+        self.store.write(name, values if known.type.is_array else (first,), checked=False)
 
     def _get_datarefs(self, connection: _Connection) -> xpc.Datarefs | None:
         buffer = self._buffer
@@ -322,6 +324,7 @@ class XpcPlugin:
             self._commands.run('sim/operation/pause_toggle')
         if not xpc.View.FORWARD <= key <= xpc.View.FULL_SCREEN:
             return
+        self.world.view_type = _VIEW_TYPES.get(key, self.world.view_type)
         camera = None
         if buffer.size == 37 and key == xpc.View.RUNWAY:
             lat, lon, alt, zoom = buffer.unpack(_CAMERA_37, 9)

@@ -23,7 +23,7 @@ from xplane_bridge.protocols.xplane_udp.data import ByteOrder
 from xplane_bridge.simulators.base import BeaconFrontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xplane_udp.xplane import XPlane
+from xplane_bridge.simulators.xplane_udp.xplane import COMPUTER, XPlane
 
 # A sum of frame times may fall short of the tick by rounding.
 _ROUNDING = 1e-6
@@ -36,7 +36,7 @@ class XplaneUdpFrontend(BeaconFrontend):
     X-Plane 7 and later send from another port than they listen on; ``sender`` None is the same.
     ``data_target`` is the destination of rows in its settings, None for none; ``data_rate`` is
     in packets per second. ``beacon_interfaces`` are as in XpcFrontend; X-Plane 10 and later send a
-    beacon. ``ticked`` are the rows that its user has selected; ``drift`` is as in XPlane.
+    beacon. ``ticked`` are the rows that its user has selected; the others are as in XPlane.
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
@@ -44,7 +44,8 @@ class XplaneUdpFrontend(BeaconFrontend):
     def __init__(self, endpoint: Endpoint, version: int = 12, *, sender: Endpoint | None = None,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
                  data_rate: float = 50.0, beacon_interfaces: Sequence[str] = (),
-                 ticked: Sequence[int] = (), drift: float = 0.0) -> None:
+                 ticked: Sequence[int] = (), drift: float = 0.0,
+                 rref_label: str | None = None, computer: str = COMPUTER) -> None:
         super().__init__(endpoint, sender or endpoint, interfaces=beacon_interfaces)
         self.endpoint = endpoint
         self.sender = sender or endpoint
@@ -54,6 +55,8 @@ class XplaneUdpFrontend(BeaconFrontend):
         self.data_rate = data_rate
         self.ticked = tuple(ticked)
         self.drift = drift
+        self.rref_label = rref_label
+        self.computer = computer
         self.name = f'X-Plane {version}'
 
     @property
@@ -67,7 +70,8 @@ class XplaneUdpFrontend(BeaconFrontend):
         self.xplane = XPlane(
             world, self.version, self.endpoint.address[1], byte_order=self.byte_order,
             data_target=self.data_target, data_rate=self.data_rate, started=now,
-            ticked=self.ticked, drift=self.drift)
+            ticked=self.ticked, drift=self.drift, rref_label=self.rref_label,
+            computer=self.computer)
 
     def frame(self, now: float) -> None:
         """Do the work of one frame: read what has arrived, send what is due."""

@@ -16,31 +16,53 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import dataclass
 
 from xplane_bridge.protocols.xplane_udp import (
     FIRST_WITH_SENDER,
     FIRST_WITH_TARGETS,
+    HIGHEST_PLAUSIBLE_ROW,
     PORT,
     VERSIONS,
 )
 from xplane_bridge.simulators import options
-from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.endpoints import Address, UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
+from xplane_bridge.simulators.xplane_udp.xplane import COMPUTER, RREF_LABELS
 
 # Default destination of rows of the versions in which only the settings choose it.
 _SETTINGS = (options.LOOPBACK, 49003)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What the user of a program sets in X-Plane's screens before that program works."""
+
+    rows: tuple[int, ...]
+    data_target: Address
+    send_port: int
+
+
+PRESETS = {
+    # Its X-Plane backend reads rows at 49001, which it binds itself, on all interfaces. It asks
+    # for what it misses only once a row has arrived, and crashes if it misses more than eight.
+    'ardupilot': Preset((1, 3, 4, 13, 16, 17, 20, 21, 37, 38, 39, 136),
+                        (options.LOOPBACK, 49001), 49002),
+}
 
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
     options.add_host(parser)
     parser.add_argument('--port', type=options.first_port, default=PORT,
-                        help='UDP port; 0 takes a free one. 7 and later send from the next one '
-                        '(%(default)s)')
+                        help='UDP port to listen on; 0 takes a free one (%(default)s)')
     parser.add_argument('--version', type=int, choices=VERSIONS, default=12,
                         help='version of X-Plane (%(default)s)')
+    parser.add_argument('--send-port', type=options.port, default=None, metavar='PORT',
+                        help='UDP port to send from; 0 takes a free one (default: --port for 6, '
+                        'else the next one)')
     parser.add_argument('--byte-order', choices=('little', 'big'), default='little',
                         help='byte order of the computer: big for an old Mac (%(default)s)')
     parser.add_argument('--data-target', type=options.address, metavar='ADDRESS:PORT',
@@ -49,26 +71,54 @@ def add_options(parser: ArgumentParser) -> None:
                         'can be told it by UDP)')
     parser.add_argument('--data-rate', type=options.rate, default=50.0, metavar='HZ',
                         help='row packets per second (%(default)s)')
-    parser.add_argument('--tick', type=int, action='append', default=[], metavar='ROW',
-                        help='a row that the user has ticked in the data output screen; repeat '
-                        'for several')
+    parser.add_argument('--rows', type=row_numbers, default=None, metavar='ROWS',
+                        help='rows that the user has ticked in the data output screen, such as '
+                        '3,16-21 (default: none)')
+    parser.add_argument('--for', choices=PRESETS, dest='preset', metavar='PROGRAM',
+                        help='--rows, --send-port and --data-target as that program needs them: '
+                        f'{", ".join(PRESETS)}')
+    parser.add_argument('--rref-label', choices=RREF_LABELS, default=None,
+                        help='how replies to RREF begin (default: RREFO for 10, else RREF,)')
+    parser.add_argument('--computer', default=COMPUTER, metavar='NAME',
+                        help="name of X-Plane's computer in its beacon (%(default)s)")
     parser.add_argument('--drift', type=options.probability, default=0.0, metavar='P',
                         help='maximum relative error of subscription timers, each with its own '
                         'phase; 0: all of one rate tick together (%(default)s)')
     options.add_beacon(parser)
 
 
+def row_numbers(text: str) -> tuple[int, ...]:
+    """Return the rows of a list of numbers and ranges, such as ``3,16-21``, in ascending order."""
+    rows: set[int] = set()
+    for part in text.split(','):
+        first, dash, last = part.strip().partition('-')
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ArgumentTypeError(f'{part!r} is not a row or a range of rows, like 3,16-21')
+        low, high = int(first), int(last if dash else first)
+        if not low <= high <= HIGHEST_PLAUSIBLE_ROW:
+            raise ArgumentTypeError(
+                f'{part!r} is not within the rows 0-{HIGHEST_PLAUSIBLE_ROW}, lower one first')
+        rows.update(range(low, high + 1))
+    return tuple(sorted(rows))
+
+
 def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
     """Return the frontend that the options describe."""
     version: int = arguments.version
-    endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
-    sender = None
-    if version >= FIRST_WITH_SENDER:
-        sender = UdpEndpoint(arguments.host, arguments.port and arguments.port + 1, faults)
-    target = arguments.data_target
+    preset = PRESETS.get(arguments.preset)
+    send_port, target, rows = arguments.send_port, arguments.data_target, arguments.rows
+    if preset is not None:
+        send_port = preset.send_port if send_port is None else send_port
+        target = target or preset.data_target
+        rows = preset.rows if rows is None else rows
     if target is None and version < FIRST_WITH_TARGETS:
         target = _SETTINGS
+    if send_port is None and version >= FIRST_WITH_SENDER:
+        send_port = arguments.port and arguments.port + 1
+    endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
+    sender = None if send_port is None else UdpEndpoint(arguments.host, send_port, faults)
     return XplaneUdpFrontend(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
-        data_rate=arguments.data_rate, ticked=arguments.tick, drift=arguments.drift,
+        data_rate=arguments.data_rate, ticked=rows or (), drift=arguments.drift,
+        rref_label=arguments.rref_label, computer=arguments.computer,
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))

@@ -29,10 +29,17 @@ from xplane_bridge.protocols.xplane_udp import (
     VALUES_PER_ROW,
 )
 from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
+from xplane_bridge.simulators.dataref_entries import padded
 from xplane_bridge.simulators.world import World
 
 # Rows that sources give for the engine speed (docs/wire/xplane_udp.md, section 4).
 _ENGINE_SPEED_ROW = {6: 33, 8: 37, 9: 37, 10: 37, 11: 37, 12: 37}
+_PROPELLER_SPEED_ROW = 38
+# Six axes of the joystick, 0 to 1, and its buttons as bits. There is no joystick: it is centred.
+# No data (-999) would move the stick of programs that fly by this row.
+_JOYSTICK_ROW = 136
+_CENTRED_JOYSTICK = (0.5,) * 6 + (0.0, 0.0)
+_FIRST_WITH_JOYSTICK_ROW = 10
 
 # Quantity -> control of Aircraft.set_controls. Writing the joystick or the flight controls after
 # it moves the yoke: there is no hardware that would move it back.
@@ -49,9 +56,9 @@ _CONTROLS = {
 def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segment, ...]:
     """Return rows with the values that the simulation has; the rest is -999."""
     segments = to_segments(version, _quantities(world), rows)
-    row = _ENGINE_SPEED_ROW.get(version)
+    others = _other_rows(world, version)
     return tuple(
-        replace(segment, values=_engine_speeds(world)) if segment.index == row else segment
+        replace(segment, values=others[segment.index]) if segment.index in others else segment
         for segment in segments)
 
 
@@ -75,9 +82,20 @@ def _is_finite(value: Any) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _engine_speeds(world: World) -> tuple[float | None, ...]:
-    speeds = [engine.rpm for engine in world.aircraft.state.engines][:VALUES_PER_ROW]
-    return (*speeds, *(None,) * (VALUES_PER_ROW - len(speeds)))
+def _other_rows(world: World, version: int) -> Mapping[int, tuple[float | None, ...]]:
+    """Return the rows of values that are not among Quantities."""
+    engines = world.aircraft.state.engines
+    rows = {}
+    if version in _ENGINE_SPEED_ROW:
+        rows[_ENGINE_SPEED_ROW[version]] = _filled(engine.rpm for engine in engines)
+    if version >= _FIRST_WITH_JOYSTICK_ROW:
+        rows[_PROPELLER_SPEED_ROW] = _filled(engine.propeller_rpm for engine in engines)
+        rows[_JOYSTICK_ROW] = _CENTRED_JOYSTICK
+    return rows
+
+
+def _filled(values: Iterable[float | None]) -> tuple[float | None, ...]:
+    return tuple(padded(values, VALUES_PER_ROW, None))
 
 
 def _quantities(world: World) -> Mapping[str, Value]:

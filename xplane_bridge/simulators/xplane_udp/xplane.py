@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 import math
 import re
+from struct import Struct
 from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
@@ -40,10 +41,19 @@ from xplane_bridge.simulators.xplane_udp.rows import apply_rows, filled_rows
 Receive = Callable[[], tuple[bytes, Address] | None]
 
 BEACON_PERIOD = 1.0
+# Not one that ends in r: pyxpudpserver takes the r of the RakNet port behind it for a part of it.
+COMPUTER = 'xplane-host'
+RREF_LABELS = {'RREF,': 11, 'RREFO': 10}
+"""How replies to RREF begin -> a version that sends them so."""
 
 _INTERNAL_VERSIONS = {10: 105110, 11: 115502, 12: 121001}
 _FIFTH_BYTES = {9: ord('@'), 10: ord('@'), 11: ord('*'), 12: ord('*')}
 _BY_POSITION = 6
+# The bridge sends VEHS to 12 only; a public client places the aircraft of 11 with it, too
+# (docs/wire/xplane_udp.md, "What public clients expect").
+_FIRST_WITH_VEHS = 11
+# Read as a float, an int32 that is written to an int dataref is smaller than any number meant.
+_LEAST_FLOAT_OF_AN_INT = 1e-30
 _RAKNET_PORT = 49010
 # Limits of receivers of poses or values, and of values that they may request in all: far more
 # than any program does. The real limits are unknown.
@@ -57,6 +67,7 @@ _READ_BY_6 = 2
 # Its multiples modulo 1 are evenly distributed.
 _GOLDEN = 0.618_033_988_75
 
+_FLOAT32, _INT32 = Struct('<f'), Struct('<i')
 _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
 
 
@@ -86,12 +97,15 @@ class XPlane:
     of its settings and its machine, ``ticked`` the rows that its user has selected; ``started``
     is the time at which it started. ``drift`` is the largest relative error of a subscription's
     timer, each having its own error and phase; with 0 all of one rate tick together.
+    ``rref_label``, ``RREF,`` or ``RREFO``, is how replies to RREF begin, by default those of the
+    version; ``computer`` is the machine's name in the beacon.
     """
 
     def __init__(self, world: World, version: int, port: int = wire.PORT, *,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
                  data_rate: float = 50.0, started: float = 0.0, ticked: Iterable[int] = (),
-                 drift: float = 0.0) -> None:
+                 drift: float = 0.0, rref_label: str | None = None,
+                 computer: str = COMPUTER) -> None:
         self.world = world
         self.version = version
         self.counters = Counters()
@@ -111,6 +125,8 @@ class XPlane:
         self._subscriptions: dict[Address, dict[int, _Subscription]] = {}
         # Rate and stream of the pose.
         self._positions: dict[Address, tuple[int, int]] = {}
+        self._rref_version = version if rref_label is None else RREF_LABELS[rref_label]
+        self._computer = computer
         self._drift = drift
         self._streams = 0
         self._ticks: dict[tuple[float, int], int] = {}
@@ -180,12 +196,11 @@ class XPlane:
             if message.rate > 0 and len(self._positions) < _MOST_CLIENTS:
                 self._positions[sender] = message.rate, self._next_stream()
         elif isinstance(message, wire.Dref):
-            name, element = _element(message.dataref)
-            store.write(name, [message.value], element)
+            self._write(store, message)
         elif isinstance(message, wire.Cmnd):
             self._commands.run(message.command)
         elif isinstance(message, wire.Vehx) or (
-                isinstance(message, wire.Vehs) and self.version >= wire.FIRST_WITH_VEHS):
+                isinstance(message, wire.Vehs) and self.version >= _FIRST_WITH_VEHS):
             return self._place(message)
         elif isinstance(message, wire.Prel) and message.type_start == _BY_POSITION:
             return self._start_flight(message)
@@ -194,6 +209,16 @@ class XPlane:
         else:
             return False
         return True
+
+    def _write(self, store: DatarefStore, message: wire.Dref) -> None:
+        """Write a dataref; clients send int datarefs as float32 or as int32."""
+        name, element = _element(message.dataref)
+        value = message.value
+        type_ = store.type_of(name)
+        if type_ is not None and type_.is_integer and value != 0.0 and not (
+                _LEAST_FLOAT_OF_AN_INT <= abs(value) < math.inf):
+            value = _INT32.unpack(_FLOAT32.pack(value))[0]
+        store.write(name, [value], element)
 
     def _subscribe(self, store: DatarefStore, message: wire.RrefRequest, sender: Address) -> None:
         """Start or end one subscription; an unknown path is silently ignored."""
@@ -248,7 +273,7 @@ class XPlane:
                       if self._is_due(s.frequency, s.stream, now)]
             for start in range(0, len(values), wire.MOST_RREF_VALUES):
                 part = tuple(values[start:start + wire.MOST_RREF_VALUES])
-                yield wire.encode(wire.RrefReply(part), self.version), client
+                yield wire.encode(wire.RrefReply(part), self._rref_version), client
         if self.selected and self.data_target is not None and (
                 self._is_due(self._data_rate, 0, now)):
             segments = filled_rows(self.world, self.version, sorted(self.selected))
@@ -263,7 +288,8 @@ class XPlane:
         self.next_beacon = max(self.next_beacon, now - BEACON_PERIOD) + BEACON_PERIOD
         minor, raknet = (1, None) if self.version == 10 else (2, _RAKNET_PORT)
         return wire.encode(wire.Becn(
-            1, minor, 1, _INTERNAL_VERSIONS[self.version], 1, self._port, 'simulator', raknet))
+            1, minor, 1, _INTERNAL_VERSIONS[self.version], 1, self._port, self._computer,
+            raknet))
 
     def _next_stream(self) -> int:
         """Return the number of a new subscription; without drift all share one."""
