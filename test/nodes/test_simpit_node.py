@@ -47,7 +47,11 @@ from xplane_bridge.msg import (
     SimpitAtmosphere,
     SimpitAttitude,
     SimpitAxes,
+    SimpitCamera,
     SimpitFlightStatus,
+    SimpitIntersects,
+    SimpitKey,
+    SimpitLog,
     SimpitManoeuvre,
     SimpitOrbit,
     SimpitPacket,
@@ -358,8 +362,10 @@ def test_plugin_1_4_that_says_nothing_of_action_groups_means_that_all_are_off(ro
     assert list(ros.next('action_groups', where=lambda message: not message.active).active) == []
 
 
-def test_action_groups_of_ksp2_have_four_states(ros, plugin):
+def test_ksp2_has_action_groups_of_four_states_and_encounters(ros, plugin):
     plugged = plugin('cobs', game_id=simpit.KSP2_ID)
+    plugged.say(simpit.Intersects(1500.0, 600, 12.5, -1.0, -1, -1.0))
+    ros.subscribe(SimpitIntersects, 'intersects')
     state = simpit.GroupState
     plugged.say(simpit.AdvancedActionStatus(False, (
         state.OFF, state.ON, state.MIXED, *[state.UNAVAILABLE] * 4, state.ON,
@@ -370,6 +376,9 @@ def test_action_groups_of_ksp2_have_four_states(ros, plugin):
     assert list(message.active) == [SimpitActionCommand.GEAR, SimpitActionCommand.SOLAR_PANELS]
     assert list(message.mixed) == [SimpitActionCommand.LIGHT]
     assert list(message.unavailable) == [3, 4, 5, 6]
+    assert values(ros.next('intersects')) == pytest.approx({
+        'first_time': 600.0, 'first_distance': 1500.0, 'first_speed': 12.5,
+        'second_time': NAN, 'second_distance': NAN, 'second_speed': NAN}, nan_ok=True)
     commands = ros.publisher(SimpitActionCommand, 'command/action_groups')
     commands.publish(SimpitActionCommand(
         verb=SimpitActionCommand.TOGGLE, groups=[SimpitActionCommand.RADIATORS]))
@@ -605,7 +614,6 @@ def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
         ros.wait_for(lambda: node.refused['command/text'], 'the refusal')
     else:
         ros.wait_for(lambda: simpit.Log(2, 'hello') in plugged.commands, 'the text')
-        # The camera, which has no topic of its own.
         raw.publish(SimpitPacket(channel=21, payload=[10]))
         ros.wait_for(lambda: simpit.CameraMode(10) in plugged.commands, 'the camera mode')
     # Registration is the session's business, and 255 kills a plugin's reader.
@@ -614,6 +622,71 @@ def test_sas_mode_stage_text_and_raw_packets(ros, plugin, profile):
     raw.publish(SimpitPacket(channel=200, payload=[]))
     ros.wait_for(lambda: node.refused['command/packets'] == 3, 'the refusals')
     assert 22 not in plugged.channels
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'cobs'])
+def test_camera_keys_log_and_navball(ros, plugin, profile):
+    plugged, node = connect(ros, plugin, profile)
+    camera = ros.publisher(SimpitCamera, 'command/camera', 10)
+    camera.publish(masked(SimpitCamera, mode=SimpitCamera.IVA, yaw=0.5, zoom=-1.0, y=0.25))
+    keys = ros.publisher(SimpitKey, 'command/key', 10)
+    keys.publish(SimpitKey(key=9, modifiers=SimpitKey.SHIFT))
+    keys.publish(SimpitKey(key=87, modifiers=SimpitKey.DOWN_ONLY))
+    log = ros.publisher(SimpitLog, 'command/log', 10)
+    log.publish(SimpitLog(flags=SimpitLog.SCREEN | SimpitLog.NO_HEADER, text='x' * 31))
+    response = ros.call(Trigger, 'next_navball_mode', Trigger.Request())
+    assert response.success is (profile == 'cobs')
+    topics = ('command/camera', 'command/key', 'command/log')
+    if profile == 'v1':
+        assert 'has no channel navball_mode' in response.message
+        ros.wait_for(lambda: [node.refused[topic] for topic in topics] == [1, 2, 1], 'refusals')
+        assert plugged.commands == []
+        return
+    expected = [
+        simpit.CameraMode(10), simpit.CameraRotation(0, 0, 16384, -32767, 0b1100),
+        simpit.CameraTranslation(0, 8192, 0, 0b010), simpit.Keyboard(1, 9),
+        simpit.Keyboard(8, 87), simpit.Log(6, 'x' * 31)]
+    ros.wait_for(lambda: all(each in plugged.commands for each in expected), 'all of them')
+    assert (simpit.NavballMode() in plugged.commands) is (profile == 'cobs')
+    camera.publish(masked(SimpitCamera, mode=7))
+    camera.publish(masked(SimpitCamera, pitch=1.5))
+    keys.publish(SimpitKey(key=0))
+    keys.publish(SimpitKey(key=87, modifiers=SimpitKey.DOWN_ONLY | SimpitKey.UP_ONLY))
+    log.publish(SimpitLog(text='\N{GREEK SMALL LETTER ALPHA}' * 16))
+    log.publish(SimpitLog(text=''))
+    ros.wait_for(lambda: [node.refused[topic] for topic in topics] == [2, 2, 2], 'refusals')
+    # A key that is held down is released with everything else.
+    node.trigger_deactivate()
+    ros.wait_for(lambda: plugged.commands[-1] == simpit.Keyboard(16, 87), 'the released key')
+
+
+def test_axes_in_raw_packets_are_given_back_when_they_stop(ros, plugin):
+    plugged, _ = connect(ros, plugin, 'v2', command_timeout=0.3)
+    raw = ros.publisher(SimpitPacket, 'command/packets', 10)
+    raw.publish(SimpitPacket(channel=16, payload=[1, 0, 0, 0, 0, 0, 1]))
+    raw.publish(SimpitPacket(channel=17, payload=[0, 0, 5, 0, 0, 0, 2]))
+    ros.wait_for(lambda: len(plugged.commands) == 4, 'the axes, and their end')
+    assert plugged.commands[:2] == [
+        simpit.Rotation(1, 0, 0, 1), simpit.Translation(0, 5, 0, 2)]
+    assert sorted(plugged.commands[2:], key=str) == [
+        simpit.Rotation(0, 0, 0, 1), simpit.Translation(0, 0, 0, 2)]
+
+
+def test_a_hundred_actions_at_once_arrive_in_order(ros, plugin):
+    plugged, node = connect(ros, plugin, 'v2')
+    custom = ros.publisher(SimpitActionCommand, 'command/custom_action_groups', 128)
+    actions = ros.publisher(SimpitActionCommand, 'command/action_groups', 128)
+    numbers = [1 + number % 7 for number in range(100)]
+    for number in numbers:
+        custom.publish(SimpitActionCommand(verb=SimpitActionCommand.TOGGLE, groups=[number]))
+    ros.wait_for(lambda: len(plugged.commands) == 100, 'the custom groups')
+    for number in numbers:
+        actions.publish(SimpitActionCommand(verb=SimpitActionCommand.TOGGLE, groups=[number % 7]))
+    ros.wait_for(lambda: len(plugged.commands) == 200, 'the action groups')
+    assert plugged.commands == [
+        *(CustomActionGroups('toggle', (number,)) for number in numbers),
+        *(ActionGroups('toggle', ActionGroup(1 << number % 7)) for number in numbers)]
+    assert not node.refused
 
 
 @pytest.mark.parametrize('profile', PROFILES)
@@ -638,12 +711,19 @@ def test_ping_outside_flight_says_why_nothing_comes_back(ros, plugin):
 
 
 def test_resend_asks_for_all_that_is_sent_on_a_change(ros, plugin):
-    plugged, _ = connect(ros, plugin, 'cobs', channels=['altitude', 'vessel_name'])
+    plugged, node = connect(ros, plugin, 'cobs', channels=['altitude', 'vessel_name'])
     ros.subscribe(String, 'vessel_name', LATCHED)
     plugged.say(simpit.VesselName('Kerbal X'))
     ros.wait_for(lambda: len(ros.messages['vessel_name']) == 1, 'the name')
     assert ros.call(Trigger, 'resend', Trigger.Request()).success
     ros.wait_for(lambda: len(ros.messages['vessel_name']) == 2, 'the name again')
+    one = ros.publisher(String, 'command/resend', 10)
+    for count, channel in ((3, 'vessel_name'), (4, '46'), (5, '*')):
+        one.publish(String(data=channel))
+        ros.wait_for(lambda count=count: len(ros.messages['vessel_name']) == count, channel)
+    for number, channel in enumerate(('altitude', 'vessel_nam', '199', ''), 1):
+        one.publish(String(data=channel))
+        ros.wait_for(lambda number=number: node.refused['command/resend'] == number, channel)
 
 
 # Faults.

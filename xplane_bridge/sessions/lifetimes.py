@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from xplane_bridge.sessions.base import CommandDone, Tickets
@@ -97,6 +97,11 @@ class CommandQueue(Generic[_T]):
     def first(self) -> _T:
         """Return the next command; IndexError if none waits."""
         return self._queue[0].command
+
+    def put_off(self, seconds: float) -> None:
+        """Let all of them wait this much longer."""
+        self._queue = deque(
+            replace(waiting, expires_at=waiting.expires_at + seconds) for waiting in self._queue)
 
     def expire(self, now: float) -> None:
         """End those that have waited too long."""

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from array import array
+import contextlib
 from typing import Any
 
 from std_msgs.msg import String
@@ -27,6 +28,9 @@ from xplane_bridge.conversions.simpit import axis_to_wire
 from xplane_bridge.msg import (
     SimpitActionCommand,
     SimpitAxes,
+    SimpitCamera,
+    SimpitKey,
+    SimpitLog,
     SimpitPacket,
     SimpitSas,
     SimpitTimeWarp,
@@ -36,12 +40,18 @@ from xplane_bridge.nodes.lists import check_count
 from xplane_bridge.nodes.simpit.messages import AXES_MASK
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import ActionGroup, GroupSetting, Verb, WarpInstant
-from xplane_bridge.sessions.simpit import EchoDone, SimpitSession
+from xplane_bridge.protocols.simpit import (
+    ActionGroup,
+    GroupSetting,
+    KeyModifiers,
+    Verb,
+    WarpInstant,
+)
+from xplane_bridge.sessions.simpit import axes_in, EchoDone, request_for, SimpitSession
 from xplane_bridge.srv import SimpitPing
 
-# Queue depth for commands that must all arrive.
-_DEPTH = 10
+# Queue depth for commands that must all arrive: as many as the session lets wait.
+_DEPTH = 128
 
 _VERBS: dict[int, Verb] = {
     SimpitActionCommand.ACTIVATE: 'activate',
@@ -54,6 +64,9 @@ _STANDARD_GROUPS = 7
 # In one message; the plugins accept packets of at most 32 bytes.
 _MOST_GROUPS = 32
 
+# Bytes of text in one packet, behind the flags.
+_LONGEST_LINE = simpit.MAX_PAYLOAD - 1
+
 # Warp targets; the session knows the plugin's names.
 _INSTANTS = {
     SimpitTimeWarp.TO_MANOEUVRE: WarpInstant.MANOEUVRE,
@@ -65,10 +78,16 @@ _INSTANTS = {
     SimpitTimeWarp.BY_DELAY: WarpInstant.NOW,
 }
 
-_AXIS_NAMES = frozenset(simpit.AXES) - {'pitch', 'roll', 'yaw', simpit.THROTTLE}
+_CONTROLS = frozenset({'pitch', 'roll', 'yaw', simpit.THROTTLE})
+_AXIS_NAMES = frozenset(simpit.AXES) - _CONTROLS
+_KEYS = range(1, 255)
 # AVAILABLE is only used in reports.
 _SAS = Mask(SimpitSas, {'MODE': ('mode',)})
 _TIME_WARP = Mask(SimpitTimeWarp, needs='COMMAND')
+_CAMERA = Mask(SimpitCamera)
+_CAMERA_STEPS: tuple[tuple[type[Any], tuple[str, ...]], ...] = (
+    (simpit.CameraRotation, ('pitch', 'roll', 'yaw', 'zoom')),
+    (simpit.CameraTranslation, ('x', 'y', 'z')))
 
 
 class SimpitCommands:
@@ -76,6 +95,8 @@ class SimpitCommands:
 
     def __init__(self, node: Bridge[Any, SimpitSession]) -> None:
         self._node = node
+        # Keys that were pressed and not released.
+        self._down: set[int] = set()
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(
             SimpitActionCommand, 'command/action_groups', self._action_groups, _DEPTH)
@@ -84,9 +105,14 @@ class SimpitCommands:
         node.make_command(SimpitAxes, 'command/axes', self._axes)
         node.make_command(SimpitSas, 'command/sas', self._sas)
         node.make_command(SimpitTimeWarp, 'command/time_warp', self._time_warp, _DEPTH)
+        node.make_command(SimpitCamera, 'command/camera', self._camera, _DEPTH)
+        node.make_command(SimpitKey, 'command/key', self._key, _DEPTH)
         node.make_command(String, 'command/text', self._text, _DEPTH)
+        node.make_command(SimpitLog, 'command/log', self._log, _DEPTH)
+        node.make_command(String, 'command/resend', self._resend_one, _DEPTH)
         node.make_command(SimpitPacket, 'command/packets', self._packet, _DEPTH)
         node.make_service(Trigger, 'stage', self._stage)
+        node.make_service(Trigger, 'next_navball_mode', self._next_navball_mode)
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
@@ -155,19 +181,77 @@ class SimpitCommands:
         else:
             self._send('command/time_warp', simpit.TimeWarp(command))
 
+    def _camera(self, message: SimpitCamera) -> None:
+        given = _CAMERA.given(message)
+        commands: list[simpit.Message] = []
+        if 'mode' in given:
+            commands.append(simpit.CameraMode(given.pop('mode')))
+        steps = {name: axis_to_wire(name, value) for name, value in given.items()}
+        for kind, names in _CAMERA_STEPS:
+            mask = sum(1 << bit for bit, name in enumerate(names) if name in steps)
+            if mask:
+                commands.append(kind(*(steps.get(name, 0) for name in names), mask))
+        self._send('command/camera', *commands)
+
+    def _key(self, message: SimpitKey) -> None:
+        if message.key not in _KEYS:
+            raise ValueError(
+                f'key {message.key}: must be a virtual key code, {_KEYS[0]}..{_KEYS[-1]}')
+        held = message.modifiers & (KeyModifiers.DOWN_ONLY | KeyModifiers.UP_ONLY)
+        if held == KeyModifiers.DOWN_ONLY | KeyModifiers.UP_ONLY:
+            raise ValueError('DOWN_ONLY and UP_ONLY exclude each other')
+        self._send('command/key', simpit.Keyboard(message.modifiers, message.key))
+        if held == KeyModifiers.DOWN_ONLY:
+            self._down.add(message.key)
+        else:
+            self._down.discard(message.key)
+
+    def release_keys(self) -> None:
+        """Release the keys that commands left pressed, if the game still obeys."""
+        down, self._down = self._down, set()
+        with contextlib.suppress(ValueError):
+            self._send('command/key', *(
+                simpit.Keyboard(KeyModifiers.UP_ONLY, key) for key in sorted(down)))
+
     def _text(self, message: String) -> None:
-        if not message.data:
+        self._write('command/text', simpit.LogFlags.SCREEN, message.data)
+
+    def _log(self, message: SimpitLog) -> None:
+        self._write('command/log', message.flags, message.text)
+
+    def _write(self, what: str, flags: int, text: str) -> None:
+        if not text:
             raise ValueError('the text is empty')
-        self._send('command/text', simpit.Log(simpit.LogFlags.SCREEN, message.data))
+        size = len(text.encode())
+        if size > _LONGEST_LINE:
+            raise ValueError(f'the text has {size} bytes, a packet takes {_LONGEST_LINE}')
+        self._send(what, simpit.Log(flags, text))
+
+    def _resend_one(self, message: String) -> None:
+        profile = self._node.session.contact.profile
+        # Without a plugin the session says why it is refused.
+        self._send('command/resend', simpit.RequestMessage(0) if profile is None else (
+            request_for(message.data, profile)))
 
     def _packet(self, message: SimpitPacket) -> None:
-        self._send('command/packets', simpit.Packet(message.channel, bytes(message.payload)))
+        packet = simpit.Packet(message.channel, bytes(message.payload))
+        self._send('command/packets', packet)
+        axes = axes_in(packet, self._node.session.contact.profile)
+        if axes & _CONTROLS:
+            self._node.gates[''].watchdog.feed()
+        if axes & _AXIS_NAMES:
+            self.watchdog.feed()
 
     # Services.
 
     async def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
         await self._send_and_wait(
             'stage', simpit.ActionGroups('activate', ActionGroup.STAGE), response)
+
+    async def _next_navball_mode(
+        self, _: Trigger.Request, response: Trigger.Response
+    ) -> None:
+        await self._send_and_wait('next_navball_mode', simpit.NavballMode(), response)
 
     async def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
         await self._send_and_wait('resend', simpit.RequestMessage(0), response)

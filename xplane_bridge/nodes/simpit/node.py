@@ -106,6 +106,11 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self._state = self.session.peer_state
         self._without_axis = 0
 
+    def end(self) -> None:
+        """Release the keys that are pressed, then all else."""
+        self._commands.release_keys()
+        super().end()
+
     def watchdogs(self) -> Iterable[CommandWatchdog]:
         """Return the watchdogs of command/controls and command/axes."""
         return (*super().watchdogs(), self._commands.watchdog)

@@ -39,6 +39,7 @@ from xplane_bridge.msg import (
     SimpitAttitude,
     SimpitAxes,
     SimpitFlightStatus,
+    SimpitIntersects,
     SimpitManoeuvre,
     SimpitOrbit,
     SimpitPacket,
@@ -108,6 +109,17 @@ def _airspeed(message: simpit.Airspeed, out: SimpitAirspeed) -> None:
 def _apsides_time(message: simpit.ApsidesTime, out: SimpitApsides) -> None:
     out.periapsis = conversions.seconds(message.periapsis_s)
     out.apoapsis = conversions.seconds(message.apoapsis_s)
+
+
+def _intersects(message: simpit.Intersects, out: SimpitIntersects) -> None:
+    for place, (time, distance, speed) in (
+        ('first', (message.time_1_s, message.distance_1_m, message.speed_1_mps)),
+        ('second', (message.time_2_s, message.distance_2_m, message.speed_2_mps)),
+    ):
+        exists = time >= 0 and distance >= 0.0
+        setattr(out, f'{place}_time', float(time) if exists else math.nan)
+        setattr(out, f'{place}_distance', distance if exists else math.nan)
+        setattr(out, f'{place}_speed', speed if exists else math.nan)
 
 
 def _resources(
@@ -224,6 +236,7 @@ TOPICS: dict[type[Message], tuple[Topic, ...]] = {
     simpit.Target: (Topic('target', SimpitTarget, _fields(
         distance='distance_m', speed='speed_mps', true_heading='heading_deg', pitch='pitch_deg',
         velocity_true_heading='velocity_heading_deg', velocity_pitch='velocity_pitch_deg')),),
+    simpit.Intersects: (Topic('intersects', SimpitIntersects, _intersects),),
     simpit.Manoeuvre: (Topic('manoeuvre', SimpitManoeuvre, _fields(
         time='time_to_next_s', delta_v='dv_next_mps', duration='duration_next_s',
         total='dv_total_mps', true_heading='heading_deg', pitch='pitch_deg')),),

@@ -92,7 +92,7 @@ def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
 
 def _checked(packet: Packet, profile: Profile) -> Message | Packet:
     """
-    Return a raw packet, or the axes in it, which are treated alike in whatever form they come.
+    Return a raw packet, or the axes or action groups in it: taken or paced in whatever form.
 
     Raises ValueError for one that is reserved to the session or would mislead a plugin.
     """
@@ -105,7 +105,39 @@ def _checked(packet: Packet, profile: Profile) -> Message | Packet:
         message = simpit.decode(packet, 'bridge', profile)
     except ProtocolError as error:
         raise ValueError(str(error)) from None
-    return message if isinstance(message, simpit.Axes) else packet
+    return message if isinstance(message, simpit.Axes | simpit.ActionGroups) else packet
+
+
+def axes_in(command: Message | Packet, profile: Profile | None) -> frozenset[str]:
+    """Return the axes that a command sets, in whatever form it comes, by name."""
+    if isinstance(command, Packet) and profile is not None:
+        try:
+            command = simpit.decode(command, 'bridge', profile)
+        except ProtocolError:
+            return frozenset()
+    return frozenset(simpit.axis_values(command) if isinstance(command, simpit.Axes) else ())
+
+
+def request_for(channel: str, profile: Profile) -> simpit.RequestMessage:
+    """
+    Return what makes plugins of a profile resend a channel, by name or number; '*' is all.
+
+    Raises ValueError for a channel that they do not resend.
+    """
+    profile.named('bridge', simpit.RequestMessage.tag)
+    if channel == '*':
+        return simpit.RequestMessage(0)
+    if channel.isdecimal():
+        row = profile.find('peer', int(channel))
+        if row is None:
+            raise ValueError(f'channel {channel}: plugins {profile.plugins} do not send it')
+    else:
+        row = profile.named('peer', channel)
+    if row.sent != 'subscription':
+        raise ValueError(
+            f'channel {row.name}: plugins resend only what they send on registration and on '
+            'change')
+    return simpit.RequestMessage(row.id)
 
 
 def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Packet]:

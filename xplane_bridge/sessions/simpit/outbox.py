@@ -33,7 +33,9 @@ ACTION_GAP = 0.05
 # A game at 50 frames per second reads an axis no more often.
 AXIS_GAP = 0.02
 
-_LARGEST_OUTBOX = 64
+_LARGEST_OUTBOX = 128
+# A thread that comes late does not take a command's lifetime, up to this much.
+_LONGEST_HOLD = 2.0 * ACTION_GAP
 # Bytes that may be sent at once: what a plugin's reader takes in one go.
 _BURST = 256
 # With a smaller budget a whole packet could never pass at once; the driver's buffer must cope.
@@ -49,9 +51,9 @@ class Outbox:
     """
     Queued commands: no faster than the line, action groups spaced apart, newest axes only.
 
-    ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds. Axes wait beside
-    the queue, only the newest value of each. Those that were sent and that the plugin forces on
-    the game are ``taken``.
+    ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds; the pauses
+    between action groups do not count. Axes wait beside the queue, only the newest value of each.
+    Those that were sent and that the plugin forces on the game are ``taken``.
     """
 
     def __init__(
@@ -68,6 +70,8 @@ class Outbox:
         self._axes = {channel: LatestValues[float](lifetime) for channel in AXES.values()}
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
+        # Since when the first command waits only because it is an action group.
+        self._held_at: float | None = None
         self._ended: list[CommandDone] = []
         # The plugin's profile when axes were last taken: after a silence it is unknown for a
         # while, and numbers mean something else to other plugins of the same framing.
@@ -102,6 +106,7 @@ class Outbox:
             message, data = self._queue.first
             paced = isinstance(message, simpit.ActionGroups)
             if paced and now < self._action_at:
+                self._held_at = now
                 later.append(self._action_at)
                 break
             if not self._budget.take(len(data), now):
@@ -161,6 +166,9 @@ class Outbox:
         return [*self._queue.ended(), *ended]
 
     def _expire(self, now: float) -> None:
+        if self._held_at is not None:
+            self._queue.put_off(min(now - self._held_at, _LONGEST_HOLD))
+            self._held_at = None
         self._queue.expire(now)
         for channel, waiting in self._axes.items():
             self._report(channel, waiting.expire(now), expired(self._lifetime, _WHY))
