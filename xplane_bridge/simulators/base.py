@@ -15,7 +15,7 @@
 """What all protocols that serve the simulated aircraft have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
 from xplane_bridge.links.udp import Counters
@@ -28,10 +28,11 @@ class Frontend(ABC):
     One protocol that serves the simulated aircraft, at its address.
 
     ``endpoints`` are its ends of the network, the one that receives commands first. ``name`` is
-    for display.
+    for display. ``report`` takes lines for people about what happens; the owner may replace it.
     """
 
     name: str
+    report: Callable[[str], None] = staticmethod(lambda _: None)
 
     def __init__(self, *endpoints: Endpoint) -> None:
         self.endpoints = tuple(dict.fromkeys(endpoints))

@@ -72,6 +72,8 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
     try:
         server = _make_server(arguments)
         servers.append(server)
+        for frontend in server.simulation.frontends:
+            frontend.report = lambda text: print(text, flush=True)
         if stop.is_set():
             return 0
         server.start()

@@ -53,9 +53,10 @@ class Subscriptions:
 
 @dataclass(frozen=True, slots=True)
 class PortDeaf:
-    """The plugin no longer reads this port; text says what ended it."""
+    """The plugin no longer reads this port: ``text`` says why, ``remedy`` what revives it."""
 
     text: str
+    remedy: str
 
 
 PluginEvent = Command | DeviceHandshake | Subscriptions | PortDeaf

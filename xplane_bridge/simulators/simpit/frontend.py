@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import threading
 from typing import Any
 
@@ -27,7 +27,8 @@ from xplane_bridge.links.udp import Counters, LinkError
 from xplane_bridge.protocols.simpit import Message, PROFILES
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.simpit.events import Command
+from xplane_bridge.simulators.simpit.events import Command, PortDeaf
+from xplane_bridge.simulators.simpit.game import Game
 from xplane_bridge.simulators.simpit.line import FaultyLine
 from xplane_bridge.simulators.simpit.plugin import PluginSession
 from xplane_bridge.simulators.simpit.vessel import Vessel
@@ -44,7 +45,10 @@ _ON_CHANGE = ('change', 'subscription')
 class _Line:
     """One port of the plugin, and the thread that serves it."""
 
-    def __init__(self, profile: str, port: str, baud: int, faults: Faults) -> None:
+    def __init__(
+        self, profile: str, port: str, baud: int, faults: Faults, report: Callable[[str], None],
+    ) -> None:
+        self._report = report
         self.session = PluginSession(profile)
         # They wait for a frame; if none is drawn for long, only the newest are kept.
         self.commands: deque[Message] = deque(maxlen=_MOST_COMMANDS)
@@ -75,6 +79,10 @@ class _Line:
             self._tried.set()
         elif isinstance(event, Command):
             self.commands.append(event.message)
+        elif isinstance(event, PortDeaf):
+            self._report(
+                f'{self.loop.path}: a real plugin would now be deaf on this port: {event.text}; '
+                f'only {event.remedy} revives it. So is this one, until the simulator restarts')
 
     def _on_failure(self, error: Exception) -> None:
         self.failure = error
@@ -87,7 +95,7 @@ class SimpitFrontend(Frontend):
     profile is one of PROFILES. ports are as for open_port(); ``pty:`` makes a pseudo-terminal,
     ``pty:/some/link`` one with a symbolic link that survives restarts. Each port has a thread
     that answers with or without frames, as in the real plugin; commands take effect at the next
-    frame. Raises ValueError for an invalid profile or port.
+    frame: on the aircraft, and on ``game``. Raises ValueError for an invalid profile or port.
     """
 
     def __init__(
@@ -131,8 +139,10 @@ class SimpitFrontend(Frontend):
         """Start like a game that has just been launched. Raises LinkError for a port."""
         self._vessel = Vessel(world, load=PROFILES[self.profile].framing == 'cobs')
         self._changes_at = now
+        self.game = Game()
         self._lines = [
-            _Line(self.profile, port, self._baud, self._faults) for port in self._ports]
+            _Line(self.profile, port, self._baud, self._faults, self.report)
+            for port in self._ports]
         for line in self._lines:
             line.open()
         self._provide(now)
@@ -143,7 +153,10 @@ class SimpitFrontend(Frontend):
             if line.failure is not None:
                 raise line.failure
             while line.commands:
-                self._vessel.obey(line.commands.popleft())
+                message = line.commands.popleft()
+                self._vessel.obey(message)
+                if done := self.game.obey(message):
+                    self.report(f'{line.loop.path}: {done}')
         self._provide(now)
 
     def close(self) -> None:

@@ -199,7 +199,8 @@ class PluginSession:
             if not self.port_open:
                 break
         if self._reader.dead:
-            events.append(PortDeaf(f'{self._reader.dead} ended the reader of this port'))
+            events.append(PortDeaf(
+                f"{self._reader.dead} ended the plugin's reader", 'a restart of the game'))
         return events
 
     def poll(self, now: float) -> list[tuple[str, bytes]]:
@@ -263,7 +264,7 @@ class PluginSession:
         if isinstance(message, simpit.ClosePort):
             self._subscribed.close()
             self.port_open = False
-            return [PortDeaf('the device asked to close this port; the player may start it again')]
+            return [PortDeaf('the device closed it', "the player's start in the plugin's window")]
         if isinstance(message, ActionGroups):
             self._buffer_action(message)
             return []

@@ -34,7 +34,7 @@ class PluginReader:
 
     What a device must never send has its measured effect: ``dead`` says what ended the thread,
     and nothing is read after that. Channel number 255 does this; in aa50 framing a payload size
-    of 0 followed by 256 bytes; in cobs a frame of more than 255.
+    of 0, which makes it swallow 255 bytes and end at the next; in cobs a frame of more than 255.
     """
 
     def __init__(self, framing: Framing) -> None:
@@ -87,11 +87,10 @@ class PluginReader:
         self._channel = byte
         self._frame.clear()
         self._step = self._payload_byte
+        if not self._size:
+            self.dead = 'a payload size of 0'
 
     def _payload_byte(self, byte: int) -> Packet | None:
-        if len(self._frame) == _BUFFER:
-            self.dead = f'a payload size of 0 and {_BUFFER + 1} bytes behind it'
-            return None
         self._frame.append(byte)
         if len(self._frame) != self._size:
             return None
