@@ -30,7 +30,7 @@ from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.observation import known, TARGET_BITS
 from xplane_bridge.control.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions import frames
+from xplane_bridge.conversions import frames, simulated
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
@@ -112,28 +112,23 @@ def motion_of(state: AircraftState | VehicleState) -> Motion:
     """Return orientation, rates and specific force."""
     if isinstance(state, VehicleState):
         return Motion(state.orientation, state.angular_velocity, state.specific_force)
-    # As the bridges have it: of the two quaternions of an attitude, the same one.
     return Motion(
-        frames.ned_frd_to_enu_flu(
-            frames.euler_to_quaternion(state.phi, state.theta, state.psi)),
-        frames.frd_to_flu((state.p, state.q, state.r)),
-        frames.frd_to_flu((state.f_x, state.f_y, state.f_z)))
+        simulated.orientation(state), simulated.angular_velocity(state),
+        simulated.specific_force(state))
 
 
 def velocity_of(state: AircraftState | VehicleState) -> Vector | None:
     """Return the velocity over ground, ENU, m/s."""
     if isinstance(state, VehicleState):
         return state.velocity
-    return state.v_east, state.v_north, -state.v_down
+    return simulated.velocity(state)
 
 
 def air_of(state: AircraftState | VehicleState) -> Air:
     """Return the air data; the dynamic pressure is that of the true airspeed."""
     if isinstance(state, VehicleState):
         return state.air or Air()
-    return Air(
-        state.cas, state.tas, state.alpha, state.beta, state.static_pressure, state.qbar,
-        state.temperature, state.density, (state.wind_east, state.wind_north, -state.wind_down))
+    return simulated.air(state)
 
 
 def flow_and_controls(state: VehicleState) -> tuple[float, ...]:

@@ -53,7 +53,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True)
-class CommandParameters(BaseParameters):
+class WatchdogParameters(BaseParameters):
     """Parameters of every node that accepts command/controls."""
 
     command_timeout: float = parameter(
@@ -63,6 +63,12 @@ class CommandParameters(BaseParameters):
         'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
         'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
         live=True)
+
+
+@dataclass(frozen=True)
+class CommandParameters(WatchdogParameters):
+    """Parameters of every node that sends command/controls on to a peer."""
+
     command_lifetime: float = parameter(
         0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
         minimum=0.01, maximum=60.0)

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 import math
 import time
 from typing import Any
@@ -28,10 +27,13 @@ from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.links.udp import resolve
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.clock import SimulatorTime
 from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
-from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.simulator_direct import DIRECT, Direct
+from xplane_bridge.nodes.simulator_parameters import SimulatorParameters
+from xplane_bridge.nodes.simulator_properties import offer_properties, PropertyTopics
 from xplane_bridge.nodes.simulator_studies import offer_studies
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.aircraft import Aircraft
@@ -39,116 +41,10 @@ from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
-from xplane_bridge.simulators.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
-
-_LOOPBACK = '127.0.0.1'
-
-_START = Initial()
-
-
-@dataclass(frozen=True)
-class SimulatorParameters(BaseParameters):
-    """Parameters of simulator_node."""
-
-    face: str = parameter('xpc', 'Simulated interface.', choices=tuple(SIMULATORS))
-    host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
-    port: int = parameter(
-        0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
-        minimum=0, maximum=65534)
-    controls_port: int = parameter(
-        0, 'UDP port for controls (fdmdata); 0 is the one after port.', minimum=0, maximum=65535)
-    data_host: str = parameter(
-        _LOOPBACK, 'Address to which xplane6 sends rows (one of its settings).')
-    data_port: int = parameter(
-        49003, 'UDP port to which xplane6 sends rows (one of its settings).', minimum=1,
-        maximum=65535)
-
-    model: str = parameter('c172p', 'A JSBSim aircraft.')
-    aircraft_path: str = parameter(
-        '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
-    parked: bool = parameter(
-        False, 'Start on the ground, engines idling, instead of trimmed in the air.')
-    latitude_deg: float = parameter(
-        _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
-    longitude_deg: float = parameter(
-        _START.lon_deg, 'Initial longitude.', minimum=-180.0, maximum=180.0)
-    altitude: float = parameter(
-        _START.altitude_msl, 'Initial altitude, m above mean sea level.')
-    heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
-    airspeed: float = parameter(
-        math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
-    seed: int = parameter(
-        0, 'Random seed of turbulence and faults.', minimum=0,
-        maximum=2**31 - 1)
-
-    frame_rate: float = parameter(
-        60.0, 'Frames per simulated second: in each it moves, reads and answers.', minimum=20.0,
-        maximum=1000.0)
-    speed: float = parameter(
-        1.0, 'Real-time factor, as far as the machine can follow.',
-        minimum=0.01, maximum=100.0)
-    lockstep: bool = parameter(
-        False, 'Advance a frame only when its state was sent and elevator, aileron, rudder and '
-        'throttle were commanded after that, and then immediately.')
-    publish_clock: bool = parameter(
-        True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
-
-    loss: float = parameter(
-        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
-    delay: float = parameter(
-        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
-    jitter: float = parameter(
-        0.0, 'Maximum additional delay in seconds; changes the order.', minimum=0.0,
-        maximum=60.0)
-
-    world_frame: str = parameter(
-        'world', 'Frame of entities in the standard simulator interface: east, north, up at the '
-        'datum.')
-    datum: tuple[float, ...] = parameter(
-        (), 'Origin of world_frame: latitude and longitude in degrees, height above mean sea '
-        'level in metres. Empty: sea level where the flight starts.')
-    trim_entities: bool = parameter(
-        False, 'SetEntityState puts an aircraft into steady level flight, with the heading and '
-        'the airspeed given, instead of exactly the attitude and velocity given.', live=True)
-
-    pause_at: float = parameter(
-        math.nan, 'Simulated time at which it pauses; NaN is never. A later one resumes it.',
-        live=True)
-    wind: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), 'Velocity of the air: east, north, up, m/s, each within 100.', live=True)
-    turbulence: tuple[float, ...] = parameter(
-        (0.0, 0.0), 'MIL-F-8785C: wind at 20 ft, m/s (below 1000 ft above ground: 7.6 light, 15 '
-        'moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 severe).',
-        live=True)
-    engine_failed: bool = parameter(
-        False, 'All engines fail; false restarts them.', live=True)
-    failed_engines: tuple[int, ...] = parameter(
-        (), 'Numbers of the engines that fail, 0 is the first; the others run.', live=True)
-    link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
-
-    def __post_init__(self) -> None:
-        """Check combinations of values."""
-        wind, turbulence = _numbers('wind', self.wind, 3), _numbers(
-            'turbulence', self.turbulence, 2)
-        if any(abs(value) > MAX_WIND for value in wind):
-            raise ValueError(f'parameter wind: {wind} is beyond {MAX_WIND:g} m/s')
-        at_20_ft, severity = turbulence
-        if not 0.0 <= at_20_ft <= MAX_WIND:
-            raise ValueError(f'parameter turbulence: {at_20_ft} m/s is not in 0..{MAX_WIND:g}')
-        if not (severity.is_integer() and 0 <= severity <= MAX_SEVERITY):
-            raise ValueError(
-                f'parameter turbulence: severity {severity} is not a whole number in '
-                f'0..{MAX_SEVERITY}')
-        if self.datum:
-            _check_datum(self.datum)
-        if self.lockstep and not SIMULATORS[self.face].has_time:
-            raise ValueError(
-                'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
-                'tell one frame from the next; choose another face, or speed')
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
@@ -164,13 +60,15 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._standard_is_missing = False
         # Simulated time of earlier configurations: /clock must not run backwards.
         self._elapsed = 0.0
+        self._stamps = SimulatorTime()
 
     # Lifecycle.
 
     def open(self) -> None:
         """Create the aircraft and open its ports; time does not advance yet."""
         given = self.parameters
-        frontend = self._make_frontend(given)
+        self._direct = Direct(self, given, self._stamps) if given.telemetry == DIRECT else None
+        frontend = self._direct.frontend if self._direct else self._make_frontend(given)
         self._endpoints = frontend.endpoints
         simulation = Simulation(
             [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
@@ -182,18 +80,24 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._clock_publisher = (
             self.make_publisher(Clock, '/clock') if given.publish_clock else None)
         self._message = Clock()
+        self._properties = PropertyTopics(self, given.topics())
         self._seen = (time.monotonic(), 0.0)
         try:
             self.server.start()
         except ImportError as error:
             raise ValueError(str(error)) from error
+        if self._direct is not None:
+            self._direct.listen(self.server)
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
         offer_studies(self, self.server)
-        self.get_logger().info(
-            f'{frontend.name} of a {given.model} on {frontend.address}, '
-            f'{given.frame_rate:g} frames/s')
+        offer_properties(self, self.server)
+        of = f'of a {given.model}'
+        self.get_logger().info((
+            f'common topics {of}, without a port' if self._direct
+            else f'{frontend.name} {of} on {frontend.address}')
+            + f', {given.frame_rate:g} frames/s')
         self._offer_standard_interface(given)
 
     def begin(self) -> None:
@@ -205,12 +109,16 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if self._standard is not None:
             self._standard.end_stepping('the node was deactivated')
         self.server.freeze()
+        if self._direct is not None:
+            self._direct.end()
 
     def close(self) -> None:
         """End the simulation and close its ports."""
         if self.server.error is None:
             self._elapsed = self._time()
         self.server.stop()
+        if self._direct is not None:
+            self._direct.close()
 
     def changed(self, given: SimulatorParameters) -> None:
         """Apply the live parameters' disturbances to the flight and the link."""
@@ -224,6 +132,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.call(lambda world: _fail(world, given))
         if (given.wind, given.turbulence) != (old.wind, old.turbulence):
             self.server.call(lambda world: _set_weather(world, given))
+        if given.property_values != old.property_values:
+            self.server.call(lambda world: _set_properties(world, given, old))
+        if self._direct is not None:
+            self._direct.changed(given)
 
     def _offer_standard_interface(self, given: SimulatorParameters) -> None:
         self._standard = None
@@ -258,7 +170,9 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             lat_deg=given.latitude_deg, lon_deg=given.longitude_deg, altitude_msl=given.altitude,
             heading_deg=given.heading_deg,
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
-            parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path))
+            parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path,
+            settings=given.values()))
+        self._properties.check(world)
         _disturb(world, given)
         world.total_running_time = self._elapsed
         return world
@@ -279,6 +193,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if self._clock_publisher is not None:
             self._message.clock = self.simulated_stamp()
             self._clock_publisher.publish(self._message)
+        world = self.server.simulation.world
+        self._properties.publish(world)
+        if self._direct is not None:
+            self._direct.publish(world)
 
     # Services.
 
@@ -305,6 +223,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             _disturb(world, self.parameters)
 
         self.server.call(reset)
+        if self._direct is not None:
+            self._direct.forget()
 
     def _say_time(self, response: Any) -> None:
         response.success = True
@@ -319,19 +239,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         before, seen = self._seen
         self._seen = (now, simulated)
         simulation = self.server.simulation
-        frontend, = simulation.frontends
-        counters = frontend.counters
         level, sentence = self._state(simulation)
         clocks = self.count_publishers('/clock')
         return (
-            Status('link', WARN if self.parameters.link_down else OK,
-                   'down (link_down is set)' if self.parameters.link_down else 'open', (
-                       ('face', frontend.name),
-                       ('address', frontend.address),
-                       ('datagrams received', str(counters.received)),
-                       ('datagrams sent', str(counters.sent)),
-                       ('dropped by the kernel', str(counters.kernel_drops)),
-                   )),
+            *(self._direct.diagnose() if self._direct else (self._diagnose_link(),)),
             Status('simulation', level, sentence, (
                 ('simulated time, s', f'{simulated:.3f}'),
                 ('real-time factor', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
@@ -342,6 +253,19 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                    'there' if clocks > 1 else 'published' if self._clock_publisher
                    else 'not published here'),
         )
+
+    def _diagnose_link(self) -> Status:
+        frontend, = self.server.simulation.frontends
+        counters = frontend.counters
+        down = self.parameters.link_down
+        return Status(
+            'link', WARN if down else OK, 'down (link_down is set)' if down else 'open', (
+                ('face', frontend.name),
+                ('address', frontend.address),
+                ('datagrams received', str(counters.received)),
+                ('datagrams sent', str(counters.sent)),
+                ('dropped by the kernel', str(counters.kernel_drops)),
+            ))
 
     def _state(self, simulation: Simulation) -> tuple[bytes, str]:
         if self.server.error is not None:
@@ -355,21 +279,6 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             if missing:
                 return OK, f'in lockstep; waiting for {", ".join(sorted(missing))}'
         return OK, 'running'
-
-
-def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...]:
-    """Return a list parameter as ``count`` numbers. Raises ValueError."""
-    if len(values) != count or any(
-            isinstance(value, bool) or not isinstance(value, int | float) for value in values):
-        raise ValueError(f'parameter {name}: expected {count} numbers, got {list(values)}')
-    return tuple(map(float, values))
-
-
-def _check_datum(datum: tuple[Any, ...]) -> None:
-    latitude, longitude, _ = _numbers('datum', datum, 3)
-    if abs(latitude) > MAX_LAT_DEG or abs(longitude) > 180.0:
-        raise ValueError(f'parameter datum: {latitude}, {longitude} is not a position between '
-                         f'{MAX_LAT_DEG} degrees north and south')
 
 
 def _pause_at(given: SimulatorParameters) -> float:
@@ -390,6 +299,16 @@ def _set_weather(world: World, given: SimulatorParameters) -> None:
     world.aircraft.set_wind(north, east, -up)
     at_20_ft, severity = given.turbulence
     world.aircraft.set_turbulence(float(at_20_ft), int(severity))
+
+
+def _set_properties(
+    world: World, given: SimulatorParameters, old: SimulatorParameters
+) -> None:
+    """Write the values that are new, now and in each model loaded from now on."""
+    before, values = old.values(), given.values()
+    world.aircraft.set_properties({
+        name: value for name, value in values.items() if before.get(name) != value})
+    world.aircraft.settings = values
 
 
 def _fail(world: World, given: SimulatorParameters) -> None:

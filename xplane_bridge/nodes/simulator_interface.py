@@ -41,6 +41,7 @@ from simulation_interfaces.srv import (
 )
 
 from xplane_bridge.nodes.services import NotActiveError
+from xplane_bridge.nodes.simulator_direct import WIRE
 from xplane_bridge.simulators.entities import Entities, Motion
 from xplane_bridge.simulators.entity_filters import Filters
 from xplane_bridge.simulators.geometry import Vector
@@ -68,7 +69,8 @@ class StandardInterface:
         self._control = StandardControl(node.server, node.reset, node.quit)
         latitude, longitude, height = map(
             float, given.datum or (given.latitude_deg, given.longitude_deg, 0.0))
-        count = AIRCRAFT_COUNT if SIMULATORS[given.face].has_traffic else 1
+        has_traffic = given.telemetry == WIRE and SIMULATORS[given.face].has_traffic
+        count = AIRCRAFT_COUNT if has_traffic else 1
         self._entities = Entities(
             self._server.simulation.world, (latitude, longitude, height), given.world_frame,
             given.model, count)

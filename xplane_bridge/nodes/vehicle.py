@@ -36,7 +36,12 @@ from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
-from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
+from xplane_bridge.nodes.controls import (
+    CommandParameters,
+    control_numbers,
+    CONTROLS,
+    WatchdogParameters,
+)
 from xplane_bridge.nodes.engines import fill_engines
 from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.parameters import parameter
@@ -68,8 +73,8 @@ _Stamp: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class VehicleParameters(CommandParameters, CaptureParameters):
-    """Parameters of every node that bridges a vehicle."""
+class TopicParameters(WatchdogParameters):
+    """Parameters of every node that publishes the common topics of a vehicle."""
 
     frame_prefix: str = parameter('', 'Prefix of every frame name, for example "uav1/".')
     base_frame: str = parameter('base_link', 'Frame of the aircraft body: forward, left, up.')
@@ -120,6 +125,11 @@ class VehicleParameters(CommandParameters, CaptureParameters):
             LocalFrame(*map(float, self.datum))
 
 
+@dataclass(frozen=True)
+class VehicleParameters(TopicParameters, CommandParameters, CaptureParameters):
+    """Parameters of every node that bridges a vehicle."""
+
+
 class VehiclePublisher:
     """
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
@@ -129,7 +139,7 @@ class VehiclePublisher:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], parameters: VehicleParameters, prefix: str = '',
+        self, node: BridgeNode[Any], parameters: TopicParameters, prefix: str = '',
         undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
     ) -> None:
         self.plausibility = make_gate(node, prefix)
@@ -173,7 +183,7 @@ class VehiclePublisher:
                 'CPU time than it could')
 
     def _make_messages(
-        self, parameters: VehicleParameters, frame: Callable[[str], str]
+        self, parameters: TopicParameters, frame: Callable[[str], str]
     ) -> None:
         """Create the messages, with the frames and covariances that do not change."""
         position = parameters.position_stddev ** 2
@@ -212,7 +222,7 @@ class VehiclePublisher:
         self._engines = EngineControls()
         self._engines.header.frame_id = controls.header.frame_id
 
-    def _make_odom(self, parameters: VehicleParameters, frame: Callable[[str], str]) -> None:
+    def _make_odom(self, parameters: TopicParameters, frame: Callable[[str], str]) -> None:
         """Create odom, and the headers of the transforms."""
         position = parameters.position_stddev ** 2
         altitude = parameters.altitude_stddev ** 2
@@ -370,7 +380,7 @@ class VehiclePublisher:
         self._datum_sent = True
 
 
-def make_undulation(parameters: VehicleParameters) -> Undulation:
+def make_undulation(parameters: TopicParameters) -> Undulation:
     """Return the source of the undulation set by the parameters; ValueError if unusable."""
     constant = None if math.isnan(parameters.undulation) else parameters.undulation
     return undulation_source(constant, parameters.geoid_grid)

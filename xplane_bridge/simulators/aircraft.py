@@ -15,39 +15,29 @@
 """
 The simulated aircraft: JSBSim with a cockpit, the ground below it, weather and faults.
 
-One Aircraft may be served through several frontends at a time (X-Plane Connect, X-Plane's own UDP,
-FDMData, Ulyssix, Simpit): it has no thread, no clock and no protocol. Time advances only in
-``advance`` and ``step``, so not calling them pauses it, and the same seed with the same commands
-at the same steps gives the same flight. It is not thread-safe: frontends take turns.
+One Aircraft may be served through several frontends at a time: it has no thread, no clock and no
+protocol. Time advances only in ``advance`` and ``step``, so not calling them pauses it, and the
+same seed with the same commands at the same steps gives the same flight. It is not thread-safe.
 
 For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import product
 import math
 
-from xplane_bridge.simulators import steady, terrain
+from xplane_bridge.simulators import limits, steady, terrain
 from xplane_bridge.simulators.aircraft_state import AircraftState, KNOT
 from xplane_bridge.simulators.cockpit import Cockpit
 from xplane_bridge.simulators.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.jsbsim_model import Model
-from xplane_bridge.simulators.limits import (
-    check_finite,
-    clamp,
-    MAX_ALTITUDE,
-    MAX_LAT_DEG,
-    MAX_PITCH_DEG,
-    MAX_SEVERITY,
-    MAX_SPEED,
-    MAX_WIND,
-    value_or,
-)
+from xplane_bridge.simulators.limits import check_finite, clamp, value_or
+from xplane_bridge.simulators.properties import Properties
 from xplane_bridge.simulators.weather import calm, Weather
 
 _SETTLING_TIME = 20.0
@@ -64,15 +54,16 @@ class Aircraft:
     """
 
     def __init__(self, model: str = 'c172p', initial: Initial | None = None,
-                 dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '') -> None:
+                 dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
+                 settings: Mapping[str, float] | None = None) -> None:
         """
         Load the model and put it in its initial state.
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
         (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
-        unstable); seed (0..2**31 - 1) is for the turbulence. Raises ValueError for a model that
-        does not exist or load or an initial state that cannot be trimmed, and ImportError if
-        JSBSim is not installed.
+        unstable); seed (0..2**31 - 1) is for the turbulence; settings are JSBSim properties that
+        each model loaded for it starts with. Raises ValueError for a model that does not exist or
+        load or an initial state that cannot be trimmed, ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
@@ -83,6 +74,7 @@ class Aircraft:
         self.initial = initial if initial is not None else Initial()
         self.dt = dt
         self.seed = seed
+        self.settings = dict(settings or {})
         self.crashes = 0
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
@@ -92,8 +84,7 @@ class Aircraft:
 
     def reset(self) -> None:
         """Return to the initial state: position, time, controls, weather, faults, seed."""
-        self._steps, self._remainder = 0, 0.0
-        self._weather = Weather()
+        self._steps, self._remainder, self._weather = 0, 0.0, Weather()
         self._build()
         if self.initial.parked:
             self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
@@ -109,9 +100,9 @@ class Aircraft:
 
     def advance(self, seconds: float) -> int:
         """
-        Run all whole steps that fit; the remainder is kept for the next call.
+        Run all whole steps that fit, and return their number; the remainder is kept for later.
 
-        Returns the number of steps. Raises ValueError unless seconds is finite and at least 0.
+        Raises ValueError unless seconds is finite and at least 0.
         """
         if not 0.0 <= seconds < math.inf:
             raise ValueError(f'cannot advance by {seconds} s')
@@ -159,6 +150,16 @@ class Aircraft:
         """Return a JSBSim property in JSBSim's unit (0.0 for an unknown name)."""
         return float(self._model.get(name))
 
+    @property
+    def properties(self) -> Properties:
+        """Return the properties of its present model, for reading."""
+        return self._model.properties
+
+    def set_properties(self, values: Mapping[str, float]) -> None:
+        """Write JSBSim properties, all or none. Raises ValueError with the reason."""
+        self._state = None
+        self._model.properties.write(values)
+
     # Commands
 
     def set_controls(self, elevator: float | None = None, aileron: float | None = None,
@@ -177,8 +178,7 @@ class Aircraft:
         elevator (+ nose up), aileron (+ right wing down), rudder (+ nose right, also steers the
         nose wheel) and the three trims, same signs, -1..1. throttle, mixture (1 rich) and
         propeller (1 fine) 0..1 for all engines, or one value per engine. flaps, gear (1 down) and
-        the brakes 0..1; speedbrake -0.5 (armed) to 1.5. A model without the part ignores the
-        command.
+        the brakes 0..1; speedbrake -0.5 (armed) to 1.5. A model ignores what it has no part for.
         """
         throttles = self._cockpit.by_engine('throttle', throttle)
         mixtures = self._cockpit.by_engine('mixture', mixture)
@@ -233,7 +233,7 @@ class Aircraft:
     def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
         """Set the steady wind: the velocity of the air in m/s, each within +-100."""
         check_finite(north=north, east=east, down=down)
-        north, east, down = (clamp(v, -MAX_WIND, MAX_WIND) for v in (north, east, down))
+        north, east, down = (limits.clamp_wind(v) for v in (north, east, down))
         self._weather = replace(self._weather, wind=(north, east, down))
         self._apply_weather()
 
@@ -245,10 +245,10 @@ class Aircraft:
         23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
         """
         check_finite(wind_at_20ft=wind_at_20ft)
-        if not 0 <= severity <= MAX_SEVERITY:
-            raise ValueError(f'severity is {severity}, must be in 0..{MAX_SEVERITY}')
-        self._weather = replace(
-            self._weather, wind_at_20ft=clamp(wind_at_20ft, 0.0, MAX_WIND), severity=severity)
+        if not 0 <= severity <= limits.MAX_SEVERITY:
+            raise ValueError(f'severity is {severity}, must be in 0..{limits.MAX_SEVERITY}')
+        at_20ft = limits.clamp_wind(max(wind_at_20ft, 0.0))
+        self._weather = replace(self._weather, wind_at_20ft=at_20ft, severity=severity)
         self._apply_weather()
 
     # Placing
@@ -276,12 +276,12 @@ class Aircraft:
         check_finite(
             latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
-        lat = clamp(value_or(lat_deg, now.lat_deg), -MAX_LAT_DEG, MAX_LAT_DEG)
+        lat = clamp(value_or(lat_deg, now.lat_deg), -limits.MAX_LAT_DEG, limits.MAX_LAT_DEG)
         lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
         ground = terrain.elevation_m(lat, lon)
         altitude = clamp(value_or(altitude_msl, now.altitude_msl),
-                         ground + self._rest_height, MAX_ALTITUDE)
-        pitch = clamp(value_or(pitch_deg, math.degrees(now.theta)), -MAX_PITCH_DEG, MAX_PITCH_DEG)
+                         ground + self._rest_height, limits.MAX_ALTITUDE)
+        pitch = limits.clamp_pitch(value_or(pitch_deg, math.degrees(now.theta)))
         roll = math.remainder(value_or(roll_deg, math.degrees(now.phi)), 360.0)
         heading = value_or(heading_deg, math.degrees(now.psi)) % 360.0
         body_ned = transpose(matrix_ned_body(
@@ -294,7 +294,7 @@ class Aircraft:
             through_air = self._model.velocity_through_air(speed)
             wind = transform(body_ned, (now.wind_north, now.wind_east, now.wind_down))
             u, v, w = (a + b for a, b in zip(through_air, wind, strict=True))
-        limit = MAX_SPEED / max(MAX_SPEED, math.hypot(u, v, w))
+        limit = limits.MAX_SPEED / max(limits.MAX_SPEED, math.hypot(u, v, w))
         self._model.set_initial_conditions(lat, lon, ground, altitude, heading)
         self._model.set_initial_motion(pitch, roll, (u * limit, v * limit, w * limit), rates)
         (self._model.equilibrate if settled else self._model.initialise)()
@@ -335,7 +335,8 @@ class Aircraft:
 
     def _build(self) -> None:
         """Load a fresh model, not placed yet."""
-        self._model = Model(self.model, self.dt, self.seed, self.aircraft_path)
+        self._model = Model(
+            self.model, self.dt, self.seed, self.aircraft_path, self.settings)
         self._set = self._model.set
         self._cockpit = Cockpit(self._model)
         self._state = None
@@ -349,9 +350,9 @@ class Aircraft:
         twin._build()
         for tank, mass in enumerate(now.fuel):
             twin.set_fuel(tank, mass)
-        twin.set_controls(flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
-                          mixture=self._cockpit.mixture,
-                          propeller=[engine.propeller for engine in now.engines])
+        twin.set_controls(
+            flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
+            mixture=self._cockpit.mixture, propeller=[engine.propeller for engine in now.engines])
         twin.set_gear_position(now.gear_position)
         steady.start_engines(twin._model, twin._cockpit)
         calm(twin._model)
@@ -377,9 +378,9 @@ class Aircraft:
                     start: bool = False) -> str:
         """Trim in still air at the property ``airspeed``; return '' or what failed."""
         ground = terrain.elevation_m(lat_deg, lon_deg)
-        if not ground + self._rest_height < altitude_msl <= MAX_ALTITUDE:
+        if not ground + self._rest_height < altitude_msl <= limits.MAX_ALTITUDE:
             raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
-                             f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')
+                             f'({ground:.0f} m) and at most {limits.MAX_ALTITUDE:.0f} m')
         self._model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
         self._set(airspeed, airspeed_kt)
         self._model.initialise()
@@ -396,8 +397,8 @@ class Aircraft:
               engines: bool = True) -> None:
         """Set the aircraft on the ground and let the gear come to rest."""
         ground = terrain.elevation_m(lat_deg, lon_deg)
-        self._model.set_initial_conditions(lat_deg, lon_deg, ground, ground + self._rest_height,
-                                     heading_deg)
+        self._model.set_initial_conditions(
+            lat_deg, lon_deg, ground, ground + self._rest_height, heading_deg)
         self._model.initialise()
         if engines:
             steady.start_engines(self._model, self._cockpit)

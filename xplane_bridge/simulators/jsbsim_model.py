@@ -14,7 +14,7 @@
 
 """One JSBSim model: loading, placing, stepping, and its engines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 import math
@@ -30,6 +30,7 @@ from xplane_bridge.simulators.aircraft_files import AircraftFiles, find
 from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.limits import clamp, MAX_SPEED
+from xplane_bridge.simulators.properties import Properties
 
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
@@ -58,11 +59,13 @@ class Model:
     """
     A JSBSim model in an FGFDMExec of its own; not placed yet.
 
-    ``path`` is the folder that it is in, empty for JSBSim's own. Raises ValueError for a model
-    that does not exist or that JSBSim cannot load, ImportError if JSBSim is not installed.
+    ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
+    properties. Raises ValueError for a model that does not exist or that JSBSim cannot load, and
+    for a property that cannot be written; ImportError if JSBSim is not installed.
     """
 
-    def __init__(self, name: str, dt: float, seed: int, path: str = '') -> None:
+    def __init__(self, name: str, dt: float, seed: int, path: str = '',
+                 values: Mapping[str, float] | None = None) -> None:
         self._jsbsim = jsbsim = _import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
         self._fdm: Any = _load(jsbsim, self.files)
@@ -96,6 +99,9 @@ class Model:
             self.initialise()
         except jsbsim.BaseError as error:
             raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
+        self.properties = Properties(self._fdm)
+        if values:
+            self.properties.write(values)
 
     def setter(self, name: str) -> Callable[[float], object]:
         """Return a function that sets a property: eight times as fast as by name."""

@@ -117,5 +117,5 @@ def spare_of(aircraft: Aircraft) -> Spare:
     """Return what a model like an aircraft's is made of, in its current state."""
     return Spare(
         aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed,
-                                aircraft.aircraft_path),
+                                aircraft.aircraft_path, dict(aircraft.settings)),
         aircraft.state, tuple(engine.propeller for engine in aircraft.state.engines))
