@@ -622,6 +622,10 @@ def test_socket_url_survives_a_server_that_goes_and_comes(run):
         for _ in range(2):
             peer, _ = server.accept()
             recorder.wait_for_port(True)
+            # A computer that is switched off is noticed in seconds, not in 15 minutes.
+            with socket.socket(fileno=os.dup(loop._port.descriptor)) as ours:
+                assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10000
             with peer:
                 peer.settimeout(DEADLINE)
                 loop.call(talk.say, b'ping')

@@ -30,6 +30,7 @@ from masked import masked
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu
+from serial_servers import Redirect
 from simpit_peer import Plugin, RecordedPlugin
 from std_msgs.msg import Bool, String, UInt8
 from std_srvs.srv import Trigger
@@ -862,6 +863,32 @@ def test_restarted_game_is_found_again(ros, plugin, profile):
     assert len(set(plugged.channels)) == len(plugged.channels)
 
 
+@pytest.mark.filterwarnings('ignore:setDaemon:DeprecationWarning')
+@pytest.mark.filterwarnings('ignore:setName:DeprecationWarning')
+@pytest.mark.parametrize(('scheme', 'profile'), [('socket', 'v2'), ('rfc2217', 'cobs')])
+def test_the_game_on_another_computer(ros, plugin, scheme, profile):
+    plugged = plugin(profile)
+    # FF is what rfc2217 escapes.
+    plugged.say(simpit.Altitude(float.fromhex('-0x1.fffffep+127'), 1.0))
+    ros.subscribe(SimpitAltitude, 'altitude')
+    redirect = Redirect(plugged.path, scheme)
+    try:
+        node = ros.start(SimpitNode, port=redirect.url, profile=profile)
+        assert ros.next('altitude').sea_level == float.fromhex('-0x1.fffffep+127')
+        text = ros.publisher(String, 'command/text')
+        text.publish(String(data='one'))
+        ros.wait_for(lambda: simpit.Log(2, 'one') in plugged.commands, 'the text')
+        redirect.hang_up()
+        ros.wait_for(lambda: node.link.counters().lost == 1, 'the loss')
+        ros.wait_for(lambda: node.link.is_open, 'the next connection')
+        ros.next('altitude')
+        text.publish(String(data='two'))
+        ros.wait_for(lambda: simpit.Log(2, 'two') in plugged.commands, 'the second text')
+        ros.run_in(node, node.shut_down)
+    finally:
+        redirect.close()
+
+
 def test_silent_plugin_is_a_state(ros, path, plugin):
     plugged = plugin('v2')
     plugged.call(plugged.session.set_flight, False)
@@ -928,6 +955,8 @@ def test_deactivation_gives_back_what_was_taken(ros, plugin, throttle):
 @pytest.mark.parametrize(('parameters', 'reason'), [
     ({}, 'parameter port: it is required'),
     ({'port': 'nonsense://x'}, 'nonsense'),
+    ({'port': 'socket://gaming-pc'}, 'expected socket://host:port'),
+    ({'port': 'rfc2217://gaming-pc:70000'}, 'with a port of 1..65535'),
     ({'port': '/dev/ttyKSP', 'profile': 'v3'}, 'v3'),
     ({'port': '/dev/ttyKSP', 'channels': ['altitud']}, 'altitud'),
     ({'port': '/dev/ttyKSP', 'profile': 'v0', 'channels': ['velocities']}, 'velocities'),

@@ -20,10 +20,12 @@ from abc import ABC, abstractmethod
 import contextlib
 import errno
 import os
+import socket
 import termios
 import time
 import tty
 from typing import Any
+from urllib.parse import urlsplit
 
 import serial
 
@@ -42,6 +44,12 @@ _PART = 1024
 _DRAIN_STEP = 0.005
 
 _PTY = 'pty:'
+_NETWORK = ('socket', 'rfc2217')
+# A computer that was switched off answers no more, and TCP alone would notice after 15 minutes:
+# seconds of silence until it is asked, between questions, and until the connection is given up.
+_IDLE = 3
+_INTERVAL = 2
+_GIVEN_UP = 10
 
 
 class Port(ABC):
@@ -133,7 +141,11 @@ class _PolledPort(Port):
 
     def read(self) -> bytes:
         """Return bytes that arrive within the poll period."""
-        data = self._device.read(1)
+        try:
+            data = self._device.read(1)
+        except serial.SerialException as error:
+            # "reader thread died", says pyserial.
+            raise OSError(errno.EIO, 'the other end hung up') from error
         more = min(self._device.in_waiting, _READ_SIZE) if data else 0
         return bytes(data + self._device.read(more) if more else data)
 
@@ -220,6 +232,9 @@ def open_port(name: str, baud: int) -> Port:
         device.open()
     except (OSError, termios.error) as error:
         raise LinkError(_problem(name, error)) from error
+    connection = getattr(device, '_socket', None)
+    if connection is not None:
+        _watch(connection)
     try:
         device.fileno()
     except OSError:
@@ -236,10 +251,38 @@ def check_port(name: str, baud: int) -> None:
         _device(name, baud)
 
 
+def _watch(connection: socket.socket) -> None:
+    """Send at once, and notice within seconds that the other computer is gone."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_NODELAY, 1), (socket.TCP_KEEPIDLE, _IDLE), (socket.TCP_KEEPINTVL, _INTERVAL),
+        (socket.TCP_USER_TIMEOUT, 1000 * _GIVEN_UP),
+    ):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def _is_network(name: str) -> bool:
+    return urlsplit(name).scheme in _NETWORK
+
+
+def _check_address(name: str) -> None:
+    """Raise ValueError if a URL has no host or no port."""
+    parts = urlsplit(name)
+    try:
+        valid = bool(parts.hostname and parts.port)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError(
+            f'serial port {name}: expected {parts.scheme}://host:port with a port of 1..65535')
+
+
 def _device(name: str, baud: int) -> Any:
     """Return a pyserial port that is not open yet."""
     if baud <= 0:
         raise ValueError(f'baud rate {baud}: must be above 0, Kerbal Simpit uses 115200')
+    if _is_network(name):
+        _check_address(name)
     # rfc2217:// has no write timeout; descriptors are written to without one.
     write_timeout = None if name.startswith('rfc2217:') else WRITE_TIMEOUT
     return serial.serial_for_url(
@@ -258,4 +301,7 @@ def _problem(name: str, error: Exception) -> str:
         return f"{name}: no permission; add the user to the group 'dialout' and log in again"
     if 'Could not configure port' in str(error) or number in (errno.ENOTTY, errno.EISDIR):
         return f'{name}: not a serial port ({error})'
+    if _is_network(name):
+        why = str(error).removeprefix(f'Could not open port {name}: ')
+        return f'{name}: {why}; is its server running, does a firewall let this computer in?'
     return f'{name}: {error}'
