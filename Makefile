@@ -46,6 +46,13 @@ $(STUDIES): requirements/studies.txt $(VENV)
 	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt
 	@touch $@
 
+# Of those the one that LIVE=1 needs; it depends on nothing else.
+LIVE_VIEW := $(ROOT)/venv/.live_view
+$(LIVE_VIEW): requirements/studies.txt $(VENV)
+	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+		"$$(grep '^foxglove-sdk==' requirements/studies.txt)"
+	@touch $@
+
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
 	@mkdir -p $(ROOT)/sourced && touch build/COLCON_IGNORE
 	@echo 'Installing the dependencies in package.xml into $(ROOT)/sourced/venv (once) ...'
@@ -95,17 +102,18 @@ PYTHON ?= python3
 test-python:
 	@tools/test_python.sh $(PYTHON) $(PARALLEL)
 
-demo: $(BUILT)
-	@$(RUN) $(EXECUTABLES)/demo $(DEMO_ARGS)
+# make demo [LIVE=1]: LIVE=1 shows it in Foxglove or Lichtblick, see docs/live.md.
+demo: $(BUILT) $(if $(LIVE),$(LIVE_VIEW))
+	@$(RUN) $(EXECUTABLES)/demo $(if $(LIVE),--live) $(DEMO_ARGS)
 
 # make experiment SIM=xplane12 SCENARIO=racetrack [SPEED=4] [LOCKSTEP=1] [HOST=192.168.1.20]
-# [CONTROLLER='python3 my_controller.py']
+# [CONTROLLER='python3 my_controller.py'] [LIVE=1]
 SIM ?= xpc
 SCENARIO ?= steps
-experiment: $(BUILT)
+experiment: $(BUILT) $(if $(LIVE),$(LIVE_VIEW))
 	@$(RUN) $(EXECUTABLES)/experiment --sim $(SIM) --scenario $(SCENARIO) $(if $(HOST),--host $(HOST)) \
 		$(if $(SPEED),--speed $(SPEED)) $(if $(LOCKSTEP),--lockstep) \
-		$(if $(CONTROLLER),--controller '$(CONTROLLER)') $(EXPERIMENT_ARGS)
+		$(if $(CONTROLLER),--controller '$(CONTROLLER)') $(if $(LIVE),--live) $(EXPERIMENT_ARGS)
 
 # make campaign [CAMPAIGN=turbulence] [CAMPAIGN_ARGS='--workers 2 --dry-run']
 CAMPAIGN ?= turbulence

@@ -51,6 +51,10 @@ FIRM = ('host', 'port', 'data_port', 'controls_port', 'version', 'stamp', 'use_s
 OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
 
 
+# What experiment.rviz shows.
+SHOWN = ('robot_description', 'view/path', 'view/target', 'autopilot/active_path')
+
+
 @dataclass(frozen=True)
 class Arguments:
     """Arguments of this file."""
@@ -69,8 +73,9 @@ class Arguments:
         'it, as fast as possible; implies use_sim_time and engage.')
     autopilot: bool = parameter(True, 'Start autopilot_node.')
     engage: bool = parameter(False, 'The autopilot engages as soon as telemetry arrives.')
-    rviz: bool = parameter(False, 'Start RViz.')
-    foxglove: bool = parameter(False, 'Start foxglove_bridge (WebSocket, port 8765).')
+    rviz: bool = parameter(False, 'Start RViz, and view_node.')
+    foxglove: bool = parameter(
+        False, 'Start foxglove_bridge (WebSocket, port 8765), and view_node.')
     record: bool = parameter(False, "Record the vehicle's topics.")
     bag: str = parameter('flight.mcap', 'File to record to.')
 
@@ -115,7 +120,10 @@ def make(given):
         nodes.append(Node(
             package='rviz2', executable='rviz2', arguments=['-d', config],
             parameters=[{'use_sim_time': simulated}],
-            remappings=[('/experiment/odom', f'{namespace}/odom')]))
+            remappings=[(f'/experiment/{topic}', f'{namespace}/{topic}') for topic in SHOWN]))
+    if value['rviz'] or value['foxglove']:
+        nodes.append(make_node(
+            'view_node', given, {}, defaults={'from_commands': not simulator.reports_controls}))
     if value['foxglove']:
         nodes.append(Node(
             package='foxglove_bridge', executable='foxglove_bridge', output='screen',

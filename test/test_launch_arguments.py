@@ -314,11 +314,14 @@ def test_a_bring_up_with_tools(launch, tools):
     commands, _, _ = launch(
         ours('bringup'), 'namespace:=uav1', 'use_sim_time:=true', 'rviz:=true', 'foxglove:=true',
         'record:=true', 'bag:=mine.mcap')
-    rviz, foxglove, record = commands[3:]
+    rviz, foxglove, view, record = commands[3:]
     assert rviz.executable == 'rviz2'
     assert rviz.others[0] == '-d'
     assert os.path.exists(rviz.others[1])
-    assert rviz.remappings == ['/experiment/odom:=/uav1/odom']
+    assert rviz.remappings[0] == '/experiment/robot_description:=/uav1/robot_description'
+    assert len(rviz.remappings) == 4
+    assert (view.executable, view.namespace) == ('view_node', '/uav1')
+    assert not view.parameters['from_commands']
     assert foxglove.executable == 'foxglove_bridge'
     assert record.others == ['--output', 'mine.mcap', '--namespace', '/uav1']
     assert all(command.parameters['use_sim_time'] for command in commands)

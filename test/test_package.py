@@ -112,7 +112,8 @@ def test_what_tests_skip_without_is_installed_for_make_test():
     # From the standard library, from ROS, which may be absent, from this package; and packages
     # under their distribution's name.
     others = {'resource', 'xplane_bridge'}
-    names = {'serial': 'pyserial', 'simple_pid': 'simple-pid'}
+    names = {'serial': 'pyserial', 'simple_pid': 'simple-pid', 'foxglove': 'foxglove-sdk',
+             'google': 'protobuf'}
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 

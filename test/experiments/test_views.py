@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Foxglove layout and the RViz config, as far as can be checked without a display."""
+"""The Foxglove layouts and the RViz config, as far as can be checked without a display."""
 
 from collections import defaultdict
 from io import StringIO
@@ -31,6 +31,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from harness import process
+from xplane_bridge.experiments import live
 from xplane_bridge.experiments.definitions import message_class
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.view import View
@@ -39,8 +40,8 @@ RESOURCE = Path(__file__).parents[2] / 'resource'
 NAMESPACE = '/experiment'
 
 
-def layout():
-    return json.loads((RESOURCE / 'foxglove_layout.json').read_text())
+def layout(name='foxglove_layout'):
+    return json.loads((RESOURCE / f'{name}.json').read_text())
 
 
 def rviz():
@@ -73,28 +74,45 @@ def paths():
     return found
 
 
-def test_each_panel_is_placed_and_configured():
-    found = layout()
+@pytest.mark.parametrize(('name', 'last'), [
+    ('foxglove_layout', 'DiagnosticSummary'), ('foxglove_live', 'RosOut')])
+def test_each_panel_is_placed_and_configured(name, last):
+    found = layout(name)
     placed = panels(found['layout'])
     assert sorted(placed) == sorted(found['configById'])
-    assert {name.split('!')[0] for name in placed} == {'map', '3D', 'Plot', 'DiagnosticSummary'}
+    assert {name.split('!')[0] for name in placed} == {'map', '3D', 'Plot', last}
 
 
-def test_rviz_shows_odometry_and_path_in_the_frame_of_odom():
+def test_the_live_layout_shows_what_the_live_view_serves():
+    shown = {text for text in strings(layout('foxglove_live')['configById'])
+             if re.fullmatch(r'/[a-z]+(\.[a-z_]+)?', text)}
+    served = {f'/{topic}' for topic in ('aircraft', 'path', 'target', 'route', 'fix', 'log')}
+    served |= {f'/state.{name}' for name in live._STATE_NAMES}
+    served |= {f'/controls.{name}' for name in live._CONTROLS}
+    assert served >= shown >= {'/aircraft', '/path', '/target', '/fix', '/log'}
+    assert len(shown) > 15
+
+
+def test_the_aircraft_is_shown_in_the_frame_of_odom():
     manager = rviz()['Visualization Manager']
     assert manager['Global Options']['Fixed Frame'] == 'odom'
-    odometry = [display for display in manager['Displays']
-                if display['Class'] == 'rviz_default_plugins/Odometry']
-    assert [display['Keep'] for display in odometry] == [1, 2000]
-    assert {display['Topic']['Value'] for display in odometry} == {f'{NAMESPACE}/odom'}
+    aircraft, = (display for display in manager['Displays']
+                 if display['Class'] == 'rviz_default_plugins/RobotModel')
+    # It is published once, before RViz looks.
+    assert aircraft['Description Topic']['Durability Policy'] == 'Transient Local'
+    layer = layout()['configById']['3D!aircraft']['layers']['aircraft']
+    assert layer['topic'] == aircraft['Description Topic']['Value']
 
 
 def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
     wanted = paths()
-    assert {f'{NAMESPACE}/fix', f'{NAMESPACE}/odom', '/diagnostics'} <= set(wanted)
+    assert {f'{NAMESPACE}/{topic}' for topic in (
+        'fix', 'robot_description', 'view/path', 'view/target', 'autopilot/active_path')} | {
+        '/diagnostics'} <= set(wanted)
     port = simulator('xpc')
     scope = ('--ros-args', '-r', f'__ns:={NAMESPACE}')
-    with process('xpc_node', *scope, '-p', f'port:={port}'), process('autopilot_node', *scope):
+    with process('xpc_node', *scope, '-p', f'port:={port}'), process(
+            'autopilot_node', *scope), process('view_node', *scope):
         def types():
             known = {topic: kinds for topic, kinds in ros.observer.get_topic_names_and_types()
                      if ros.observer.count_publishers(topic)}
@@ -111,7 +129,7 @@ def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
             if field:
                 assert isinstance(message, float)
     assert known[f'{NAMESPACE}/fix'] == ['sensor_msgs/msg/NavSatFix']
-    assert known[f'{NAMESPACE}/odom'] == ['nav_msgs/msg/Odometry']
+    assert known[f'{NAMESPACE}/view/path'] == ['nav_msgs/msg/Path']
 
 
 # How an experiment prints text from others

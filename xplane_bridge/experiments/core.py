@@ -30,6 +30,8 @@ here, unless one is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+import math
 import sys
 import time
 from typing import Any
@@ -40,6 +42,7 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.core_vehicle import CoreVehicle, Wire
 from xplane_bridge.experiments.execution import Display, ExperimentError
+from xplane_bridge.experiments.live import Live, served
 from xplane_bridge.experiments.peers import simulated_start
 from xplane_bridge.experiments.piloting import Law
 from xplane_bridge.experiments.policy_law import PolicyLaw
@@ -73,6 +76,33 @@ class Printed(Silent):
     def say(self, text: str) -> None:
         """Print a line."""
         print(text, flush=True)
+
+
+class Watched(Printed):
+    """Prints what happens, shows it live, and holds the flight back to ``speed`` x real time."""
+
+    def __init__(self, live: Live, speed: float) -> None:
+        self._live = live
+        self._speed = speed
+        self._begin = math.nan
+        self._duration = math.nan
+
+    def begin(self, run: CoreRun) -> None:
+        """Show this flight, which begins now."""
+        self._live.begin(run, run.vehicle)
+        self._duration = run.scenario.duration
+        self._begin = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print a line, and log it."""
+        super().say(text)
+        self._live.say(text)
+
+    def update(self, phase: str, progress: float) -> None:
+        """Show the state, and wait until it is due."""
+        self._live.update(progress)
+        due = self._begin + progress * self._duration / self._speed
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 class CoreRun(SteppedRun):
@@ -131,15 +161,24 @@ def fly(experiment: Experiment) -> int:
 
     Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
     """
-    try:
-        policy = experiment.settings.policy
-        run = CoreRun(experiment.scenario, experiment.settings.seed,
-                      PolicyLaw(load_policy(policy)) if policy else None, Printed(),
-                      experiment.settings.sensors)
-    except (ImportError, ValueError) as error:
-        print(f'experiment: {error}', file=sys.stderr, flush=True)
-        return NOT_FLOWN
+    settings = experiment.settings
+    with ExitStack() as stack:
+        try:
+            live = stack.enter_context(served(experiment))
+            display = Printed() if live is None else Watched(live, settings.speed)
+            run = CoreRun(experiment.scenario, settings.seed,
+                          PolicyLaw(load_policy(settings.policy)) if settings.policy else None,
+                          display, settings.sensors)
+        except (ImportError, ValueError) as error:
+            print(f'experiment: {error}', file=sys.stderr, flush=True)
+            return NOT_FLOWN
+        return _fly(experiment, run, display)
+
+
+def _fly(experiment: Experiment, run: CoreRun, display: Printed) -> int:
     report.clear(experiment.files)
+    if isinstance(display, Watched):
+        display.begin(run)
     code, begin = PASSED, time.process_time()
     try:
         run.fly()

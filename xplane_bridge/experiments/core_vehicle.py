@@ -62,6 +62,7 @@ _MEASURED = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
+_COMMANDS = {f'command_{name}': column for column, name in enumerate(_CONTROLS, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # Topics that would have a message at each state.
 _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
@@ -258,9 +259,12 @@ class CoreVehicle(Piloting):
     # What is known.
 
     def last(self, name: str) -> float:
-        """Return the newest value of a measured quantity or a target, NaN if there is none."""
+        """Return the newest value of what is measured, commanded or wanted, NaN if none."""
         if name in _TARGETS:
             return self._wanted[-1][1 + _TARGETS.index(name)] if self._wanted else math.nan
+        if name in _COMMANDS:
+            value = self._commanded[-1][_COMMANDS[name]] if self._commanded else None
+            return math.nan if value is None else value
         return self._measured[-1][_COLUMNS[name]] if self._measured else math.nan
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:

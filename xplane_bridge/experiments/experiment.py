@@ -47,6 +47,7 @@ from xplane_bridge.experiments.controller import (
     ros_arguments,
 )
 from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.experiments.live import Live, served
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import ORDERED, POLICY_TARGET, TARGET
@@ -87,12 +88,13 @@ def fly(experiment: Experiment) -> int:
         optional.require(
             'an experiment', *(() if settings.host else ('jsbsim',)),
             *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags')
-    except (ImportError, ScenarioError) as error:
+        viewers = served(experiment)
+    except (ImportError, ValueError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, viewers as live:
         recording = experiment.files.recording or os.path.join(scratch, 'flight.mcap')
-        run, code = attempt(experiment, recording)
+        run, code = attempt(experiment, recording, live=live)
         if run is not None and run.flown > 0.0:
             try:
                 _interruptible(True, by_sigterm=code != INTERRUPTED)
@@ -106,12 +108,12 @@ def fly(experiment: Experiment) -> int:
 
 def attempt(
     experiment: Experiment, recording: str, make_run: type[Run] = Run,
-    make_view: type[View] = View,
+    make_view: type[View] = View, live: Live | None = None,
 ) -> tuple[Run | None, int]:
     """
     Fly it; return the flight, if it started, and the exit code before the verdict.
 
-    Nothing is recorded if ``recording`` is empty.
+    Nothing is recorded if ``recording`` is empty; ``live`` shows it too.
     """
     run: Run | None = None
     settings = experiment.settings
@@ -129,8 +131,11 @@ def attempt(
             with Processes(experiment.files.log) as processes:
                 clear(experiment.files)
                 view = make_view(monitor)
+                view.served = live
                 vehicle = start_vehicle(node, monitor, processes, view, experiment, recording)
                 run = make_run(vehicle, experiment.scenario, view)
+                if live is not None:
+                    live.begin(run, monitor)
                 with view:
                     run.fly()
             return run, PASSED

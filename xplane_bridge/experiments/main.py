@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
+    settings_module.add_live_option(parser)
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     namespace = f'/{arguments.namespace.strip("/")}'
@@ -54,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             _check_namespace(namespace)
         scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
         settings = settings_module.complete(settings, scenario)
-        settings_module.check(settings, scenario)
+        settings_module.check(settings, scenario, bool(arguments.live))
+        settings_module.check_live(arguments.live)
         scenario = settings_module.with_aircraft(scenario, settings)
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr)
@@ -68,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
               '' if arguments.no_picture else f'{prefix}.png', f'{prefix}.json',
               '' if settings.in_process else f'{prefix}.log'),
         namespace, f'{scenario.name} on {settings.host or settings.sim}' + (
-            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''))
+            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''),
+        arguments.live)
     if settings.in_process:
         from xplane_bridge.experiments import core
         return core.fly(experiment)

@@ -33,6 +33,9 @@ PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 # In one process, without ROS: experiments/core.py.
 CORE = 'core'
 
+# Where Foxglove and Lichtblick look by default.
+LIVE_PORT = 8765
+
 # Flown by the truth, whatever the scenario says.
 NO_SENSORS = 'none'
 
@@ -114,13 +117,18 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A scenario, how it is flown, where its results go, and the vehicle's namespace."""
+    """
+    A scenario, how it is flown, where its results go, and the vehicle's namespace.
+
+    ``live`` is the port of the live view, 0 for none.
+    """
 
     scenario: Scenario
     settings: Settings
     files: Files
     namespace: str
     title: str
+    live: int = 0
 
     @property
     def sensors(self) -> str:
@@ -174,12 +182,14 @@ def _check_controller(settings: Settings, scenario: Scenario) -> None:
             'experiment to stop')
 
 
-def check(settings: Settings, scenario: Scenario) -> None:  # noqa: C901 -- one if per refusal
-    """Raise ScenarioError for combinations that are not possible."""
+def check(  # noqa: C901 -- one if per refusal
+    settings: Settings, scenario: Scenario, watched: bool = False,
+) -> None:
+    """Raise ScenarioError for combinations that are not possible; ``watched``: in real time."""
     _check_controller(settings, scenario)
     _check_sensors(settings, scenario)
     if settings.in_process:
-        _check_in_process(settings, scenario)
+        _check_in_process(settings, scenario, watched)
         return
     if scenario.in_closed_loop() and not (settings.foreign and settings.lockstep):
         raise ScenarioError(
@@ -237,13 +247,17 @@ def _check_sensors(settings: Settings, scenario: Scenario) -> None:
             f'{", ".join(scenario.needs_sensors())}: name some, such as --sensors consumer')
 
 
-def _check_in_process(settings: Settings, scenario: Scenario) -> None:
+def _check_in_process(settings: Settings, scenario: Scenario, watched: bool) -> None:
     default = Settings()
     unused = [name for name in ('host', 'port', 'speed', *_FAULTS)
-              if getattr(settings, name) != getattr(default, name)]
+              if getattr(settings, name) != getattr(default, name)
+              and not (watched and name == 'speed')]
+    if not 0.0 < settings.speed < math.inf:
+        raise ScenarioError(f'speed is {settings.speed}, expected above 0')
     if unused:
         raise ScenarioError(
-            f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}')
+            f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
+            f'{" (speed is for --live)" if unused == ["speed"] else ""}')
     if settings.foreign and not settings.policy:
         raise ScenarioError(
             f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
@@ -320,3 +334,17 @@ def from_options(arguments: Namespace) -> Settings:
     """Return the settings given by the options."""
     given = {name: getattr(arguments, name) for name in Settings.__slots__}
     return Settings(**given | {'controller_launch': tuple(given['controller_launch'])})
+
+
+def add_live_option(parser: ArgumentParser) -> None:
+    """Add the option for Experiment.live."""
+    parser.add_argument(
+        '--live', nargs='?', type=int, const=LIVE_PORT, default=0, metavar='PORT',
+        help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
+        f'({LIVE_PORT}); docs/live.md')
+
+
+def check_live(port: int) -> None:
+    """Raise ScenarioError if that is no port."""
+    if not 0 <= port <= 65535:
+        raise ScenarioError(f'--live: {port} is not a port, 1..65535')

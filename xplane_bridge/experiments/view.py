@@ -22,6 +22,7 @@ import time
 from typing import Any
 
 from xplane_bridge import optional
+from xplane_bridge.experiments.live import Live
 from xplane_bridge.experiments.monitor import Monitor
 
 _REFRESHES = 8
@@ -34,11 +35,12 @@ class View:
     Show a Monitor's newest values.
 
     Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second;
-    ``say(text)`` prints a permanent line.
+    ``say(text)`` prints a permanent line. ``served``, if set, shows the same to other viewers.
     """
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
+        self.served: Live | None = None
         self._live: Any = None
         self._drawn_at = 0.0
         self._rates_at = math.nan
@@ -62,6 +64,8 @@ class View:
 
     def say(self, text: str) -> None:
         """Print a permanent line."""
+        if self.served is not None:
+            self.served.say(text)
         if self._live is not None:
             # Text from files or peers is not markup.
             self._live.console.print(text, highlight=False, markup=False)
@@ -70,6 +74,8 @@ class View:
 
     def update(self, phase: str, progress: float) -> None:
         """Show ``phase`` and the overall progress (0..1)."""
+        if self.served is not None:
+            self.served.update(progress)
         now = time.monotonic()
         if now - self._drawn_at < (1.0 / _REFRESHES if self._live else _LINE_PERIOD):
             return

@@ -44,6 +44,7 @@ def nodes() -> dict[str, NodeEntry]:
         'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
         'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
         'simulator_node': NodeEntry('simulator', 'face:=xplane12'),
+        'view_node': NodeEntry('view', 'rate:=10.0'),
         **{protocol.node: NodeEntry(protocol.name, protocol.example)
            for protocol in PROTOCOLS.values()},
     }

@@ -100,9 +100,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
-        self._reports = Reports(self)
         self._telemetry = Telemetry(
             self, given.lockstep, given.behind_sensors, self._on_state)
+        self._reports = Reports(self, self._telemetry)
         self._fence_frame = self._telemetry.local
         self._levels = Levels(
             self, self._cascade, self._telemetry, self._take_command, self._take_release)
@@ -389,7 +389,7 @@ class AutopilotNode(BridgeNode[Any]):
     def _report(self, again: bool = False) -> None:
         """Publish level and target if they have changed, the target also ``again``."""
         self._reports.publish(
-            self._level, self._cascade.target, self._last[1] if self._last else 0, again)
+            self._level, self._cascade, self._last[1] if self._last else 0, again)
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of the autopilot, of its envelope, and of the joystick."""

@@ -12,18 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What autopilot_node says of itself: its level, and what it holds."""
+"""What autopilot_node says of itself: its level, what it holds, and the path that it follows."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
 from std_msgs.msg import String
 
-from xplane_bridge.control.cascade import Level
+from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.msg import AutopilotTarget
+from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.targets import TARGET_MASK
@@ -42,23 +46,52 @@ def target_values(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 class Reports:
-    """Publishes ``autopilot/level`` and ``autopilot/active_target``, each when it has changed."""
+    """
+    Publishes ``autopilot/level``, ``active_target`` and ``active_path``, each when it has changed.
 
-    def __init__(self, node: BridgeNode[Any]) -> None:
+    The path is in the frame of odom, at the altitude of the target, and empty when it has ended.
+    """
+
+    def __init__(self, node: BridgeNode[Any], telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
         self._level = ''
         self._target: Target | None = None
+        self._follower: PathFollower | None = None
         self._level_publisher = node.make_publisher(String, 'autopilot/level', LATCHED)
         self._target_publisher = node.make_publisher(
             AutopilotTarget, 'autopilot/active_target', LATCHED)
+        self._path_publisher = node.make_publisher(Path, 'autopilot/active_path', LATCHED)
 
-    def publish(self, level: str, target: Target, stamp: int, again: bool = False) -> None:
+    def publish(self, level: str, cascade: Cascade, stamp: int, again: bool = False) -> None:
         """Publish what has changed at a state of that stamp (ns); the target also ``again``."""
+        target = cascade.target
         has_changed = level != self._level
         if has_changed:
             self._level_publisher.publish(String(data=level))
         if level != OFF and (has_changed or again or target is not self._target):
             self._publish_target(level, target, stamp)
         self._level, self._target = level, target
+        follower = cascade.follower if level == Level.PATH else None
+        if follower is not self._follower:
+            self._follower = follower
+            self._publish_path(follower, target.altitude, stamp)
+
+    def _publish_path(
+        self, follower: PathFollower | None, altitude: float, stamp: int
+    ) -> None:
+        local, datum = self._telemetry.local, self._telemetry.datum
+        message = Path()
+        message.header.frame_id = self._telemetry.odom_frame
+        written = message.header.stamp
+        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        if follower is not None and local is not None and datum is not None:
+            for east, north in follower.drawn():
+                latitude, longitude, _ = local.enu_to_geodetic((east, north, 0.0))
+                pose = PoseStamped(header=message.header)
+                point = pose.pose.position
+                point.x, point.y, point.z = datum.geodetic_to_enu(latitude, longitude, altitude)
+                message.poses.append(pose)
+        self._path_publisher.publish(message)
 
     def _publish_target(self, level: str, target: Target, stamp: int) -> None:
         message = AutopilotTarget()

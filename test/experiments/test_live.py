@@ -1,0 +1,201 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A flight shown live: what a viewer receives by its own protocol, decoded by protobuf itself."""
+
+import asyncio
+import base64
+from collections import defaultdict
+import json
+import math
+from pathlib import Path
+import struct
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('foxglove', reason='the live view needs foxglove-sdk')
+pytest.importorskip('google.protobuf', reason='messages are decoded with protobuf')
+pytest.importorskip('tornado.websocket', reason='the client needs tornado')
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from tornado import websocket
+
+from xplane_bridge.conversions import aircraft_model
+from xplane_bridge.experiments import core, main, scenario
+from xplane_bridge.experiments.live import Live
+from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED, Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+# Opcodes of the protocol's binary messages.
+DATA, TIME = 1, 2
+FLIGHT = """
+duration: 8.0
+initial: {altitude: 1200.0, heading_deg: 90.0, airspeed: 50.0}
+events:
+  - {at: 0.2, engage: true}
+  - {at: 0.4, change: {altitude: 20.0}}
+criteria:
+  - {quantity: altitude, statistic: first, at_least: 1199.9, at_most: 1200.1}
+"""
+
+
+class Viewer:
+    """A client that subscribes to all that is advertised, and decodes it."""
+
+    def __init__(self, address):
+        self.opened = []
+        self.topics = {}
+        self.heard = defaultdict(list)
+        self.times = []
+        self.subscribed = threading.Event()
+        self.thread = threading.Thread(target=lambda: asyncio.run(self._hear(address)))
+        self.thread.start()
+
+    async def _hear(self, address):
+        socket = await websocket.websocket_connect(address, subprotocols=['foxglove.sdk.v1'])
+        while (message := await socket.read_message()) is not None:
+            if isinstance(message, bytes):
+                self._take(message)
+                continue
+            said = json.loads(message)
+            self.opened.append(said)
+            if said['op'] == 'advertise':
+                for channel in said['channels']:
+                    self.topics[channel['id']] = channel['topic'], decoder(channel)
+                await socket.write_message(json.dumps({'op': 'subscribe', 'subscriptions': [
+                    {'id': number, 'channelId': number} for number in self.topics]}))
+                if len(self.topics) == 9:
+                    self.subscribed.set()
+
+    def _take(self, message):
+        if message[0] == TIME:
+            self.times.append(struct.unpack_from('<Q', message, 1)[0])
+        elif message[0] == DATA:
+            number, stamp = struct.unpack_from('<IQ', message, 1)
+            topic, decode = self.topics[number]
+            self.heard[topic].append((stamp, decode(message[13:])))
+
+
+def decoder(channel):
+    """Return the function that decodes a channel's messages, from the schema it came with."""
+    if channel['encoding'] == 'json':
+        return json.loads
+    files = descriptor_pb2.FileDescriptorSet.FromString(base64.b64decode(channel['schema']))
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    return message_factory.GetMessageClass(
+        pool.FindMessageTypeByName(channel['schemaName'])).FromString
+
+
+def flown(tmp_path):
+    """Fly as --live does; return the viewer, the exit code, and the flight."""
+    path = tmp_path / 'flight.yaml'
+    path.write_text(FLIGHT)
+    wanted = scenario.load(str(path))
+    with Live(0, 'a flight') as live:
+        viewer = Viewer(live.address)
+        assert viewer.subscribed.wait(30.0)
+        display = core.Watched(live, speed=8.0)
+        run = core.CoreRun(wanted, display=display)
+        display.begin(run)
+        code = core._fly(Experiment(
+            wanted, Settings('core'), Files('', '', '', ''), '/', ''), run, display)
+    viewer.thread.join(30.0)
+    return viewer, code, run
+
+
+def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path):
+    viewer, code, run = flown(tmp_path)
+    assert code == PASSED
+    server = viewer.opened[0]
+    assert (server['op'], server['name'], server['capabilities']) == (
+        'serverInfo', 'a flight', ['time'])
+    heard = {topic: [message for _, message in messages]
+             for topic, messages in viewer.heard.items()}
+    assert set(heard) == {'/tf', '/fix', '/log', '/aircraft', '/path', '/target', '/state',
+                          '/controls'}
+    # Its time is that of the flight, and goes on.
+    stamps = [stamp for stamp, _ in viewer.heard['/state']]
+    assert stamps == sorted(stamps)
+    states = heard['/state']
+    assert (stamps[-1] - stamps[0]) * 1e-9 == pytest.approx(
+        states[-1]['flight_time_s'] - states[0]['flight_time_s'], abs=1e-6)
+    assert viewer.times[-1] == stamps[-1]
+    last, vehicle = states[-1], run.vehicle
+    assert last['flight_time_s'] == 8.0
+    assert last['target_altitude_m'] == vehicle.last('target_altitude')
+    assert states[0]['altitude_m'] == pytest.approx(vehicle.flight().series['altitude'].values[0],
+                                                    abs=1.0)
+    assert 85.0 < last['heading_deg'] < 95.0
+    assert {'elevator', 'throttle'} <= set(heard['/controls'][-1])
+    # NaN is not in JSON: before it is engaged there is no target.
+    assert 'target_altitude_m' not in states[0]
+    assert any('engage' in log.message for log in heard['/log'])
+    is_in_place(heard, states)
+
+
+def is_in_place(heard, states):
+    """Compare the scene with the numbers."""
+    moved = {one.child_frame_id: one for one in heard['/tf'][-1].transforms}
+    body = moved['base_link']
+    assert (body.parent_frame_id, moved['elevator'].parent_frame_id) == ('odom', 'base_link')
+    state = states[-1]
+    assert body.translation.x == pytest.approx(state['east_m'])
+    assert body.translation.z == pytest.approx(state['altitude_m'] - states[0]['altitude_m'])
+    # It climbs to the east: its nose, (1, 0, 0) in the body, points there and up.
+    q = body.rotation
+    nose = (1 - 2 * (q.y**2 + q.z**2), 2 * (q.x * q.y + q.w * q.z), 2 * (q.x * q.z - q.w * q.y))
+    assert nose[0] > 0.98
+    assert nose[2] == pytest.approx(math.sin(math.radians(state['pitch_deg'])), abs=1e-6)
+    assert state['pitch_deg'] > 1.0
+    # The elevator's angle is its share of what the URDF allows; + is about y, trailing edge up.
+    elevator = heard['/controls'][-1]['elevator']
+    joint = aircraft_model.load(ROOT / 'resource' / 'aircraft.urdf').joints['elevator']
+    angle = elevator * (joint.upper if elevator > 0.0 else -joint.lower)
+    assert 2.0 * math.asin(moved['elevator'].rotation.y) == pytest.approx(angle, abs=1e-9)
+    frames = {entity.frame_id: entity for entity in heard['/aircraft'][-1].entities}
+    assert set(frames) == set(moved)
+    assert frames['base_link'].cubes
+    assert all(entity.frame_locked for entity in frames.values())
+    path = heard['/path'][-1].entities[0].lines[0].points
+    assert [point.x for point in path] == sorted(point.x for point in path)
+    assert len(path) > 20
+    arrow = heard['/target'][-1].entities[0].arrows[0].pose.position
+    assert arrow.x == pytest.approx(body.translation.x + 100.0, abs=1.0)
+    assert arrow.z == pytest.approx(
+        state['target_altitude_m'] - states[0]['altitude_m'], abs=1e-6)
+
+
+def refused(capsys, *arguments):
+    """Return why an experiment with --live is not flown."""
+    assert main.main(['--sim', 'core', '--scenario', 'steps', *arguments]) == NOT_FLOWN
+    return capsys.readouterr().err
+
+
+def test_what_is_wrong_with_a_live_view_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert '--live: 70000 is not a port' in refused(capsys, '--live', '70000')
+    assert 'speed (speed is for --live)' in refused(capsys, '--speed', '2')
+    assert 'speed is 0.0' in refused(capsys, '--speed', '0', '--live')
+    with Live(0, 'one') as live:
+        port = live.address.rpartition(':')[2]
+        error = refused(capsys, '--live', port)
+    assert f'port {port} cannot be opened for the live view' in error
+    monkeypatch.setitem(sys.modules, 'foxglove', None)
+    assert 'the live view needs the Python package foxglove-sdk' in refused(capsys, '--live')
