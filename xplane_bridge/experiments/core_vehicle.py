@@ -62,7 +62,7 @@ _MEASURED = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
-_COMMANDS = {f'command_{name}': column for column, name in enumerate(_CONTROLS, start=1)}
+_COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # Topics that would have a message at each state.
 _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
