@@ -23,6 +23,7 @@ is right wing up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import math
 
 from xplane_bridge.conversions import frames
@@ -54,6 +55,20 @@ def axis_to_wire(name: str, value: float) -> int:
 def axis_from_wire(value: int) -> float:
     """Return an axis reported by the plugin, -1..1."""
     return max(-1.0, value / _FULL)
+
+
+def axes_from_wire(axes: Mapping[str, int]) -> tuple[dict[str, float], dict[str, float]]:
+    """
+    Return axes as on the wire as flight controls, and the others, by their names in ROS.
+
+    A throttle below 0 is 0.
+    """
+    values = {axis: axis_from_wire(value) for axis, value in axes.items()}
+    controls = {
+        name: max(0.0, values[axis]) if name == 'throttle' else values[axis]
+        for name, axis in _AXES.items() if axis in values}
+    return controls, {
+        axis: value for axis, value in values.items() if axis not in _AXES.values()}
 
 
 def to_wire(controls: Controls) -> dict[str, float]:

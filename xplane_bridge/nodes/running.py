@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run one node as a process: until a signal, with an exit code that launch can react to."""
+"""Run one node, or a few alike, as a process: until a signal, with an exit code for launch."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _SWITCH_INTERVAL = 0.0002
 
 
 def run(
-    make_node: Callable[[], BridgeNode[Any]], table: type[BaseParameters],
-    args: Sequence[str] | None = None,
+    make_node: Callable[[], BridgeNode[Any] | Sequence[BridgeNode[Any]]],
+    table: type[BaseParameters], args: Sequence[str] | None = None,
 ) -> int:
     """
-    Run one node until SIGINT or SIGTERM; return the process's exit code.
+    Run one node, or several, until SIGINT or SIGTERM; return the process's exit code.
 
     ``table`` is listed by ``--help``. With ``autostart``, a failed configuration ends the process
     with code 1.
@@ -60,25 +60,27 @@ def run(
         print(f'bad ROS arguments: {_SOURCE.sub("", str(error)).strip()}', file=sys.stderr,
               flush=True)
         return 1
-    node: BridgeNode[Any] | None = None
+    nodes: Sequence[BridgeNode[Any]] = ()
     try:
-        node = make_node()
+        made = make_node()
+        nodes = [made] if isinstance(made, BridgeNode) else made
         executor = SingleThreadedExecutor()
-        executor.add_node(node)
         stop = Future(executor=executor)
         # The node releases its peer before ROS shuts down.
         call_on_signal(lambda: stop.set_result(None))
-        node.quit = lambda: stop.set_result(None)
-        if node.get_parameter('autostart').value:
-            if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-                return 1
-            if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
-                return 1
+        for node in nodes:
+            executor.add_node(node)
+            node.quit = lambda: stop.set_result(None)
+            if node.get_parameter('autostart').value:
+                if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+                    return 1
+                if node.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+                    return 1
         sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
         return 0
     finally:
-        if node is not None:
+        for node in nodes:
             node.shut_down()
             node.destroy_node()
         rclpy.try_shutdown()

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 import time
 from typing import Any
@@ -29,12 +29,14 @@ from xplane_bridge.nodes.bridge import Bridge, Handler
 from xplane_bridge.nodes.controls import CommandGate
 from xplane_bridge.nodes.datagrams import values_status
 from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
-from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.simpit.cockpits import Cockpits
 from xplane_bridge.nodes.simpit.commands import SimpitCommands
 from xplane_bridge.nodes.simpit.messages import Publisher
 from xplane_bridge.nodes.simpit.parameters import (
     channels_of,
+    cockpits_of,
     EVERYTHING,
+    games_of,
     profiles_of,
     SimpitParameters,
 )
@@ -47,6 +49,7 @@ from xplane_bridge.sessions.simpit import (
     ProfileHint,
     ProfileKnown,
     SimpitSession,
+    STACK,
     Telemetry,
 )
 
@@ -67,17 +70,34 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('simpit_node', SimpitParameters, **options)
+        # Ports of other nodes in this process.
+        self.elsewhere: Collection[str] = ()
 
     def check(self, given: SimpitParameters) -> None:
         """Require the port; refuse channels that do not exist."""
+        if given.ports:
+            games_of(given.ports)
+            raise ValueError(
+                'parameter ports: give either port or ports, at the start of the process')
         if not given.port:
             raise ValueError(
                 'parameter port: it is required, for example /dev/ttyUSB0; /dev/serial/by-id has '
                 'stable names')
         check_port(given.port, given.baud)
+        cockpits_of(given, self.elsewhere)
         SimpitSession(channels_of(given), profile=given.profile)
 
     # Lifecycle.
+
+    def open(self) -> None:
+        """Open the game's port, then those of the cockpits."""
+        super().open()
+        self._cockpits.start()
+
+    def close(self) -> None:
+        """Close the ports, the game's first: what cockpits command then goes nowhere."""
+        super().close()
+        self._cockpits.close()
 
     def make_session(self) -> SimpitSession:
         """Return the session with the plugin."""
@@ -105,6 +125,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self._commands = SimpitCommands(self)
         self._state = self.session.peer_state
         self._without_axis = 0
+        self._cockpits = Cockpits(self)
 
     def end(self) -> None:
         """Release the keys that are pressed, then all else."""
@@ -118,6 +139,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def changed(self, given: SimpitParameters) -> None:
         """Use new live parameters."""
         super().changed(given)
+        self._cockpits.changed(given)
         if given.channels != self.parameters.channels:
             self._publisher.offer(channels_of(given), profiles_of(given))
             self.link.call(self.session.set_channels, channels_of(given))
@@ -142,6 +164,11 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self.link.call(self.session.centre)
 
     # From the peer: in the link's thread.
+
+    def on_event(self, event: Any, stamp_ns: int) -> None:
+        """Pass an event to its handler, and to the cockpits."""
+        super().on_event(event, stamp_ns)
+        self._cockpits.on_game_event(event)
 
     def handlers(self) -> dict[type, Handler]:
         """Return the handlers of the events of the session and the port."""
@@ -279,6 +306,10 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             ('not requested', str(self.session.statistics.unexpected)),
         )
 
+    def diagnose_more(self, now: float) -> Iterable[Status]:
+        """Return the state of the cockpits too."""
+        return (*super().diagnose_more(now), *self._cockpits.diagnose())
+
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return the outcome of commands."""
         statistics = self.session.statistics
@@ -286,10 +317,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             ('controls', str(self.gates[''].commands)),
             ('packets sent', str(statistics.commands)),
             ('superseded by newer ones', str(statistics.held_back)),
+            ('values withheld, as a cockpit has the axis',
+             str(self.session.ownership.withheld[STACK])),
             ('flaps or speedbrake, which no vessel has', str(self._without_axis)),
         )
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run simpit_node; return the process's exit code."""
-    return run(SimpitNode, SimpitParameters, args)

@@ -16,13 +16,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from xplane_bridge.links.ports import check_port
 from xplane_bridge.nodes.controls import CommandParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.protocols.simpit import Profile, PROFILES
-from xplane_bridge.sessions.simpit import AUTO, registrable
+from xplane_bridge.sessions.simpit import AUTO, registrable, RULES
 
 EVERYTHING = '*'
 
@@ -53,6 +55,90 @@ class SimpitParameters(CommandParameters):
         'throttle stays as last commanded.')
     action_groups_extended: bool = parameter(
         False, 'The game has the mod Action Groups Extended: custom action groups go to 250.')
+    cockpits: tuple[str, ...] = parameter(
+        (), 'Serial ports of cockpits to connect to the game through this node, as for port; '
+        'with "=PROFILE" appended if the cockpit speaks another one than is recognised, for '
+        'example "/dev/ttyACM0=v1".')
+    cockpit_bauds: tuple[int, ...] = parameter(
+        (115200,), "Baud rates of the cockpits' ports: one for all, or one for each.")
+    cockpit_rule: str = parameter(
+        'last', 'Who has an axis that both a cockpit and ROS command: who moved it last; the '
+        'cockpit while it is deflected; or ROS while it commands it.', choices=RULES, live=True)
+    cockpit_threshold: float = parameter(
+        0.02, 'How far an axis must differ from where it stood to count as moved, as a share of '
+        'full scale: more than the noise of a potentiometer.', minimum=0.0, maximum=0.5,
+        live=True)
+    ports: tuple[str, ...] = parameter(
+        (), 'Several games in one process, "name=port" each, in place of port: one node in each '
+        'sub-namespace. Parameters of one of them: a section "/name/simpit_node" of the file.')
+
+
+@dataclass(frozen=True, slots=True)
+class CockpitPort:
+    """The serial port of a cockpit, its baud rate, and its profile or 'auto'."""
+
+    port: str
+    baud: int
+    profile: str
+
+
+def cockpits_of(
+    given: SimpitParameters, elsewhere: Collection[str] = ()
+) -> tuple[CockpitPort, ...]:
+    """
+    Return the ports of the cockpits. Raises ValueError if one is invalid or named twice.
+
+    ``elsewhere`` are ports that other nodes of this process use.
+    """
+    bauds = given.cockpit_bauds
+    if len(bauds) == 1:
+        bauds *= len(given.cockpits)
+    if len(bauds) != len(given.cockpits) and given.cockpits:
+        raise ValueError(
+            f'parameter cockpit_bauds: {len(bauds)} baud rates for {len(given.cockpits)} '
+            'cockpits; give one for all, or one for each')
+    found: list[CockpitPort] = []
+    for entry, baud in zip(given.cockpits, bauds, strict=False):
+        port, profile = split_cockpit(entry)
+        if profile != AUTO and profile not in PROFILES:
+            raise ValueError(
+                f"parameter cockpits: '{entry}': profile '{profile}' is not one of auto, "
+                f'{", ".join(PROFILES)}')
+        if not isinstance(baud, int) or isinstance(baud, bool):
+            raise ValueError(f'parameter cockpit_bauds: {baud!r} is not a whole number')
+        check_port(port, baud)
+        if port in (given.port, *(other.port for other in found)):
+            raise ValueError(
+                f'parameter cockpits: {port} is already used; each cockpit and the game have a '
+                'port of their own')
+        if port in elsewhere:
+            raise ValueError(
+                f"parameter cockpits: {port} belongs to another game's node: give cockpits in a "
+                'section "/name/simpit_node" of the parameter file')
+        found.append(CockpitPort(port, baud, profile))
+    return tuple(found)
+
+
+def split_cockpit(entry: str) -> tuple[str, str]:
+    """Return the port and the profile of a cockpit."""
+    port, _, profile = entry.rpartition('=')
+    # The options of a URL have equals signs too.
+    return (entry, AUTO) if not port or '?' in port else (port, profile)
+
+
+def games_of(ports: Sequence[object]) -> dict[str, str]:
+    """Return the ports of several games by name. Raises ValueError."""
+    found: dict[str, str] = {}
+    for entry in map(str, ports):
+        name, equals, port = entry.partition('=')
+        if not (name.isidentifier() and name.isascii() and equals and port):
+            raise ValueError(
+                f"parameter ports: '{entry}': expected name=port, such as left=/dev/ttyUSB0; a "
+                'name has letters, digits and underscores')
+        if name in found or port in found.values():
+            raise ValueError(f"parameter ports: '{entry}': its name or its port occurs twice")
+        found[name] = port
+    return found
 
 
 def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xplane_bridge.protocols.simpit import Message, Packet
+from xplane_bridge.protocols.foreign import Kinds
+from xplane_bridge.protocols.simpit import Message, Packet, Profile
 from xplane_bridge.sessions import base
 
 
@@ -47,6 +48,33 @@ class Telemetry(base.Telemetry):
 
     packet: Packet | None
     beside: Mapping[str, Message] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """
+    One packet, as received, on a channel that a cockpit wants.
+
+    ``name`` is the channel's in the game's profile, empty if that has no such channel.
+    """
+
+    name: str
+    packet: Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """
+    What a cockpit must know of the game.
+
+    ``connected``: a plugin answers. ``profile`` is that in use, None while it is not known for
+    certain. ``in_flight``: telemetry arrives.
+    """
+
+    connected: bool = False
+    profile: Profile | None = None
+    is_ksp2: bool = False
+    in_flight: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +140,47 @@ class Statistics(base.Statistics):
     echoes: int = 0
     echoes_lost: int = 0
     commands: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CockpitWants:
+    """
+    The channels that a cockpit wants from now on, by name, or by id if its profile has no name.
+
+    Those ``again`` it has just requested: values that are sent on change only are due anew.
+    """
+
+    channels: tuple[str | int, ...]
+    again: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CockpitCommand:
+    """A command of a cockpit: its packet as received, and what it means, or the packet itself."""
+
+    message: Message | Packet
+    packet: Packet
+
+
+@dataclass(frozen=True, slots=True)
+class CockpitLeft:
+    """A cockpit is unplugged, has started anew, or has closed its port: its axes are released."""
+
+    why: str
+
+
+@dataclass(slots=True)
+class CockpitStatistics(base.Statistics):
+    """
+    Monotonic counters of the line to a cockpit.
+
+    received and sent count packets, held_back packets of telemetry that were replaced by newer
+    ones because the line is slow. refused counts commands, by name, that nobody obeyed, dropped
+    what the other side has no channel for or could not take.
+    """
+
+    received: int = 0
+    sent: int = 0
+    handshakes: int = 0
+    refused: Kinds = field(default_factory=Kinds)
+    dropped: Kinds = field(default_factory=Kinds)

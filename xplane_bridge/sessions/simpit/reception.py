@@ -23,7 +23,7 @@ from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import ActionGroup, Message, Packet, PROFILES
 from xplane_bridge.sessions.simpit.contact import Contact
-from xplane_bridge.sessions.simpit.events import Statistics, Telemetry
+from xplane_bridge.sessions.simpit.events import Shared, Statistics, Telemetry
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration
 
@@ -70,6 +70,8 @@ class Reception:
         events: list[Any] = self._contact.finder.telemetry(name)
         if self._registration.shows(packet.channel):
             events.append(self._telemetry(name, packet, message))
+        if self._registration.is_shared(packet.channel):
+            events.append(Shared(name, packet))
         return events
 
     def take_silence(self, message: Message | Packet, now: float) -> list[Telemetry]:

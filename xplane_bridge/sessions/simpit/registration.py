@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 import math
 
 from xplane_bridge.protocols import simpit
@@ -63,6 +64,9 @@ class Registration:
         self._profile: Profile | None = None
         self._rows: dict[int, Channel | None] = {}
         self._shown: frozenset[int] = frozenset()
+        # What cockpits want, by their names.
+        self._shared: dict[str, tuple[ChannelName, ...]] = {}
+        self._shared_ids: frozenset[int] = frozenset()
         self._leases: Leases[int] = Leases(SILENCE)
         self._came: set[int] = set()
 
@@ -80,6 +84,10 @@ class Registration:
         """Return whether the owner requested this one: others the session registers for itself."""
         return channel_id in self._shown
 
+    def is_shared(self, channel_id: int) -> bool:
+        """Return whether a cockpit wants this one."""
+        return channel_id in self._shared_ids
+
     def unavailable(self, profile: Profile | None) -> tuple[str, ...]:
         """Return the requested channels that plugins of a profile do not send."""
         if profile is None:
@@ -92,7 +100,7 @@ class Registration:
         """Forget what is registered: the plugin is gone, or another one."""
         self._profile = None
         self._rows = {}
-        self._shown = frozenset()
+        self._shown = self._shared_ids = frozenset()
         self._came.clear()
         self._leases.want((), 0.0)
 
@@ -114,18 +122,40 @@ class Registration:
         """Return what registers these from now on, and deregisters all others."""
         check(channels, self._chosen)
         self._channels = tuple(channels)
+        return self._apply((), now)
+
+    def share(
+        self, source: str, channels: Sequence[ChannelName], again: Collection[ChannelName],
+        now: float,
+    ) -> list[Message]:
+        """
+        Return what registers these for a cockpit from now on, and deregisters what nobody wants.
+
+        What the profile lacks is left out. Those ``again`` that are sent on change only are
+        deregistered and registered, so that their values are sent.
+        """
+        self._shared[source] = tuple(channels)
+        if not channels:
+            del self._shared[source]
+        return self._apply(again, now)
+
+    def _apply(self, again: Collection[ChannelName], now: float) -> list[Message]:
         if self._profile is None:
             return []
         old = self._rows
         self._choose(self._profile)
         self._want(now)
         new = [channel_id for channel_id in self._rows if channel_id not in old]
-        self._leases.renew(now, new)
+        renewed = [
+            row.id for row in self._rows.values()
+            if row is not None and row.id in old and row.sent == 'subscription'
+            and row.name in again]
+        self._leases.renew(now, [*new, *renewed])
         # Missing ones are sent along with the new ones.
         self._leases.due(now)
         return [
             *_deregister((channel_id for channel_id in old if channel_id not in self._rows), 1),
-            *_register(new)]
+            *_register(new), *_anew(renewed)]
 
     def end(self) -> list[Message]:
         """Return what deregisters everything."""
@@ -178,16 +208,15 @@ class Registration:
             if row is not None and channel_id in self._shown and channel_id in self._leases)
 
     def _choose(self, profile: Profile) -> None:
-        shown: dict[int, Channel | None] = {}
-        for channel in self._channels:
-            if isinstance(channel, int):
-                shown[channel] = profile.find('peer', channel)
-            elif (row := _find(profile, channel)) is not None:
-                shown[row.id] = row
+        shown = _rows_of(profile, self._channels)
+        shared = _rows_of(profile, chain.from_iterable(self._shared.values()))
         self._shown = frozenset(shown)
+        self._shared_ids = frozenset(shared)
         needed = (_find(profile, name) for name in _NEEDED)
         # v1 sends its action status with each frame: too much just for the session's own needs.
-        self._rows = shown | {row.id: row for row in needed if row and row.sent != 'change'}
+        own: dict[int, Channel | None] = {
+            row.id: row for row in needed if row and row.sent != 'change'}
+        self._rows = shown | shared | own
 
     def _want(self, now: float) -> None:
         leased = [
@@ -219,6 +248,17 @@ def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
                 raise ValueError(f'channel {channel}: plugins {chosen.plugins} never send it')
         elif all(_find(profile, channel) is None for profile in PROFILES.values()):
             raise ValueError(f'channel {channel}: no plugin sends a channel of that name')
+
+
+def _rows_of(profile: Profile, channels: Iterable[ChannelName]) -> dict[int, Channel | None]:
+    """Return those of the channels that the profile's plugins send, and all ids."""
+    rows: dict[int, Channel | None] = {}
+    for channel in channels:
+        if isinstance(channel, int):
+            rows[channel] = profile.find('peer', channel)
+        elif (row := _find(profile, channel)) is not None:
+            rows[row.id] = row
+    return rows
 
 
 def _find(profile: Profile, name: str) -> Channel | None:

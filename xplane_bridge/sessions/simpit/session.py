@@ -43,10 +43,11 @@ from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, pre
 from xplane_bridge.sessions.simpit.contact import Contact
 from xplane_bridge.sessions.simpit.dialogue import Dialogue
 from xplane_bridge.sessions.simpit.echo import Echoes
-from xplane_bridge.sessions.simpit.events import Statistics
+from xplane_bridge.sessions.simpit.events import Game, Presence, Statistics
 from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.outbox import Outbox
+from xplane_bridge.sessions.simpit.ownership import Ownership, STACK
 from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile, FIRST_PROFILE
 from xplane_bridge.sessions.simpit.reception import Reception
 from xplane_bridge.sessions.simpit.recognition import Recognition, without_answer
@@ -114,6 +115,7 @@ class SimpitSession(Session):
         self._agx = agx
         self._release_throttle = release_throttle
         self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
+        self.ownership = Ownership()
         self._report = ActionReport()
         self._flight = Flight(self.registration, self._report, self._outbox.taken)
         self._recognition = Recognition(self.contact, self.echoes, self._flight)
@@ -128,8 +130,18 @@ class SimpitSession(Session):
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Return the axes that the plugin forces on the game for us."""
-        return self._outbox.taken.names
+        """Return the axes that the plugin forces on the game for the stack."""
+        return tuple(
+            name for name in self._outbox.taken.names
+            if name in self.ownership.without_cockpits(None))
+
+    @property
+    def presence(self) -> Presence:
+        """Return what a cockpit must know of the game."""
+        contact = self.contact
+        return Presence(
+            contact.connected, contact.profile if contact.finder.confirmed else None,
+            contact.game is Game.KSP2, self.peer_state is PeerState.STREAMING)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -172,7 +184,8 @@ class SimpitSession(Session):
         self._begin(now)
 
     def stop(self, now: float) -> None:
-        """Deregister, give back the axes taken, and stop talking."""
+        """Deregister, give back the axes taken, those of cockpits too, and stop talking."""
+        self.ownership.clear()
         self.release(now)
         if self.contact.connected:
             self._dialogue.say(*self.registration.end())
@@ -186,6 +199,29 @@ class SimpitSession(Session):
         self._dialogue.say(*self.registration.change(channels, now))
         if self.contact.connected:
             self.contact.heard_at = now
+
+    def share(
+        self, source: str, channels: Sequence[ChannelName], again: Collection[ChannelName],
+        now: float,
+    ) -> None:
+        """
+        Register these channels for a cockpit too, whose packets become Shared events.
+
+        Those ``again`` that are sent on change only are requested anew.
+        """
+        self._dialogue.say(*self.registration.share(source, channels, again, now))
+
+    def let_go(self, source: str, what: str, now: float) -> None:
+        """
+        Handle that a cockpit is gone, as commands that stop: 'neutral', 'hold' or 'release'.
+
+        Its axes are given back to the game, except the throttle, or with 'release' that too if the
+        user chose so; with 'hold' they keep their values.
+        """
+        axes = self.ownership.release(source)
+        if axes and what != 'hold' and self._active:
+            self._dialogue.give_back(
+                axes, now, throttle=what == 'release' and self._release_throttle)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0, *,
@@ -206,6 +242,7 @@ class SimpitSession(Session):
     def send(
         self, command: Message | Packet | Sequence[Message | Packet], now: float, *,
         groups: Mapping[ActionGroup, bool] | None = None, what: str = '', awaited: bool = False,
+        source: str = STACK,
     ) -> int:
         """
         Send a message or a raw packet, or several all or none; return the ticket.
@@ -213,7 +250,8 @@ class SimpitSession(Session):
         Custom action groups are sent one per packet; only the newest value of an axis is sent.
         ``groups`` are action groups to be turned on or off: sent if the plugin reports another
         state, or none. A CommandDone reports what was not sent, and everything that is
-        ``awaited``; ``what`` names the command there.
+        ``awaited``; ``what`` names the command there. ``source`` is who commands: axes that
+        another source holds are withheld (Ownership).
         """
         messages = command if isinstance(command, Sequence) else (command,)
         profile = self._check_connected()
@@ -228,6 +266,7 @@ class SimpitSession(Session):
             Part(message, simpit.encode(message, 'bridge', profile))
             for message in self._report.missing(groups or {}, now)]
         what = what or ', '.join(part.message.tag for part in parts)
+        parts = self.ownership.admit_parts(source, parts, now)
         return self._outbox.add(parts, now, what=what, awaited=awaited)
 
     def ping(self, payload: bytes, now: float) -> int:
@@ -253,11 +292,14 @@ class SimpitSession(Session):
         """
         Give back those of ``axes`` that were taken, but not the throttle; with None all.
 
+        Axes that a cockpit holds stay as they are.
+
         A plugin that does not answer is given them when it turns out to be the same one.
         """
         if self._active:
             self._dialogue.give_back(
-                axes, now, throttle=axes is None and self._release_throttle)
+                self.ownership.without_cockpits(axes), now,
+                throttle=axes is None and self._release_throttle)
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
@@ -361,6 +403,7 @@ class SimpitSession(Session):
             return []
         self.peer_state = state
         if state is not PeerState.STREAMING:
+            self.ownership.clear()
             self._reception.forget()
             self._outbox.drop(self.absence or self.sentences[state])
         return [PeerChanged(state)]
