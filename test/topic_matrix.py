@@ -22,6 +22,9 @@ from collections import defaultdict
 import os
 from pathlib import Path
 import sys
+from tempfile import NamedTemporaryFile
+
+from xplane_bridge.maps.quantities import QUANTITIES
 
 # Each node in the configuration with the most topics; its variants are versions of its peer.
 _DATAREFS = {'datarefs': ['sim/time/paused']}
@@ -33,7 +36,8 @@ NODES = {
         for version in ('12', '9', '6')},
     'fdmdata_node': {'': {}},
     'simpit_node': {profile: {'profile': profile} for profile in ('v0', 'v1', 'v2', 'cobs')},
-    'ulyssix_node': {'': {}},
+    # With a map, it has the topics that the map feeds; one of all is written for it.
+    'ulyssix_node': {'no map': {}, 'with a map': {'map': ''}},
 }
 COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
           '/clock', 'command/controls', 'command/engines')
@@ -76,7 +80,13 @@ def collect():
                 number = free.getsockname()[1]
             ports = {'ulyssix_node': {'port': number}, 'simpit_node': {'port': '/dev/null'},
                      'xplane_udp_node': {'data_port': number}}.get(name, {})
-            with Harness() as harness:
+            with Harness() as harness, NamedTemporaryFile('w', suffix='.yaml') as file:
+                if 'map' in parameters:
+                    # In the default units, so that pint is not needed.
+                    file.write('parameters:\n' + ''.join(
+                        f'  {one}: {{quantity: {one}}}\n' for one in QUANTITIES))
+                    file.flush()
+                    parameters = {'map': file.name}
                 topics[name][variant] = advertised(harness, make_node, ports, **parameters)
     return topics
 

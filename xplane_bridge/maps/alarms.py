@@ -182,7 +182,4 @@ def _little(limit: float) -> float:
 
 
 def _raw_bounds(entry: Parameter) -> tuple[float, float]:
-    low = max(entry.limits[0], entry.warn[0])
-    high = min(entry.limits[1], entry.warn[1])
-    ends = sorted(((low - entry.offset) / entry.scale, (high - entry.offset) / entry.scale))
-    return ends[0], ends[1]
+    return entry.raw(max(entry.limits[0], entry.warn[0]), min(entry.limits[1], entry.warn[1]))

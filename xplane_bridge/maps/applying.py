@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from xplane_bridge.maps.alarms import Alarms
 from xplane_bridge.maps.alignment import Aligner, Series, Times, Values
 from xplane_bridge.maps.quantities import flu_sign, QUANTITIES
 from xplane_bridge.maps.reading import Parameter, ParameterMap
-from xplane_bridge.maps.vehicle import NEEDED
+from xplane_bridge.maps.vehicle import fed_topics, NEEDED
 
 
 class Packet(NamedTuple):
@@ -169,9 +169,8 @@ class AppliedMap:
         self.chosen = {quantity: self.names[source] if isinstance(source, int) else source
                        for quantity, source in sources.items()}
         self._topics = []
-        for topic, (required, optional) in NEEDED.items():
-            if not any(all(name in sources for name in names) for names in required):
-                continue
+        for topic in fed_topics(sources):
+            required, optional = NEEDED[topic]
             names = tuple(dict.fromkeys(
                 name for name in (*(each for names in required for each in names), *optional)
                 if name in sources))
@@ -193,7 +192,7 @@ class AppliedMap:
         return values.astype(np.float64) * entry.factor + entry.addend
 
     def take(
-        self, packet: Packet, wanted: Sequence[str] | None = None
+        self, packet: Packet, wanted: Collection[str] | None = None
     ) -> tuple[list[Derived], list[Quantities]]:
         """Return the derived samples and the quantities that a packet completes; check limits."""
         if len(packet.counts) != len(self.entries):
@@ -223,7 +222,7 @@ class AppliedMap:
                 derived.append(Derived(one.entry.pattern, found.times, _si(one.entry, found)))
         return derived, list(self._quantities(series, wanted))
 
-    def _quantities(self, series: Any, wanted: Sequence[str] | None) -> Iterator[Quantities]:
+    def _quantities(self, series: Any, wanted: Collection[str] | None) -> Iterator[Quantities]:
         for topic in self._topics:
             if wanted is not None and topic.name not in wanted:
                 continue

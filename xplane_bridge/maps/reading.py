@@ -25,6 +25,9 @@ import math
 import os
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xplane_bridge import plain_yaml
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.maps.expression import Expression
@@ -80,6 +83,11 @@ class Parameter:
         """Return what is added to raw values times ``factor`` for SI."""
         return self.offset * self.unit.factor + self.unit.offset
 
+    def raw(self, low: float, high: float) -> tuple[float, float]:
+        """Return the raw values, ascending, of a range in the entry's unit."""
+        one, other = ((each - self.offset) / self.scale for each in (low, high))
+        return min(one, other), max(one, other)
+
     @property
     def guarded(self) -> bool:
         """Return whether there are limits."""
@@ -108,6 +116,14 @@ class ParameterMap:
             if found is None and fnmatchcase(name, one.pattern):
                 found = one
         return found
+
+    def raw_limits(
+        self, names: Sequence[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lowest and highest good raw value of each parameter, infinite for none."""
+        found = [entry.raw(*entry.limits) if entry else _ANY for entry in map(self.entry, names)]
+        low, high = np.array(found).reshape(-1, 2).T
+        return low, high
 
     @property
     def quantities(self) -> frozenset[str]:

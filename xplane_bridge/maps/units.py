@@ -60,6 +60,8 @@ def unit_of(text: str, wanted: str = '') -> Unit | None:
     None if it measures something else than ``wanted``. Raises ValueError if there is no such unit,
     ImportError without pint.
     """
+    if text == wanted:
+        return Unit(1.0, 0.0, wanted)
     registry = _registry()
     unit = _parsed(registry, text)
     try:

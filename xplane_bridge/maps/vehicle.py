@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 import math
 from typing import Any
 
@@ -47,6 +47,12 @@ NEEDED: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     'air_data': (tuple((name,) for name in _AIR), ()),
 }
 """The quantities of each topic: one of these sets is required, the others are optional."""
+
+
+def fed_topics(quantities: Collection[str]) -> tuple[str, ...]:
+    """Return the topics for which there are enough quantities."""
+    return tuple(topic for topic, (required, _) in NEEDED.items() if any(
+        all(name in quantities for name in names) for names in required))
 
 
 def states(

@@ -33,7 +33,7 @@ from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.clock import SimulatorTime
-from xplane_bridge.nodes.controls import CommandGate
+from xplane_bridge.nodes.controls import CommandGate, WatchdogParameters
 from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.engines import EngineGate
 from xplane_bridge.nodes.parameters import parameter
@@ -57,7 +57,7 @@ _Value: TypeAlias = float | tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class DirectParameters(TopicParameters):
+class DirectParameters(TopicParameters, WatchdogParameters):
     """Parameters of simulator_node with telemetry: direct."""
 
     telemetry: str = parameter(

@@ -35,13 +35,8 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
-from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
-from xplane_bridge.nodes.controls import (
-    CommandParameters,
-    control_numbers,
-    CONTROLS,
-    WatchdogParameters,
-)
+from xplane_bridge.nodes.base import BaseParameters, BridgeNode, CaptureParameters
+from xplane_bridge.nodes.controls import CommandParameters, control_numbers, CONTROLS
 from xplane_bridge.nodes.engines import fill_engines
 from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.parameters import parameter
@@ -73,7 +68,7 @@ _Stamp: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class TopicParameters(WatchdogParameters):
+class TopicParameters(BaseParameters):
     """Parameters of every node that publishes the common topics of a vehicle."""
 
     frame_prefix: str = parameter('', 'Prefix of every frame name, for example "uav1/".')

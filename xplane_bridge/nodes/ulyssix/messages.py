@@ -23,6 +23,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from xplane_bridge import msg
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.ulyssix.mapped import converter, MappedTopics
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import (
     DEPTH,
@@ -39,8 +40,12 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class Publisher:
     """Publish packets, the names of their parameters, and requested single parameters."""
 
-    def __init__(self, node: BridgeNode[Any], given: UlyssixParameters) -> None:
-        self.samples = SampleTopics(node, given.sample_topics, given.max_sample_topics)
+    def __init__(
+        self, node: BridgeNode[Any], given: UlyssixParameters, mapped: MappedTopics | None
+    ) -> None:
+        self.samples = SampleTopics(
+            node, given.sample_topics, given.max_sample_topics,
+            mapped.derived if mapped else (), converter(mapped))
         self._packet = msg.UlyssixPacket()
         self._packets = node.make_publisher(msg.UlyssixPacket, 'packets', DEPTH)
         self._parameters = node.make_publisher(msg.UlyssixParameters, 'parameters', _LATCHED)
@@ -71,7 +76,7 @@ class Publisher:
         message.counter = packet.counter
         message.total_samples = packet.total_samples
         message.counts = to_array('I', packet.counts.astype(np.uint32))
-        fill_values(message, packet, packet.values)
+        fill_values(message, packet.values)
         message.times = NO_INTEGERS if placed.times is None else to_array('q', placed.times)
         self._packets.publish(message)
         self.samples.publish(event, placed, shift_ns, decimation)

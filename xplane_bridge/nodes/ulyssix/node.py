@@ -29,6 +29,7 @@ from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
 from xplane_bridge.nodes.datagrams import overload
 from xplane_bridge.nodes.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.ulyssix.mapped import MappedTopics
 from xplane_bridge.nodes.ulyssix.messages import Publisher
 from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixParameters
 from xplane_bridge.nodes.ulyssix.quality import QualityTopic
@@ -137,8 +138,13 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
 
     def make_topics(self) -> None:
         """Create publishers."""
-        self._publisher = Publisher(self, self.parameters)
-        self._quality = QualityTopic(self, self.parameters.constant_after)
+        given = self.parameters
+        self._mapped = MappedTopics(self, given) if given.map else None
+        if self._mapped is not None and self._mapped.plausibility is not None:
+            self.plausibilities[''] = self._mapped.plausibility
+        self._publisher = Publisher(self, given, self._mapped)
+        self._quality = QualityTopic(
+            self, given.constant_after, self._mapped.map.raw_limits if self._mapped else None)
         self._seen, self._seen_at = _Counts(), time.monotonic()
         self._link_before = Counters()
 
@@ -179,14 +185,20 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         # The publisher's clock is compared with the kernel's, regardless of ROS time.
         placed = self.session.timeline.place(event.packet, stamp_ns)
         stamp = self.stamps.received(placed.first_ns)
+        if self._mapped is not None:
+            self._mapped.follow(event.names)
         if stamp is not None:
-            self._publisher.publish(
-                event, placed, stamp - placed.first_ns, self.parameters.decimation)
-            self._quality.take(event, placed, stamp_ns, stamp - placed.first_ns)
+            shift, decimation = stamp - placed.first_ns, self.parameters.decimation
+            self._publisher.publish(event, placed, shift, decimation)
+            if self._mapped is not None:
+                self._mapped.take(event, placed, shift, decimation)
+            self._quality.take(event, placed, stamp_ns, shift)
         self.last_update = time.monotonic()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
         self._quality.restart()
+        if self._mapped is not None:
+            self._mapped.restart()
         self.warn('restart', 'the packet counter restarted: the publisher was restarted, or two '
                   'of them send to this port (if so, set the parameter sender)')
 
@@ -335,6 +347,8 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     def diagnose_more(self, now: float) -> Iterable[Status]:
         """Return the status of topics of single parameters."""
         yield from self._publisher.samples.diagnose()
+        if self._mapped is not None:
+            yield from self._mapped.diagnose()
         self._quality.publish(self.session.statistics)
         yield self._quality.diagnose()
         yield from super().diagnose_more(now)

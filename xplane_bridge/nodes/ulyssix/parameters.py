@@ -22,6 +22,7 @@ import ipaddress
 from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.nodes.base import CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.vehicle import TopicParameters
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER
 
@@ -30,7 +31,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 2037
 
 
 @dataclass(frozen=True)
-class UlyssixParameters(CaptureParameters):
+class UlyssixParameters(TopicParameters, CaptureParameters):
     """Parameters of ulyssix_node."""
 
     port: int = parameter(
@@ -73,12 +74,17 @@ class UlyssixParameters(CaptureParameters):
     decimation: int = parameter(
         1, 'Publish only every n-th sample on samples/<name>.', minimum=1, maximum=1_000_000,
         live=True)
+    map: str = parameter(
+        '', 'File (.yaml) that says what the parameters measure, in what unit, within what '
+        'limits; from it come SI units, alarms, derived parameters, fix, imu/data and air_data. '
+        'Empty: none.')
     constant_after: float = parameter(
         CONSTANT_AFTER, 'Seconds without a change after which the topic quality calls a parameter '
         'constant or stuck; 0 for never.', minimum=0.0, maximum=86_400.0)
 
     def __post_init__(self) -> None:
         """Check combinations of values."""
+        super().__post_init__()
         if self.group:
             try:
                 good = ipaddress.IPv4Address(self.group).is_multicast

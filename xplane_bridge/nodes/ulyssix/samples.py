@@ -17,20 +17,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.msg import UlyssixPacket, UlyssixSamples
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.diagnostics import OK, Status, WARN
-from xplane_bridge.protocols.ulyssix import DataPacket
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 
 DEPTH = 200
@@ -44,14 +43,43 @@ NO_FLOATS = array('f')
 NO_INTEGERS = array('q')
 
 
-@dataclass(slots=True)
-class _SampleTopic:
-    """A topic of one parameter; ``phase`` samples are to be skipped before the next one."""
+class SampleTopic:
+    """The topic of one parameter."""
 
-    index: int
-    publisher: Any
-    message: UlyssixSamples
-    phase: int = 0
+    def __init__(self, publisher: Any, name: str) -> None:
+        self._publisher = publisher
+        self._message = UlyssixSamples(name=name)
+        # Samples to be skipped before the next one.
+        self._phase = 0
+
+    def publish(
+        self, values: NDArray[Any], times: NDArray[np.int64] | int, step: int, shift_ns: int
+    ) -> None:
+        """Publish every ``step``-th sample; ``times`` in ns, or one for all of a packet."""
+        # The step may have become smaller than the remainder of the last one.
+        phase = self._phase % step
+        self._phase = (phase - len(values)) % step
+        values = values[phase::step]
+        if not len(values):
+            return
+        message = self._message
+        if isinstance(times, int):
+            first_ns, message.times = times, NO_INTEGERS
+        else:
+            times = times[phase::step]
+            first_ns, message.times = int(times[0]), to_array('q', times)
+        stamp = message.header.stamp
+        # Not 0 or less, even if samples are older than the start of ROS time.
+        stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
+        fill_values(message, values)
+        self._publisher.publish(message)
+
+
+class _SampleTopic(NamedTuple):
+    """A topic, and the number of its parameter in the packet."""
+
+    number: int
+    topic: SampleTopic
 
 
 class SampleTopics:
@@ -59,10 +87,17 @@ class SampleTopics:
     The publishers of parameters whose names match ``patterns``, at most ``limit``.
 
     The sender determines the names: a publisher is removed as soon as its name disappears. They
-    are created and destroyed in the executor, and used in the link's thread.
+    are created and destroyed in the executor, and used in the link's thread. ``taken`` are
+    names of topics that are others'. ``convert(number, values)`` returns what is published for
+    the values of a parameter, by its number in the packet.
     """
 
-    def __init__(self, node: BridgeNode[Any], patterns: Sequence[str], limit: int) -> None:
+    def __init__(
+        self, node: BridgeNode[Any], patterns: Sequence[str], limit: int,
+        taken: Sequence[str] = (), convert: Callable[[int, Any], Any] = lambda _, values: values,
+    ) -> None:
+        self._taken = tuple(taken)
+        self._convert = convert
         self._node = node
         self._patterns = [pattern for pattern in patterns if pattern]
         self._limit = limit
@@ -103,9 +138,11 @@ class SampleTopics:
                 return
             ends = np.cumsum(event.packet.counts)
             for topic in self._topics:
-                end = int(ends[topic.index])
-                begin = end - int(event.packet.counts[topic.index])
-                _publish(topic, begin, end, decimation, event.packet, placed, shift_ns)
+                end = int(ends[topic.number])
+                part = slice(end - int(event.packet.counts[topic.number]), end)
+                times = placed.first_ns if placed.times is None else placed.times[part]
+                values = self._convert(topic.number, event.packet.values[part])
+                topic.topic.publish(values, times, decimation, shift_ns)
 
     # In the executor.
 
@@ -127,7 +164,8 @@ class SampleTopics:
         """Destroy what is gone, then create what is new."""
         fitting = [
             (index, name, topic)
-            for index, (name, topic) in enumerate(zip(names, topic_names(names), strict=True))
+            for index, (name, topic) in enumerate(zip(names, topic_names(
+                (*self._taken, *names))[len(self._taken):], strict=True))
             if any(name == pattern or fnmatchcase(name, pattern) for pattern in self._patterns)]
         self._fitting = len(fitting)
         wanted = fitting[:self._limit]
@@ -138,7 +176,7 @@ class SampleTopics:
         for topic in gone:
             self._node.drop_publisher(self._publishers.pop(topic))
         topics = [
-            _SampleTopic(index, self._publisher(topic), UlyssixSamples(name=name))
+            _SampleTopic(index, SampleTopic(self._publisher(topic), name))
             for index, name, topic in wanted]
         with self._lock:
             self._names, self._topics = names, topics
@@ -175,40 +213,16 @@ class SampleTopics:
         )),)
 
 
-def _publish(
-    topic: _SampleTopic, begin: int, end: int, step: int, packet: DataPacket, placed: Placed,
-    shift_ns: int,
-) -> None:
-    # The step may have become smaller than the remainder of the last one.
-    phase = topic.phase % step
-    chosen = slice(begin + phase, end, step)
-    topic.phase = (phase - (end - begin)) % step
-    values = packet.values[chosen]
-    if not len(values):
-        return
-    message = topic.message
-    first_ns, message.times = placed.first_ns, NO_INTEGERS
-    if placed.times is not None:
-        times = placed.times[chosen]
-        first_ns, message.times = int(times[0]), to_array('q', times)
-    stamp = message.header.stamp
-    # Not 0 or less, even if samples are older than the start of ROS time.
-    stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
-    fill_values(message, packet, values)
-    topic.publisher.publish(message)
-
-
-def fill_values(
-    message: UlyssixPacket | UlyssixSamples, packet: DataPacket, values: np.ndarray[Any, Any]
-) -> None:
+def fill_values(message: UlyssixPacket | UlyssixSamples, values: NDArray[Any]) -> None:
     """Copy the values into the field of their type."""
-    if packet.integer_width is None:
-        message.values, message.integers = to_array('f', values), NO_INTEGERS
-    else:
+    if values.dtype.kind == 'i':
         message.values, message.integers = NO_FLOATS, to_array('q', values)
+    else:
+        message.values = to_array('f', values.astype(np.float32, copy=False))
+        message.integers = NO_INTEGERS
 
 
-def to_array(code: str, values: np.ndarray[Any, Any]) -> array[Any]:
+def to_array(code: str, values: NDArray[Any]) -> array[Any]:
     """Return the values in a type that a message accepts without checking each of them."""
     result: array[Any] = array(code)
     result.frombytes(np.ascontiguousarray(values).view(np.uint8).data)

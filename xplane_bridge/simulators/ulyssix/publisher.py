@@ -40,8 +40,10 @@ PACKET_PERIODS = {'altair': 0.01, 'dewesoft': 0.04}
 # Slower and faster than the packet rates, in samples per second.
 DEFAULT_PARAMETERS = (
     ('lat_deg', 20.0), ('lon_deg', 20.0), ('altitude_msl', 50.0), ('phi', 100.0),
-    ('theta', 100.0), ('psi', 100.0), ('p', 200.0), ('q', 200.0), ('r', 200.0), ('f_z', 1000.0),
-    ('tas', 100.0), ('static_pressure', 10.0), ('temperature', 1.0),
+    ('theta', 100.0), ('psi', 100.0), ('p', 200.0), ('q', 200.0), ('r', 200.0), ('f_x', 1000.0),
+    ('f_y', 1000.0), ('f_z', 1000.0), ('v_north', 20.0), ('v_east', 20.0), ('v_down', 20.0),
+    ('cas', 50.0), ('tas', 100.0), ('alpha', 100.0), ('beta', 100.0), ('static_pressure', 10.0),
+    ('temperature', 1.0),
 )
 
 # The value of one count in integer mode, in the quantity's unit.
