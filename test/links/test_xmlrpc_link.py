@@ -78,7 +78,7 @@ def test_result_of_a_method():
     (b'HTTP/1.0 404 Not Found\r\n\r\n', '404 Not Found'),
     (b'HTTP/1.0 200 OK\r\n\r\n<html></html>', 'not XML-RPC'),
     (b'HTTP/1.0 200 OK\r\n\r\nnothing of the kind', 'not XML-RPC'),
-    (b'SSH-2.0-OpenSSH\r\n', 'not XML-RPC'),
+    (b'SSH-2.0-OpenSSH\r\n', 'not HTTP'),
     (b'', 'closed the connection'),
     # Each of these surfaces from Python's parser as another kind of exception.
     (GOOD.replace(b'boolean>', b'int>').replace(b'>1<', b'>abc<'), 'not XML-RPC'),

@@ -17,23 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import errno
-from http.client import HTTPException, HTTPResponse
-from io import BytesIO
-import math
-import os
-import select
-import socket
 import threading
 import time
-from typing import Any, cast
+from typing import Any
 import xmlrpc.client
 
+from xplane_bridge.links.http import EndedError, Exchange, HttpResponse, NoHttpError
 from xplane_bridge.links.udp import LinkError
 
-# A response is a boolean, or a fault with a sentence: a few hundred bytes.
-_LARGEST = 65536
-_CHUNK = 4096
 _OK = 200
 # Maximum number of concurrent calls of one server.
 _MOST = 4
@@ -47,21 +38,6 @@ class UnansweredError(LinkError):
 
 class _NoXmlRpcError(Exception):
     """The response is not XML-RPC; the text says why."""
-
-
-class _EndedError(Exception):
-    """This call has been cancelled."""
-
-
-class _Received:
-    """Bytes that HTTPResponse reads in place of a socket."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, _: str) -> BytesIO:
-        """Return the bytes as a file."""
-        return BytesIO(self._data)
 
 
 class XmlRpc:
@@ -150,102 +126,54 @@ class _Call:
     """One call, which another thread may cancel."""
 
     def __init__(self, address: tuple[str, int], method: str) -> None:
-        self._address = address
+        self._exchange = Exchange(address)
+        self._where = f'XML-RPC {method} at {address[0]}:{address[1]}'
         self._method = method
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._sent = False
 
     def end(self) -> None:
         """Cancel it, from another thread."""
-        os.eventfd_write(self._wake, 1)
+        self._exchange.end()
 
     def close(self) -> None:
         """Release its resources after it has ended."""
-        os.close(self._wake)
+        self._exchange.close()
 
     def run(self, timeout: float) -> Any:
         """Return the result; raise LinkError or UnansweredError."""
-        where = f'XML-RPC {self._method} at {self._address[0]}:{self._address[1]}'
+        body = xmlrpc.client.dumps((), self._method).encode()
         try:
-            return _result(self._exchange(time.monotonic() + timeout))
+            return _result(self._exchange.run(
+                'POST', '/', body, 'text/xml', deadline=time.monotonic() + timeout))
         except xmlrpc.client.Fault as error:
-            raise LinkError(f'{where}: {error.faultString}') from error
-        except _EndedError as error:
+            raise LinkError(f'{self._where}: {error.faultString}') from error
+        except EndedError as error:
             reason = 'cancelled before it was answered'
             cause: Exception = error
         except TimeoutError as error:
             reason, cause = f'timed out, no complete response within {timeout:g} s', error
         except OSError as error:
             reason, cause = error.strerror or str(error), error
-        except _NoXmlRpcError as error:
+        except (NoHttpError, _NoXmlRpcError) as error:
             reason, cause = str(error), error
         except Exception as error:
             # Python's parser raises various exceptions: ValueError, TypeError, EOFError.
             reason, cause = f'the response is not XML-RPC ({error!r})', error
-        kind = UnansweredError if self._sent else LinkError
-        raise kind(f'{where}: {reason}') from cause
-
-    def _exchange(self, deadline: float) -> bytes:
-        """Send one request and return the whole response until the server closes."""
-        host, port = self._address
-        body = xmlrpc.client.dumps((), self._method).encode()
-        head = (f'POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: text/xml\r\n'
-                f'Content-Length: {len(body)}\r\nConnection: close\r\n\r\n')
-        received = b''
-        # A slowly dripping server would reset a limit per wait: the sum counts.
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
-            connection.setblocking(False)
-            refused = connection.connect_ex(self._address)
-            if refused == errno.EINPROGRESS:
-                self._wait(connection, select.POLLOUT, deadline)
-                refused = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if refused:
-                raise OSError(refused, os.strerror(refused))
-            # A few hundred bytes fit into the buffer of a new connection.
-            connection.send(head.encode('ascii') + body)
-            self._sent = True
-            while True:
-                self._wait(connection, select.POLLIN, deadline)
-                chunk = connection.recv(_CHUNK)
-                if not chunk:
-                    return received
-                received += chunk
-                if len(received) > _LARGEST:
-                    raise _NoXmlRpcError(f'the response is longer than {_LARGEST} bytes')
-
-    def _wait(self, connection: socket.socket, wanted: int, deadline: float) -> None:
-        """Wait until the connection is ready; raise TimeoutError, or _EndedError if cancelled."""
-        poller = select.poll()
-        poller.register(connection, wanted)
-        poller.register(self._wake, select.POLLIN)
-        left = deadline - time.monotonic()
-        # Rounded up, or the last fraction of a millisecond would be a busy wait.
-        ready = dict(poller.poll(math.ceil(left * 1000.0))) if left > 0.0 else {}
-        if self._wake in ready:
-            raise _EndedError
-        if not ready:
-            raise TimeoutError
+        kind = UnansweredError if self._exchange.sent else LinkError
+        raise kind(f'{self._where}: {reason}') from cause
 
 
-def _result(data: bytes) -> Any:
+def _result(response: HttpResponse) -> Any:
     """Return the result in an HTTP response. Raises Fault, or any exception if it is invalid."""
-    if not data:
-        raise _NoXmlRpcError('the server closed the connection without a response')
-    response = HTTPResponse(cast(socket.socket, _Received(data)))
-    try:
-        response.begin()
-        body = response.read()
-    except HTTPException as error:
-        raise _NoXmlRpcError(f'the response is not XML-RPC ({error!r})') from error
     if response.status != _OK:
         raise _NoXmlRpcError(f'HTTP status {response.status} {response.reason}')
-    kind = response.headers.get_content_type()
-    if kind != 'text/xml' or response.headers.get('Content-Encoding', 'identity') != 'identity':
+    kind = response.content_type or 'text/plain'
+    encoding = response.headers.get('content-encoding', 'identity')
+    if kind != 'text/xml' or encoding != 'identity':
         raise _NoXmlRpcError(
             f'the response is not XML-RPC: the content is {kind}, encoding '
-            f'{response.headers.get("Content-Encoding", "none")}; expected plain text/xml')
+            f'{response.headers.get("content-encoding", "none")}; expected plain text/xml')
     # Decoded here, so the encoding it declares does not matter.
-    text = body.decode('utf-8')
+    text = response.body.decode('utf-8')
     if '<!' in text:
         # Entities can grow without limit, and XML-RPC has none.
         raise _NoXmlRpcError('the response is not XML-RPC: it declares a document type')
