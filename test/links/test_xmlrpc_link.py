@@ -22,8 +22,9 @@ import threading
 from dripping import dripping
 import pytest
 
+from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.links.xmlrpc import UnansweredError, XmlRpc
+from xplane_bridge.links.xmlrpc import XmlRpc
 
 DEADLINE = 30.0
 

@@ -30,6 +30,8 @@ import socket
 import time
 from typing import cast
 
+from xplane_bridge.links.udp import LinkError
+
 LARGEST = 65536
 """Maximum length of a whole response in bytes, by default."""
 
@@ -37,6 +39,10 @@ _CHUNK = 4096
 _END_OF_HEAD = b'\r\n\r\n'
 _LAST_CHUNK = b'0\r\n\r\n'
 _LENGTH = re.compile(rb'\r\ncontent-length:[ \t]*([0-9]{1,10})[ \t]*\r\n', re.IGNORECASE)
+
+
+class UnansweredError(LinkError):
+    """The request was sent, but no response came: it is unknown whether it was executed."""
 
 
 class EndedError(Exception):

@@ -22,7 +22,13 @@ import time
 from typing import Any
 import xmlrpc.client
 
-from xplane_bridge.links.http import EndedError, Exchange, HttpResponse, NoHttpError
+from xplane_bridge.links.http import (
+    EndedError,
+    Exchange,
+    HttpResponse,
+    NoHttpError,
+    UnansweredError,
+)
 from xplane_bridge.links.udp import LinkError
 
 _OK = 200
@@ -30,10 +36,6 @@ _OK = 200
 _MOST = 4
 # How long end() waits for cancelled threads.
 _JOIN_TIMEOUT = 1.0
-
-
-class UnansweredError(LinkError):
-    """The request was sent, but no response came: it is unknown whether it was executed."""
 
 
 class _NoXmlRpcError(Exception):

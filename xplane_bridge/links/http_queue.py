@@ -1,0 +1,184 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Conversations with one HTTP server, one after the other, in a thread of their own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+import threading
+import time
+from typing import Any, Protocol, TypeAlias
+
+from xplane_bridge.links.http import (
+    EndedError,
+    Exchange,
+    HttpResponse,
+    LARGEST,
+    NoHttpError,
+    UnansweredError,
+)
+from xplane_bridge.links.udp import LinkError
+
+# Conversations that wait for their turn.
+_MOST = 32
+_JOIN_TIMEOUT = 1.0
+
+
+class Request(Protocol):
+    """What is asked."""
+
+    @property
+    def method(self) -> str:
+        """Return the HTTP method."""
+
+    @property
+    def path(self) -> str:
+        """Return the path with its query."""
+
+    @property
+    def body(self) -> bytes:
+        """Return the content."""
+
+
+Steps: TypeAlias = Generator[Request, HttpResponse, Any]
+Done: TypeAlias = Callable[[Any, Exception | None], None]
+# Given the time, returns a conversation that is due and who is told, and when to call it again.
+Due: TypeAlias = Callable[[float], tuple[tuple[Steps, Done] | None, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    steps: Steps
+    timeout: float
+    done: Done
+
+
+class HttpQueue:
+    """
+    Conversations with the server at ``address`` (its IPv4 address and port).
+
+    A conversation is a generator that yields requests and is sent their responses. Each takes at
+    most its timeout in all, from when its turn comes; each request has its own connection, and a
+    response of at most ``largest`` bytes. ``due`` is called in the thread whenever nothing is
+    waiting; what it returns may take ``due_timeout``. The thread starts with the first
+    conversation; end() cancels all.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], what: str, content_type: str, *, due: Due,
+        due_timeout: float, largest: int = LARGEST,
+    ) -> None:
+        self._address = address
+        self._what = f'{what} at {address[0]}:{address[1]}'
+        self._content_type = content_type
+        self._due = due
+        self._due_timeout = due_timeout
+        self._largest = largest
+        self._waiting: deque[_Conversation] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._exchange: Exchange | None = None
+        self._ending = False
+
+    def start(self, steps: Steps, timeout: float, done: Done) -> None:
+        """
+        Begin a conversation when its turn comes; ``done(result, error)`` is called in the thread.
+
+        Raises LinkError if too many are waiting.
+        """
+        with self._changed:
+            if len(self._waiting) >= _MOST:
+                raise LinkError(f'{self._what}: {_MOST} requests are waiting; try again later')
+            self._waiting.append(_Conversation(steps, timeout, done))
+            if self._thread is None:
+                self._ending = False
+                self._thread = threading.Thread(target=self._run, name='http', daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def end(self) -> None:
+        """Cancel the conversations that wait or are under way. New ones may follow."""
+        with self._changed:
+            thread, self._thread = self._thread, None
+            self._ending = True
+            if self._exchange is not None:
+                self._exchange.end()
+            self._changed.notify()
+        if thread is not None:
+            thread.join(_JOIN_TIMEOUT)
+
+    def _run(self) -> None:
+        while (conversation := self._next()) is not None:
+            self._converse(conversation)
+        with self._changed:
+            left, self._waiting = self._waiting, deque()
+        for conversation in left:
+            conversation.done(None, LinkError(f'{self._what}: cancelled before it was asked'))
+
+    def _next(self) -> _Conversation | None:
+        """Wait for the next conversation; return None at the end."""
+        with self._changed:
+            while not self._ending:
+                if self._waiting:
+                    return self._waiting.popleft()
+                now = time.monotonic()
+                due, again = self._due(now)
+                if due is not None:
+                    return _Conversation(due[0], self._due_timeout, due[1])
+                self._changed.wait(None if again is None else max(again - now, 0.0))
+        return None
+
+    def _converse(self, conversation: _Conversation) -> None:
+        deadline = time.monotonic() + conversation.timeout
+        result, failed = None, None
+        try:
+            request = next(conversation.steps)
+            while True:
+                request = conversation.steps.send(
+                    self._ask(request, deadline, conversation.timeout))
+        except StopIteration as end:
+            result = end.value
+        except Exception as error:
+            failed = error
+        conversation.done(result, failed)
+
+    def _ask(self, request: Request, deadline: float, timeout: float) -> HttpResponse:
+        """Return the response. Raises LinkError, and UnansweredError if it may have been heard."""
+        with self._changed:
+            if self._ending:
+                raise LinkError(f'{self._what}: cancelled before it was asked')
+            exchange = self._exchange = Exchange(self._address)
+        try:
+            return exchange.run(
+                request.method, request.path, request.body, self._content_type,
+                deadline=deadline, largest=self._largest)
+        except EndedError as error:
+            reason = 'cancelled before it was answered'
+            cause: Exception = error
+        except TimeoutError as error:
+            reason, cause = f'timed out, no complete response within {timeout:g} s', error
+        except OSError as error:
+            reason, cause = error.strerror or str(error), error
+        except NoHttpError as error:
+            reason, cause = str(error), error
+        finally:
+            with self._changed:
+                self._exchange = None
+                exchange.close()
+        kind = UnansweredError if exchange.sent else LinkError
+        raise kind(f'{self._what}: {reason}') from cause
