@@ -515,7 +515,7 @@ def test_elements_are_read_by_index(sim: Sim) -> None:
 
 def test_read_only_is_not_written(sim: Sim) -> None:
     for name in (P + 'latitude', P + 'true_psi', 'sim/time/paused', P + 'local_ax',
-                 'sim/flightmodel/forces/g_nrml', 'sim/aircraft/view/acf_tailnum',
+                 'sim/flightmodel/forces/g_nrml', 'sim/aircraft/view/acf_ICAO',
                  'sim/flightmodel2/engines/throttle_used_ratio'):
         before = sim.many(name)
         assert not sim.store.write(name, [1.0])

@@ -34,7 +34,14 @@ from xplane_bridge.simulators.aircraft_state import (
     KNOT,
     STANDARD_GRAVITY,
 )
-from xplane_bridge.simulators.dataref_entries import element, padded, Read, replaced, Table
+from xplane_bridge.simulators.dataref_entries import (
+    DatarefType,
+    element,
+    padded,
+    Read,
+    replaced,
+    Table,
+)
 from xplane_bridge.simulators.geometry import matrix_of_quaternion
 from xplane_bridge.simulators.world import World
 
@@ -43,11 +50,16 @@ _PSF = 47.880258980
 _KELVIN = 273.15
 _WHEELS = 10
 _INTERNAL_VERSION = {11: 115502, 12: 121001}
-_TAIL_NUMBER = 'N172XB'
+_TAIL_NUMBER = b'N172XB'
 _ICAO_TYPES = {'c172p': 'C172'}
 
 P = 'sim/flightmodel/position/'
 P2 = 'sim/flightmodel2/position/'
+
+
+def aircraft_path(model: str) -> str:
+    """Return where X-Plane's file of an aircraft would be, below X-Plane's folder."""
+    return f'Aircraft/JSBSim/{model}/{model}.acf'
 
 
 def add_flight(t: Table, world: World) -> None:
@@ -222,6 +234,8 @@ def _time(t: Table, world: World) -> None:
     t.float_('sim/operation/misc/frame_rate_period', lambda: world.frame_period)
     t.int_('sim/version/xplane_internal_version', lambda: _INTERNAL_VERSION[t.version], since=11)
     model = world.aircraft.model
-    t.text('sim/aircraft/view/acf_tailnum', _TAIL_NUMBER, 40)
+    tail_number = world.settings.setdefault('acf_tailnum', list(_TAIL_NUMBER.ljust(40, b'\0')))
+    t.setting(DatarefType.BYTES, 'sim/aircraft/view/acf_tailnum', tail_number)
+    t.text('sim/aircraft/view/acf_relative_path', aircraft_path(model), 512)
     t.text('sim/aircraft/view/acf_ICAO', _ICAO_TYPES.get(model, model.upper()[:4]), 40)
     t.text('sim/aircraft/view/acf_descrip', f'{model} (JSBSim)', 260)

@@ -82,6 +82,11 @@ class DatarefStore:
         entry = self._entries.get(name)
         return None if entry is None else entry.type
 
+    def is_writable(self, name: str) -> bool:
+        """Return whether writing to it may have an effect."""
+        entry = self._entries.get(name)
+        return entry is not None and entry.write is not None
+
     def read(self, name: str) -> DatarefValue | None:
         """Return type and values, or None for an unknown name."""
         entry = self._entries.get(name)

@@ -35,6 +35,9 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 
 PORT = 8086
+FIRST_WITH_WEB_API = 12
+"""The first X-Plane with it, from 12.1.4 on."""
+
 CONTENT_TYPE = 'application/json'
 LONGEST_PRESS = 10.0
 """X-Plane holds a command for at most this long per request, in seconds."""

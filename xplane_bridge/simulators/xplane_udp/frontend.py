@@ -23,6 +23,7 @@ from xplane_bridge.protocols.xplane_udp.data import ByteOrder
 from xplane_bridge.simulators.base import BeaconFrontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane_udp.web_server import WebServer
 from xplane_bridge.simulators.xplane_udp.xplane import COMPUTER, XPlane
 
 # A sum of frame times may fall short of the tick by rounding.
@@ -36,7 +37,8 @@ class XplaneUdpFrontend(BeaconFrontend):
     X-Plane 7 and later send from another port than they listen on; ``sender`` None is the same.
     ``data_target`` is the destination of rows in its settings, None for none; ``data_rate`` is
     in packets per second. ``beacon_interfaces`` are as in XpcFrontend; X-Plane 10 and later send a
-    beacon. ``ticked`` are the rows that its user has selected; the others are as in XPlane.
+    beacon. ``ticked`` are the rows that its user has selected; ``web`` serves its Web API, the
+    others are as in XPlane.
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
@@ -45,7 +47,8 @@ class XplaneUdpFrontend(BeaconFrontend):
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
                  data_rate: float = 50.0, beacon_interfaces: Sequence[str] = (),
                  ticked: Sequence[int] = (), drift: float = 0.0,
-                 rref_label: str | None = None, computer: str = COMPUTER) -> None:
+                 rref_label: str | None = None, computer: str = COMPUTER,
+                 web: WebServer | None = None) -> None:
         super().__init__(endpoint, sender or endpoint, interfaces=beacon_interfaces)
         self.endpoint = endpoint
         self.sender = sender or endpoint
@@ -57,12 +60,35 @@ class XplaneUdpFrontend(BeaconFrontend):
         self.drift = drift
         self.rref_label = rref_label
         self.computer = computer
+        self.web = web
         self.name = f'X-Plane {version}'
 
     @property
     def beacon(self) -> XPlane:
         """Return X-Plane, which sends beacons from version 10 on."""
         return self.xplane
+
+    @property
+    def address(self) -> str:
+        """Return its addresses for display."""
+        web = '' if self.web is None else f', Web API on TCP port {self.web.address[1]}'
+        return f'{super().address}{web}'
+
+    def open(self, world: World, now: float) -> None:
+        """Start X-Plane in a world. Raises LinkError if an address is not available."""
+        try:
+            super().open(world, now)
+            if self.web is not None:
+                self.web.open()
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close; closing twice is fine."""
+        if self.web is not None:
+            self.web.close()
+        super().close()
 
     def _begin(self, world: World, now: float) -> None:
         """Start X-Plane in a world, without any requests of earlier runs."""
@@ -72,9 +98,13 @@ class XplaneUdpFrontend(BeaconFrontend):
             data_target=self.data_target, data_rate=self.data_rate, started=now,
             ticked=self.ticked, drift=self.drift, rref_label=self.rref_label,
             computer=self.computer)
+        if self.web is not None:
+            self.web.begin(world)
 
     def frame(self, now: float) -> None:
         """Do the work of one frame: read what has arrived, send what is due."""
+        if self.web is not None:
+            self.web.frame()
         self.xplane.read(lambda: self.endpoint.receive(now))
         # X-Plane's own time, which is real time unless this one has another speed.
         for data, to in self.xplane.frame(self._world.network_time + _ROUNDING):

@@ -26,10 +26,14 @@ from xplane_bridge.protocols.xplane_udp import (
     PORT,
     VERSIONS,
 )
+from xplane_bridge.protocols.xplane_udp.web_api import FIRST_WITH_WEB_API
+from xplane_bridge.protocols.xplane_udp.web_api import PORT as WEB_PORT
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.endpoints import Address, UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
+from xplane_bridge.simulators.xplane_udp.web_api import APIS, DISABLED
+from xplane_bridge.simulators.xplane_udp.web_server import WebServer
 from xplane_bridge.simulators.xplane_udp.xplane import COMPUTER, RREF_LABELS
 
 # Default destination of rows of the versions in which only the settings choose it.
@@ -84,6 +88,12 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--drift', type=options.probability, default=0.0, metavar='P',
                         help='maximum relative error of subscription timers, each with its own '
                         'phase; 0: all of one rate tick together (%(default)s)')
+    parser.add_argument('--web-port', type=options.port, default=None, metavar='PORT',
+                        help="TCP port of X-Plane 12's Web API, on loopback only; X-Plane's is "
+                        f'{WEB_PORT}, 0 takes a free one (default: none)')
+    parser.add_argument('--web-api', choices=(*APIS, DISABLED), default='v3',
+                        help='v3: as X-Plane 12.4, which can start flights; v2: as 12.1.4; '
+                        'disabled: as when its settings disable incoming traffic (%(default)s)')
     options.add_beacon(parser)
 
 
@@ -120,5 +130,15 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
     return XplaneUdpFrontend(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
         data_rate=arguments.data_rate, ticked=rows or (), drift=arguments.drift,
-        rref_label=arguments.rref_label, computer=arguments.computer,
+        rref_label=arguments.rref_label, computer=arguments.computer, web=_web(arguments),
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))
+
+
+def _web(arguments: Namespace) -> WebServer | None:
+    """Return the Web API, which X-Plane serves to its own computer only."""
+    if arguments.web_port is None:
+        return None
+    if arguments.version < FIRST_WITH_WEB_API:
+        raise ValueError(
+            f'--web-port: X-Plane {arguments.version} has no Web API, {FIRST_WITH_WEB_API} has')
+    return WebServer((options.LOOPBACK, arguments.web_port), arguments.web_api)

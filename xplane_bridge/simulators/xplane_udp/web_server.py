@@ -1,0 +1,181 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""The TCP port of the simulated X-Plane's Web API: HTTP/1.1, a few connections at a time."""
+
+from __future__ import annotations
+
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty, SimpleQueue
+import threading
+from typing import Any
+
+from xplane_bridge.links.udp import LinkError
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane_udp.web_api import Answer, WebApi
+
+_MOST_CONNECTIONS = 16
+_LARGEST_BODY = 65536
+# Without a byte from the client for this long its connection is closed.
+_PATIENCE = 5.0
+_LOOK = 0.02
+_JOIN_TIMEOUT = 5.0
+
+_Call = tuple[tuple[str, str, bytes], SimpleQueue[Answer]]
+
+
+class WebServer:
+    """
+    Serves the Web API at ``address``, port 0 for a free one.
+
+    Requests are answered between two frames, by frame(): only that touches the world.
+    """
+
+    def __init__(self, address: tuple[str, int], api: str = 'v3') -> None:
+        self.address = address
+        self._api = api
+        self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        """Listen. Raises LinkError if the address is not available."""
+        self._stopping.clear()
+        try:
+            self._server = _Server(self.address, self)
+        except OSError as error:
+            raise LinkError(
+                f'TCP {self.address[0]}:{self.address[1]}: {error.strerror}; is another program '
+                'using it?') from error
+        self.address = (self.address[0], int(self._server.server_address[1]))
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_LOOK,), name='web api', daemon=True)
+        self._thread.start()
+
+    def begin(self, world: World) -> None:
+        """Start a run of X-Plane, without anything of earlier runs."""
+        self.web_api = WebApi(world, self._api)
+        self._calls = SimpleQueue()
+
+    def frame(self) -> None:
+        """Answer what has arrived."""
+        self.web_api.step()
+        while True:
+            try:
+                request, answer = self._calls.get_nowait()
+            except Empty:
+                return
+            answer.put(self.web_api.answer(*request))
+
+    def close(self) -> None:
+        """Stop listening; closing twice is fine."""
+        self._stopping.set()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+        if self._thread is not None:
+            self._thread.join(_JOIN_TIMEOUT)
+            self._thread = None
+
+    # In the threads of connections.
+
+    def ask(self, method: str, target: str, body: bytes) -> Answer | None:
+        """Return the answer of the next frame, None if there is none any more."""
+        answer: SimpleQueue[Answer] = SimpleQueue()
+        self._calls.put(((method, target, body), answer))
+        while not self._stopping.is_set():
+            try:
+                return answer.get(timeout=_LOOK)
+            except Empty:
+                pass
+        return None
+
+
+class _Server(ThreadingHTTPServer):
+    """An idle connection blocks neither other ones nor closing."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, address: tuple[str, int], web: WebServer) -> None:
+        super().__init__(address, _Handler)
+        self.web = web
+        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, or close it if there are too many."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in its thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: the client has gone away."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """The requests of one connection."""
+
+    protocol_version = 'HTTP/1.1'
+    timeout = _PATIENCE
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Read something."""
+        self._answer(b'')
+
+    def do_POST(self) -> None:
+        """Start something."""
+        self._answer_with_body()
+
+    def do_PATCH(self) -> None:
+        """Change something."""
+        self._answer_with_body()
+
+    def _answer_with_body(self) -> None:
+        length = self.headers.get('Content-Length', '')
+        if not length.isdecimal() or int(length[:9]) > _LARGEST_BODY:
+            self.close_connection = True
+            self._send((413, b''))
+            return
+        self._answer(self.rfile.read(int(length)))
+
+    def _answer(self, body: bytes) -> None:
+        answer = self.server.web.ask(self.command, self.path, body)
+        if answer is None:
+            self.close_connection = True
+        else:
+            self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        status, content = answer
+        self.send_response(status)
+        if content:
+            self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
