@@ -226,6 +226,8 @@ class XpcCommands:
     ) -> None:
         if request.action not in _ACTIONS:
             raise ValueError(f'action {request.action} is not one of ONCE, BEGIN, END')
+        if request.duration:
+            raise ValueError('duration: xplane_udp_node has it; here END ends what BEGIN begins')
         await self._do(_ACTIONS[request.action]((request.name,)), response)
 
     async def _get_terrain(

@@ -33,6 +33,7 @@ from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.controls import check_control, POSE_MASK
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import (
@@ -71,12 +72,13 @@ class XplaneUdpCommands:
     """
     Subscriptions and services of one xplane_udp_node; each checks, converts and sends.
 
-    ``last_state`` returns the current state, for the values that a pose does not set.
+    ``last_state`` returns the current state, for the values that a pose does not set. ``web``
+    holds commands.
     """
 
     def __init__(
         self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], undulation: Undulation,
-        last_state: Callable[[], VehicleState | None],
+        last_state: Callable[[], VehicleState | None], web: WebApi,
     ) -> None:
         self._node = node
         self._session = node.session
@@ -84,6 +86,7 @@ class XplaneUdpCommands:
         self._pending = node.pending
         self._undulation = undulation
         self._last_state = last_state
+        self._web = web
         node.make_command(AircraftPose, 'command/pose', self._pose)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
         node.make_command(DataRows, 'command/data', self._data, _DEPTH)
@@ -196,7 +199,11 @@ class XplaneUdpCommands:
         self, request: RunCommand.Request, response: RunCommand.Response
     ) -> None:
         if request.action != RunCommand.Request.ONCE:
-            raise ValueError("X-Plane's UDP interface runs a command once; it cannot hold one")
+            # X-Plane's UDP interface cannot hold one.
+            await self._web.hold(request, response)
+            return
+        if request.duration:
+            raise ValueError('duration goes with BEGIN')
         await self._send_and_wait('run_command', xplane_udp.Cmnd(request.name))
         response.success = True
         response.message = _SENT

@@ -39,6 +39,7 @@ from xplane_bridge.nodes.xplane_udp.commands import XplaneUdpCommands
 from xplane_bridge.nodes.xplane_udp.messages import Publisher
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.sockets import data_target, Sockets
+from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, VERSIONS
 from xplane_bridge.sessions.base import PeerState
@@ -148,7 +149,9 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self._engines = EngineGate(self, self._send_engines)
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
-        self._commands = XplaneUdpCommands(self, undulation, self._publisher.flown)
+        self._web = WebApi(self, undulation)
+        self._commands = XplaneUdpCommands(
+            self, undulation, self._publisher.flown, self._web)
 
     def begin(self) -> None:
         """Start talking."""
@@ -164,12 +167,25 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         if self.session.version is not None:
             self._explain(self.session.version)
 
+    def end(self) -> None:
+        """Stop talking, and give back what was taken."""
+        self._web.end()
+        super().end()
+
     def close(self) -> None:
         """Close the sockets and join the thread, once pending messages have been sent."""
         if isinstance(self.link, UdpLoop):
             self.link.wait_for(lambda: self.session.drained, _FAREWELL)
         self.link.call(self.session.flush)
         super().close()
+
+    def tell(self, state: PeerState) -> None:
+        """Log a new state of X-Plane; one that is back may be another one."""
+        super().tell(state)
+        if state is not self.good:
+            self._web.forget()
+        elif self.active:
+            self._web.greet()
 
     def changed(self, given: XplaneUdpParameters) -> None:
         """Use new live parameters."""
@@ -293,6 +309,11 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             ('datarefs from two frames', str(statistics.split)),
             ('g loads against acceleration, m/s^2', self._publisher.force_difference()),
         )
+
+    def diagnose_more(self, now: float) -> Iterable[Status]:
+        """Return additional statuses."""
+        yield self._web.diagnose()
+        yield from super().diagnose_more(now)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return the outcome of commands."""

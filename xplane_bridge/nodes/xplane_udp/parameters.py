@@ -24,7 +24,7 @@ from xplane_bridge.nodes.lists import watched
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import VehicleParameters
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS, web_api
 from xplane_bridge.sessions.xplane_udp import check_rows, check_watched
 
 # Its times row has no total time.
@@ -87,6 +87,17 @@ class XplaneUdpParameters(VehicleParameters):
         'receive', 'Stamps of messages: the time when the kernel received the datagram, or the '
         "simulator's own time, which is then published on /clock.",
         choices=('receive', 'simulator'))
+    web_host: str = parameter(
+        '', "Address or name at which X-Plane's Web API (12.1.4 and later) is reached; empty: "
+        'that of X-Plane. X-Plane serves it to its own computer only.')
+    web_port: int = parameter(
+        web_api.PORT, 'TCP port of the Web API; 0 does not use it.', minimum=0, maximum=65535)
+    web_timeout: float = parameter(
+        5.0, 'Seconds within which the Web API must have answered all that one call of a service '
+        'asks it; a flight has 120.', minimum=0.1, maximum=60.0)
+    web_press: float = parameter(
+        0.5, 'Longest single press of a held command in seconds: X-Plane releases it that soon '
+        'after its end.', minimum=0.1, maximum=web_api.LONGEST_PRESS)
     datarefs: tuple[str, ...] = parameter(
         (), 'Names of additional datarefs to publish on datarefs, at most 1000; name[3] is an '
         'element of an array.', live=True)

@@ -107,7 +107,7 @@ class WebClient:
                 found.append(None)
         return found
 
-    def write(self, name: str, values: Sequence[float], text: str | None) -> Steps[Reading]:
+    def write(self, name: str, values: Sequence[float], text: str) -> Steps[Reading]:
         """Write numbers, or text to ``data``; return what it then reads."""
         return (yield from self._afresh(partial(self._write, name, values, text)))
 
@@ -153,7 +153,7 @@ class WebClient:
         reply = yield web_api.get_value((yield from self.greet()).root, info, index)
         return Reading(info, web_api.read_value(info, reply, index))
 
-    def _write(self, name: str, values: Sequence[float], text: str | None) -> Steps[Reading]:
+    def _write(self, name: str, values: Sequence[float], text: str) -> Steps[Reading]:
         bare, index = _split(name)
         info = yield from self._dataref(bare)
         root = (yield from self.greet()).root
@@ -161,7 +161,7 @@ class WebClient:
             raise ValueError(f'{bare} is read-only')
         value: Sequence[float] | bytes = values
         if info.type == DATA:
-            if text is None or values:
+            if values:
                 raise ValueError(f'{bare} holds data: give text, not values')
             size = len(web_api.read_value(info, (yield web_api.get_value(root, info))))
             value = text.encode('utf-8')
@@ -169,7 +169,7 @@ class WebClient:
                 raise ValueError(
                     f'{bare}: {len(value)} bytes and a final NUL do not fit into its {size}')
             value = value.ljust(size, b'\0')
-        elif text is not None or not values:
+        elif text or not values:
             raise ValueError(f'{bare} is a {info.type}: give values, not text')
         elif len(values) > 1 and (info.type not in web_api.ARRAYS or index is not None):
             raise ValueError(f'{name} takes one value, got {len(values)}')

@@ -1,0 +1,350 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""X-Plane's Web API in xplane_udp_node: what its UDP has not. It carries no telemetry."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Generator
+import math
+import threading
+import time
+from typing import Any
+
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
+from xplane_bridge.conversions.units import DEGREE
+from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
+from xplane_bridge.links.udp import LinkError, resolve
+from xplane_bridge.nodes.bridge import Bridge
+from xplane_bridge.nodes.controls import POSE_MASK
+from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.lists import check_count, named
+from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.protocols.xplane_udp import flight, web_api
+from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
+from xplane_bridge.sessions.xplane_udp.holds import Holds
+from xplane_bridge.sessions.xplane_udp.web_client import Reading, WebClient
+from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
+
+# Of one call: each costs X-Plane up to three requests.
+_MOST_NAMES = 50
+# Until X-Plane has accepted a flight.
+_FLIGHT_TIMEOUT = 120.0
+# Of run_command with BEGIN and no duration, and of one message on command/hold.
+_LEASE = 10.0
+_LEASE_OF_MESSAGE = 1.0
+# Queue depth: several commands may be held by messages in turn.
+_DEPTH = 20
+_WRITABLE = {True: 1, False: 0, None: -1}
+# A written number that went through a float32.
+_READ_BACK_TOLERANCE = 1e-6
+
+_NOBODY = ('; X-Plane 12.1.4 and later have it, for programs on their own computer only: see '
+           'docs/web_api.md, and the parameters web_host and web_port')
+
+
+class WebApi:
+    """
+    The services of X-Plane's Web API, and the commands held through it.
+
+    All conversations, and all that is known of holds, are of the queue's thread.
+    """
+
+    def __init__(
+        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], undulation: Undulation
+    ) -> None:
+        given = node.parameters
+        self._node = node
+        self._undulation = undulation
+        self._client = WebClient()
+        self._holds = Holds(given.web_press)
+        self._web_host = resolve(given.web_host) if given.web_host else ''
+        self._starting = threading.Lock()
+        self._queue: HttpQueue | None = None
+        self._address = ('', 0)
+        # What the last conversation failed of; '' if it did not.
+        self._failure = ''
+        self._calls = 0
+        node.make_service(DescribeDatarefs, 'describe_datarefs', self._describe)
+        node.make_service(WriteDataref, 'write_dataref', self._write)
+        node.make_service(StartFlight, 'start_flight', self._start_flight)
+        node.make_command(String, 'command/hold', self._hold, _DEPTH)
+
+    # Called by the node.
+
+    def greet(self) -> None:
+        """Ask for the versions, for diagnostics. From any thread."""
+        if self._node.parameters.web_port and not self._node.plays_capture:
+            try:
+                self._start(self._client.greet(), lambda *_: None)
+            except ValueError as error:
+                self._failure = str(error)
+
+    def forget(self) -> None:
+        """Forget this X-Plane: it is away. From any thread."""
+        self._client.forget()
+
+    def end(self) -> None:
+        """Cancel what is under way, and press no command any more."""
+        if self._queue is not None:
+            self._queue.end()
+        self._holds.end_all()
+
+    def diagnose(self) -> Status:
+        """Return whether it answers, and what is held by it."""
+        given, known = self._node.parameters, self._client.capabilities
+        level, text = OK, 'not asked yet'
+        if not given.web_port:
+            text = 'not used: web_port is 0'
+        elif self._failure:
+            # X-Plane before 12.1.4 has none, and without it all but the services works.
+            level = WARN if self._calls else OK
+            text = self._failure
+        elif known is not None:
+            text = f'X-Plane {known.xplane} answers'
+        return Status('web api', level, text, (
+            ('address', f'{self._address[0]}:{self._address[1]}' if self._queue else 'none yet'),
+            ('X-Plane version', known.xplane if known else 'not known'),
+            ('versions', ', '.join(sorted(known.apis)) if known else 'not known'),
+            ('calls of services', str(self._calls)),
+            ('held commands', ', '.join(self._holds.names) or 'none')))
+
+    # Commands.
+
+    async def hold(self, request: RunCommand.Request, response: RunCommand.Response) -> None:
+        """Begin or end a command for run_command."""
+        lease = request.duration or _LEASE
+        if request.action == RunCommand.Request.BEGIN:
+            if not math.isfinite(lease):
+                raise ValueError(f'duration {lease}: expected seconds')
+            await self._ask(self._begin(request.name, lease))
+            response.message = f'held for {lease:g} s, unless it is begun again or ended'
+        elif request.action == RunCommand.Request.END:
+            left = await self._ask(self._end(request.name))
+            response.message = f'X-Plane releases it within {left:.1f} s'
+        else:
+            raise ValueError(f'action {request.action} is not one of ONCE, BEGIN, END')
+        response.success = True
+
+    def _hold(self, message: String) -> None:
+        def done(_: Any, error: Exception | None) -> None:
+            if error is not None:
+                self._node.refuse('command/hold', error)
+
+        self._calls += 1
+        self._start(self._begin(message.data, _LEASE_OF_MESSAGE), done)
+
+    def _begin(self, name: str, lease: float) -> Generator[Any, Any, None]:
+        if not self._holds.begin(name, lease, time.monotonic()):
+            return
+        try:
+            yield from self._press(name, min(lease, self._node.parameters.web_press))
+        except Exception:
+            self._holds.drop(name)
+            raise
+
+    def _end(self, name: str) -> Generator[Any, Any, float]:
+        yield from ()
+        return self._holds.end(name, time.monotonic())
+
+    def _press(self, name: str, length: float) -> Generator[Any, Any, None]:
+        yield from self._client.press(name, length)
+        self._holds.pressed(name, length, time.monotonic())
+
+    def _due(self, now: float) -> tuple[tuple[Steps, Done] | None, float | None]:
+        """Return the next press of a held command; for the queue."""
+        if (press := self._holds.take(now)) is None:
+            return None, self._holds.deadline()
+
+        def done(_: Any, error: Exception | None) -> None:
+            if error is not None:
+                self._holds.drop(press[0])
+                self._node.warn('held', f'{press[0]} is no longer held: {error}')
+
+        return (self._press(*press), self._noted(done)), None
+
+    # Services.
+
+    async def _describe(
+        self, request: DescribeDatarefs.Request, response: DescribeDatarefs.Response
+    ) -> None:
+        if not request.names:
+            raise ValueError('no dataref given')
+        check_count('names', len(request.names), _MOST_NAMES)
+        found: list[Reading | None] = await self._ask(self._client.describe(request.names))
+        numbers = [reading.value if reading and not isinstance(reading.value, bytes) else ()
+                   for reading in found]
+        response.types = [reading.info.type if reading else '' for reading in found]
+        response.writable = array(
+            'b', [_WRITABLE[reading.info.writable] if reading else -1 for reading in found])
+        response.sizes = array('I', map(len, numbers))
+        response.values = array('d', [value for values in numbers for value in values])
+        response.texts = [printable(reading.text) if reading else '' for reading in found]
+        unknown = [name for name, reading in zip(request.names, found, strict=True)
+                   if reading is None]
+        response.success = True
+        response.message = f'unknown: {named(unknown)}' if unknown else ''
+
+    async def _write(
+        self, request: WriteDataref.Request, response: WriteDataref.Response
+    ) -> None:
+        values = tuple(request.values)
+        # Data may be emptied: neither values nor text.
+        reading: Reading = await self._ask(
+            self._client.write(request.name, values, request.text))
+        got = reading.text if isinstance(reading.value, bytes) else reading.value
+        response.success = got == request.text if isinstance(got, str) else (
+            len(got) == len(values) and all(
+                math.isclose(wanted, value, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-9)
+                for wanted, value in zip(values, got, strict=True)))
+        if not response.success:
+            response.message = f'{request.name} reads back as {printable(repr(got))}'
+
+    async def _start_flight(
+        self, request: StartFlight.Request, response: StartFlight.Response
+    ) -> None:
+        wanted = self._start_of(request)
+        if request.aircraft:
+            wanted |= flight.aircraft(request.aircraft, request.livery)
+        elif request.livery:
+            raise ValueError('livery: give its aircraft as well')
+        if request.weather:
+            wanted |= flight.weather(request.weather)
+        wanted |= flight.more(request.more, wanted) if request.more else {}
+        if not wanted:
+            raise ValueError('nothing given: neither a place to start at, nor weather or more')
+        if wanted.keys().isdisjoint(flight.STARTS):
+            if 'aircraft' in wanted:
+                raise ValueError('aircraft: give a place to start at as well')
+            await self._ask(self._client.update_flight(wanted), _FLIGHT_TIMEOUT)
+            response.message = 'X-Plane has changed the flight'
+        else:
+            path = await self._ask(self._client.start_flight(wanted), _FLIGHT_TIMEOUT)
+            response.message = f'X-Plane starts a flight with {path}'
+        response.success = True
+
+    def _start_of(self, request: StartFlight.Request) -> dict[str, Any]:
+        """Return the place to start at, {} for none. Raises ValueError."""
+        given = POSE_MASK.given(request.pose) if request.pose.fields else {}
+        ways = [name for name, way in (
+            ('runway', request.runway), ('ramp', request.ramp), ('pose', given)) if way]
+        if len(ways) > 1:
+            raise ValueError(f'a flight starts at one place, got {" and ".join(ways)}')
+        if bool(request.airport) != (ways in (['runway'], ['ramp'])):
+            raise ValueError('airport and either runway or ramp go together')
+        if request.final_distance and ways != ['runway']:
+            raise ValueError('final_distance: give a runway')
+        if not 0.0 <= request.final_distance < 1e6 or not 0.0 <= request.airspeed < 1e4:
+            raise ValueError('final_distance and airspeed: expected 0 or more')
+        if request.runway:
+            return flight.runway_start(
+                request.airport, request.runway, request.final_distance)
+        if request.ramp:
+            return flight.ramp_start(request.airport, request.ramp)
+        return self._pose(request, given) if given else {}
+
+    def _pose(self, request: StartFlight.Request, given: dict[str, float]) -> dict[str, Any]:
+        needed = ['latitude', 'longitude', 'true_heading']
+        if not request.on_ground:
+            needed.append('altitude')
+        if missing := [name for name in needed if name not in given]:
+            raise ValueError(f'pose: {", ".join(name.upper() for name in missing)} not set')
+        possible = needed if request.on_ground else [*needed, 'pitch']
+        if others := given.keys() - set(possible):
+            raise ValueError(
+                f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
+        lat, lon, heading = given['latitude'], given['longitude'], given['true_heading'] / DEGREE
+        if not (-90.0 <= lat <= 90.0 and -180.0 <= lon <= 180.0 and -720.0 <= heading <= 720.0):
+            raise ValueError(
+                f'pose: latitude {lat:g}, longitude {lon:g}, heading {heading:g} deg is no pose')
+        if request.on_ground:
+            return flight.ground_start(lat, lon, heading)
+        altitude = ellipsoid_to_msl(given['altitude'], self._undulation.height_m(lat, lon))
+        pitch = given['pitch'] / DEGREE if 'pitch' in given else None
+        return flight.air_start(lat, lon, altitude, heading, request.airspeed, pitch)
+
+    # Conversations.
+
+    async def _ask(self, steps: Any, timeout: float | None = None) -> Any:
+        """Return a conversation's result without blocking the executor. Raises ValueError."""
+        future = Future(executor=self._node.executor)
+        # Without a callback the future would not wake the executor that awaits it.
+        future.add_done_callback(lambda _: None)
+        self._calls += 1
+        self._start(steps, lambda *ended: future.set_result(ended), timeout)
+        result, error = await future
+        if error is not None:
+            raise error
+        return result
+
+    def _start(self, steps: Any, done: Done, timeout: float | None = None) -> None:
+        """Begin a conversation. Raises ValueError if that is not possible."""
+        given, version = self._node.parameters, self._node.session.version
+        if self._node.plays_capture:
+            raise ValueError('a capture is being replayed: there is no X-Plane to ask')
+        if not given.web_port:
+            raise ValueError("X-Plane's Web API is not used: web_port is 0")
+        if version is not None and version < web_api.FIRST_WITH_WEB_API:
+            raise ValueError(f'X-Plane {version} has no Web API: 12.1.4 and later have')
+        peer = self._node.session.peer
+        address = self._web_host or (peer[0] if peer else ''), given.web_port
+        if not address[0]:
+            raise ValueError('no X-Plane has been discovered yet')
+        try:
+            with self._starting:
+                if self._queue is None or self._address != address:
+                    self._move_to(address)
+                assert self._queue is not None
+                self._queue.start(steps, timeout or given.web_timeout, self._noted(done))
+        except LinkError as error:
+            raise ValueError(str(error)) from error
+
+    def _move_to(self, address: tuple[str, int]) -> None:
+        """Talk to another X-Plane from now on."""
+        if self._queue is not None:
+            self.end()
+        self._client.forget()
+        self._address = address
+        self._queue = HttpQueue(
+            address, 'Web API', web_api.CONTENT_TYPE, due=self._due,
+            due_timeout=self._node.parameters.web_timeout, largest=web_api.LARGEST_REPLY)
+
+    def _noted(self, done: Done) -> Done:
+        """Return ``done``, told every error as a ValueError, and noted for diagnostics."""
+        def noted(result: Any, error: Exception | None) -> None:
+            if isinstance(error, LinkError):
+                self._client.forget()
+                error = ValueError(f'{printable(str(error), 300)}{_NOBODY}')
+                self._failure = str(error)
+            elif isinstance(error, ProtocolError):
+                error = ValueError(f'not understood of the Web API: {error}')
+                self._failure = str(error)
+            elif isinstance(error, web_api.RefusedError) and error.is_disabled:
+                self._failure = str(error)
+            elif error is None or self._client.capabilities is not None:
+                # It has answered, though perhaps with a refusal.
+                self._failure = ''
+            else:
+                self._failure = str(error)
+            if error is not None and not isinstance(error, ValueError):
+                error = ValueError(f'{type(error).__name__}: {error}')
+            done(result, error)
+        return noted
