@@ -22,13 +22,13 @@ import threading
 
 @contextmanager
 def dripping():
-    """Serve an endless XML-RPC response one byte at a time; yield the port and a log of events."""
+    """Serve an endless response one byte at a time; yield the port and a log of events."""
     happened, stop = queue.Queue(), threading.Event()
 
     def drip(connection):
         asked = b''
         with connection, suppress(OSError):
-            while b'</methodName>' not in asked:
+            while b'</methodName>' not in asked and not asked.startswith(b'GET'):
                 asked += connection.recv(4096)
             name = asked.partition(b'<methodName>')[2].partition(b'<')[0].decode()
             happened.put(f'{name} asked')

@@ -301,7 +301,7 @@ class WebApi:
         if self._node.plays_capture:
             raise ValueError('a capture is being replayed: there is no X-Plane to ask')
         if not given.web_port:
-            raise ValueError("X-Plane's Web API is not used: web_port is 0")
+            raise ValueError("this needs X-Plane's Web API, but web_port is 0")
         if version is not None and version < web_api.FIRST_WITH_WEB_API:
             raise ValueError(f'X-Plane {version} has no Web API: 12.1.4 and later have')
         peer = self._node.session.peer

@@ -1,0 +1,131 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""xplane_udp_node and X-Plane's Web API: what UDP has not, through real sockets."""
+
+from contextlib import contextmanager
+import math
+import socket
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='JSBSim is not installed')
+
+from masked import masked
+from std_msgs.msg import String
+
+from harness import free_port
+from xplane_bridge.msg import AircraftPose
+from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
+from xplane_bridge.simulators.xplane_udp.web_server import WebServer
+from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
+
+TAIL = 'sim/aircraft/view/acf_tailnum'
+BRAKES = 'sim/flight_controls/brakes_max'
+
+
+@contextmanager
+def flying(web=None):
+    """Run the simulated X-Plane; its ``parameters`` are what a node needs to find it."""
+    frontend = XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)
+    with running(frontend) as server:
+        server.parameters = {
+            'version': '12', 'port': frontend.endpoint.address[1], 'data_port': free_port()}
+        if web is not None:
+            server.parameters['web_port'] = web.address[1]
+        yield server
+
+
+def start(ros, **parameters):
+    node = ros.start(XplaneUdpNode, **parameters)
+    ros.wait_for(lambda: node.session.peer_state.name == 'ANSWERING', 'the first answer')
+    return node
+
+
+def hold(ros, action, **more):
+    return ros.call(RunCommand, 'run_command', RunCommand.Request(
+        name=BRAKES, action=getattr(RunCommand.Request, action), **more))
+
+
+def test_datarefs_flights_and_held_commands(ros):
+    with flying(WebServer(('127.0.0.1', 0))) as server:
+        node = start(ros, web_press=0.1, **server.parameters)
+        level, text, values = ros.diagnosed(
+            'web api', lambda level, text, values: 'answers' in text, node)
+        assert (level, values['versions']) == (b'\0', 'v1, v2, v3')
+
+        got = ros.call(DescribeDatarefs, 'describe_datarefs', DescribeDatarefs.Request(
+            names=[TAIL, 'sim/no', 'sim/operation/override/override_planepath']))
+        assert got.message == 'unknown: sim/no'
+        assert list(got.types) == ['data', '', 'int_array']
+        assert list(got.texts) == ['N172XB', '', '']
+        assert (list(got.sizes), list(got.values)) == ([0, 0, 20], [0.0] * 20)
+        assert list(got.writable) == [1, -1, 1]
+        assert ros.call(WriteDataref, 'write_dataref', WriteDataref.Request(
+            name=TAIL, text='HB-XYZ')).success
+
+        def braked():
+            return server.state().left_brake > 0.0
+
+        # The lease of BEGIN ends by itself.
+        assert hold(ros, 'BEGIN', duration=0.15).success
+        ros.wait_for(lambda: not braked(), 'the end of the lease')
+        # Held for longer than a press, until END.
+        assert hold(ros, 'BEGIN').success
+        ros.wait_for(braked, 'the brakes')
+        assert hold(ros, 'END').message.startswith('X-Plane releases it within 0.')
+        ros.wait_for(lambda: not braked(), 'the release')
+        assert 'is not held' in hold(ros, 'END').message
+
+        pose = masked(AircraftPose, latitude=46.5, longitude=7.25, altitude=2500.0,
+                      true_heading=math.pi / 2.0)
+        assert ros.call(StartFlight, 'start_flight', StartFlight.Request(
+            pose=pose, airspeed=60.0, weather='vfr_broken')).success
+        state = server.state()
+        assert state.lat_deg == pytest.approx(46.5, abs=0.01)
+        # The geoid is 51 m above the ellipsoid there.
+        assert state.altitude_msl == pytest.approx(2500.0 - 51.0, abs=10.0)
+        refused = ros.call(StartFlight, 'start_flight', StartFlight.Request(
+            airport='KPDX', runway='10R'))
+        assert 'missing_scenery' in refused.message
+
+        # What is held is given back when the node is deactivated.
+        ros.publisher(String, 'command/hold').publish(String(data=BRAKES))
+        ros.wait_for(braked, 'the brakes')
+        node.trigger_deactivate()
+        ros.wait_for(lambda: not braked(), 'the release')
+
+
+@pytest.mark.parametrize(('api', 'said'), [
+    ('disabled', 'do not select Disable Incoming Traffic'), ('v2', 'X-Plane 12.1.4 cannot start'),
+    ('', 'Connection refused; X-Plane 12.1.4 and later have it')])
+def test_what_is_missing_is_said(ros, api, said):
+    with socket.socket() as nobody:
+        nobody.bind(('127.0.0.1', 0))
+        web = WebServer(('127.0.0.1', 0), api) if api else None
+        with flying(web) as server:
+            node = start(ros, **{'web_port': nobody.getsockname()[1], **server.parameters})
+            refused = ros.call(StartFlight, 'start_flight', StartFlight.Request(
+                pose=masked(AircraftPose, latitude=46.5, longitude=7.25, true_heading=0.0),
+                on_ground=True))
+            assert not refused.success
+            assert said in refused.message
+            if api != 'v2':
+                ros.diagnosed('web api', lambda level, text, values: said in text, node)
