@@ -19,9 +19,9 @@ The flight-test engineer's map.yaml. Pure: used by ulyssix_node, and by ``ulyssi
 """
 
 from xplane_bridge.maps.applying import AppliedMap, Derived, Packet, Quantities
-from xplane_bridge.maps.reading import load, MapError, Parameter, ParameterMap
+from xplane_bridge.maps.reading import load, MapError, Parameter, ParameterMap, parse
 
 __all__ = [
     'AppliedMap', 'Derived', 'load', 'MapError', 'Packet', 'Parameter', 'ParameterMap',
-    'Quantities',
+    'parse', 'Quantities',
 ]

@@ -138,9 +138,12 @@ def load(path: str) -> ParameterMap:
 
     Raises MapError for any mistake, ImportError if pint is missing, OSError if it is not readable.
     """
-    name = os.path.basename(path)
     with open(path, 'rb') as stream:
-        data = stream.read(_LARGEST_FILE + 1)
+        return parse(stream.read(_LARGEST_FILE + 1), os.path.basename(path))
+
+
+def parse(data: str | bytes, name: str) -> ParameterMap:
+    """Return the map in a text; errors as ``load``, with this name of the file."""
     try:
         content, lines = plain_yaml.load_with_lines(data, _LARGEST_FILE)
     except ValueError as error:

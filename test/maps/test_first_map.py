@@ -1,0 +1,108 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``ulyssix map``: what is seen in a capture becomes a map that can be read."""
+
+from argparse import ArgumentParser
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pint', reason='units are converted by pint')
+
+from captures import pcap
+
+from xplane_bridge import maps
+from xplane_bridge.export import ulyssix_map
+from xplane_bridge.maps.first_map import guess, Seen
+from xplane_bridge.protocols import ulyssix
+
+BEGIN = 1_700_000_000
+SENDER, RECEIVER = ('10.0.0.1', 4000), ('10.0.0.2', 5000)
+TIME = ulyssix.PacketTime(318, 22, 13, 20, 0, ulyssix.WordOrder.FIRST_WORD_HIGH)
+SINCE = 317 * 86400 + 22 * 3600 + 13 * 60 + 20
+# Of each: the least and the largest value.
+VALUES = {
+    'GPS_LAT': (47.1, 47.2), 'GPS Long (deg)': (8.5, 8.6), 'ALT_GPS': (900.0, 12000.0),
+    'NZ': (0.5, 2.5), 'Eng 1/RPM (%)': (98.0, 99.0), 'OAT_degC': (-12.0, 15.0), 'P': (-30.0, 20.0),
+    'höhe': (1.0, float('nan')), 'HDG_MAG': (0.0, 360.0),
+}
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """Return a function that writes a capture of two packets, with or without names."""
+    def write(names):
+        path = tmp_path / 'flight.pcap'
+        packets = [
+            ulyssix.encode(ulyssix.data_packet(
+                n, 9 * (n + 1), TIME, [[pair[n]] for pair in VALUES.values()],
+                [[SINCE + n / 10]] * len(VALUES), names=list(VALUES) if names else None))
+            for n in range(2)]
+        path.write_bytes(pcap(*((BEGIN + n / 10, SENDER, RECEIVER, data)
+                                for n, data in enumerate(packets))))
+        return str(path)
+    return write
+
+
+def run(*arguments):
+    parser = ArgumentParser()
+    ulyssix_map.add_arguments(parser)
+    return ulyssix_map.run(parser.parse_args(list(arguments)))
+
+
+def test_a_capture_gives_a_map_that_is_read(capture, tmp_path, capsys):
+    output = tmp_path / 'map.yaml'
+    assert run('--from', capture(True), '--port', '5000', '--output', str(output)) == 0
+    text = output.read_text(encoding='utf-8')
+    assert '"ALT_GPS": {quantity: altitude_msl, unit: ft}' in text
+    assert '# 900 .. 12000, 10/s' in text
+    assert '"höhe": {}' in text
+    given = maps.load(str(output))
+    assert {one.pattern for one in given.parameters} == VALUES.keys()
+    entry = given.entry('NZ')
+    assert (entry.quantity, entry.symbol, entry.frame) == ('linear_acceleration_z', 'g', 'flu')
+    assert given.quantities == {
+        'latitude', 'longitude', 'altitude_msl', 'linear_acceleration_z', 'temperature',
+        'angular_velocity_x'}
+    # It is not overwritten.
+    assert run('--from', capture(True), '--output', str(output)) == 2
+    assert 'exists; --force overwrites it' in capsys.readouterr().err
+
+
+def test_without_names_they_are_asked_for(capture, capsys):
+    path = capture(False)
+    assert run('--from', path) == 2
+    assert 'packets have no names: give them in order with --names; there are 9 parameters' in (
+        capsys.readouterr().err)
+    assert run('--from', path, '--names', *(f'N{n}' for n in range(9))) == 0
+    assert '"N8": {}' in capsys.readouterr().out
+    assert run('--from', path, '--port', '7') == 2
+    assert 'there is no Ulyssix packet to port 7' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('name', 'span', 'fields'), [
+    ('altitudeMSL_m', (0, 9), {'quantity': 'altitude_msl', 'unit': 'm'}),
+    ('KIAS', (0, 90), {'quantity': 'indicated_airspeed', 'unit': 'kt'}),
+    ('roll_rate_rad', (0, 90), {'quantity': 'angular_velocity_x', 'unit': 'rad/s'}),
+    ('q', (0, .5), {'quantity': 'angular_velocity_y', 'unit': 'rad/s'}),
+    ('P_STAT', (900, 1013), {'quantity': 'static_pressure', 'unit': 'hPa'}),
+    ('psi', (0, 6.2), {'quantity': 'heading', 'unit': 'rad'}),
+    ('f_z', (-12, -8), {'quantity': 'linear_acceleration_z', 'unit': 'm/s^2'}),
+    ('v_down', (-1, 1), {'quantity': 'velocity_up', 'unit': 'kt', 'scale': -1}),
+    ('LONG_ACC_G', (-1, 1), {'quantity': 'linear_acceleration_x', 'unit': 'g'}),
+    ('FUEL_P', (0, 9), {}), ('pitch_trim', (0, 9), {}), ('R2', (0, 9), {}), ('#', (0, 1), {}),
+])
+def test_common_names_are_guessed(name, span, fields):
+    assert guess(Seen(name, 2, 1.0, *map(np.float64, span))) == fields

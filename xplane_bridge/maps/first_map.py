@@ -1,0 +1,203 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A first map, from names and values seen: guesses by common names, to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+import json
+import re
+
+_TURN = 6.3
+_MOST_NAMED = 64
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one parameter: how many samples, per second, and in which range."""
+
+    name: str
+    samples: int = 0
+    rate: float = 0.0
+    least: float = float('nan')
+    most: float = float('nan')
+
+    @property
+    def largest(self) -> float:
+        """Return the largest magnitude, NaN without samples."""
+        return max(abs(self.least), abs(self.most))
+
+
+# Words that say a quantity, all of those joined by +; the first match counts. A single letter has
+# to be the whole name but for its unit.
+_QUANTITIES: tuple[tuple[str, str], ...] = (
+    ('linear_acceleration_x', 'NX|AX|ACCX|ACC+X|ACCEL+X|F+X|LONG+ACC|LON+ACC'),
+    ('linear_acceleration_y', 'NY|AY|ACCY|ACC+Y|ACCEL+Y|F+Y|LAT+ACC'),
+    ('linear_acceleration_z', 'NZ|AZ|ACCZ|ACC+Z|ACCEL+Z|F+Z|NORM+ACC|VERT+ACC'),
+    ('latitude', 'LAT|LATITUDE'),
+    ('longitude', 'LON|LONG|LONGITUDE|LNG'),
+    ('altitude_ellipsoid', 'HAE|ALT+ELLIPSOID|ALTITUDE+ELLIPSOID|ELLH'),
+    ('altitude_msl', 'ALT|ALTITUDE|MSL|AMSL|HMSL'),
+    ('angular_velocity_x', 'P|P+RATE|ROLL+RATE|ROLLRATE|GYRO+X|GX|WX|OMEGA+X'),
+    ('angular_velocity_y', 'Q|Q+RATE|PITCH+RATE|PITCHRATE|GYRO+Y|GY|WY|OMEGA+Y'),
+    ('angular_velocity_z', 'R|R+RATE|YAW+RATE|YAWRATE|GYRO+Z|GZ|WZ|OMEGA+Z'),
+    ('velocity_north', 'VN|V+N|V+NORTH|VEL+N|VEL+NORTH|VNORTH'),
+    ('velocity_east', 'VE|V+E|V+EAST|VEL+E|VEL+EAST|VEAST'),
+    ('velocity_up', 'VD|V+D|V+DOWN|VEL+D|VEL+DOWN|VDOWN|VU|V+UP|VEL+UP|VUP|VS|ROC|VZ'),
+    ('indicated_airspeed', 'IAS|KIAS|CAS|KCAS|VIAS|VCAS|VC|AIRSPEED'),
+    ('true_airspeed', 'TAS|KTAS|VTAS'),
+    ('angle_of_attack', 'AOA|ALPHA|ALFA'),
+    ('sideslip', 'AOS|BETA|SIDESLIP|SLIP'),
+    ('dynamic_pressure', 'QC|QBAR|DYNAMIC+PRESSURE|PDYN|P+DYN'),
+    ('static_pressure', 'PS|STATIC+PRESSURE|PSTAT|P+STAT|P+STATIC|PSTATIC'),
+    ('temperature', 'OAT|SAT|TEMPERATURE|T+STAT'),
+    ('density', 'RHO|DENSITY'),
+    ('roll', 'ROLL|PHI|BANK'),
+    ('pitch', 'PITCH|THETA'),
+    ('heading', 'HDG|HEADING|PSI|YAW'),
+)
+_WORDS = tuple(
+    (quantity, tuple(frozenset(one.split('+')) for one in words.split('|')))
+    for quantity, words in _QUANTITIES)
+# Not the quantities above although their names have such words: of the magnetic north, selected,
+# radio or pressure altitude, engines, and so on.
+_OTHER = frozenset((
+    'MAG', 'SEL', 'CMD', 'REF', 'TARGET', 'AGL', 'RADIO', 'RA', 'RALT', 'PRESS', 'BARO', 'STD',
+    'STDDEV', 'SIGMA', 'ERR', 'ERROR', 'STATUS', 'VALID', 'TRIM', 'OIL', 'FUEL', 'ENG', 'EGT',
+    'ENGINE', 'GEOCENTRIC', 'CAB', 'CABIN', 'BATT', 'DOT'))
+# Units in names, by the last words: as pint spells them.
+_UNITS = {
+    'DEG': 'deg', 'RAD': 'rad', 'FT': 'ft', 'M': 'm', 'KT': 'kt', 'KTS': 'kt', 'KN': 'kt',
+    'G': 'g', 'MPS': 'm/s', 'MS': 'm/s', 'FPM': 'ft/min', 'FPS': 'ft/s', 'KMH': 'km/h',
+    'DPS': 'deg/s', 'DEGS': 'deg/s', 'RADS': 'rad/s', 'MS2': 'm/s^2', 'MSS': 'm/s^2',
+    'PA': 'Pa', 'HPA': 'hPa', 'MBAR': 'mbar', 'MB': 'mbar', 'INHG': 'inHg', 'PSI': 'psi',
+    'PSF': 'psf', 'C': 'degC', 'DEGC': 'degC', 'DEGF': 'degF', 'K': 'K',
+}
+_ANGLES = ('angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading')
+_KINDS = {
+    'altitude_msl': ('ft', 'm'), 'altitude_ellipsoid': ('ft', 'm'),
+    **dict.fromkeys(_ANGLES, ('deg', 'rad')),
+    **dict.fromkeys(('latitude', 'longitude'), ('deg', 'rad')),
+    **dict.fromkeys((f'angular_velocity_{axis}' for axis in 'xyz'),
+                    ('deg/s', 'rad/s')),
+    **dict.fromkeys((f'linear_acceleration_{axis}' for axis in 'xyz'), ('g', 'm/s^2')),
+    **dict.fromkeys(('velocity_north', 'velocity_east', 'velocity_up', 'indicated_airspeed',
+                     'true_airspeed'), ('kt', 'm/s', 'ft/s', 'ft/min', 'km/h')),
+    **dict.fromkeys(('static_pressure', 'dynamic_pressure'),
+                    ('hPa', 'Pa', 'mbar', 'inHg', 'psi', 'psf')),
+    'temperature': ('degC', 'K', 'degF'), 'density': ('kg/m^3',),
+}
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in capitals: of altitudeMSL_ft, ALTITUDE, MSL, FT."""
+    parts = re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', name)
+    return re.findall(r'[A-Z]+[0-9]*', parts.upper())
+
+
+def guess(seen: Seen) -> dict[str, str | float]:
+    """Return the fields of a map's entry by a parameter's name and range; none if unknown."""
+    words = words_of(seen.name)
+    found = set(words)
+    if not found & _OTHER:
+        plain = found - _UNITS.keys() | {words[0]} if words else found
+        for quantity, choices in _WORDS:
+            if any(choice <= found and (len(max(choice, key=len)) > 1 or len(choice) > 1
+                                        or choice == plain) for choice in choices):
+                return _fields(quantity, words, seen)
+    return {}
+
+
+def _fields(quantity: str, words: Sequence[str], seen: Seen) -> dict[str, str | float]:
+    fields: dict[str, str | float] = {'quantity': quantity, 'unit': _unit(quantity, words, seen)}
+    if quantity == 'linear_acceleration_z' and seen.least + seen.most > 0.0:
+        # Level flight is 1 g: upwards in these axes.
+        fields['frame'] = 'flu'
+    if quantity == 'velocity_up' and {'VD', 'D', 'DOWN', 'VDOWN'} & set(words):
+        fields['scale'] = -1
+    return fields
+
+
+def _unit(quantity: str, words: Sequence[str], seen: Seen) -> str:
+    """Return the unit in a name, else the one that the range suggests, else the usual one."""
+    kinds = _KINDS[quantity]
+    for word in words[1:]:
+        unit = _UNITS.get(word, '')
+        unit = f'{unit}/s' if f'{unit}/s' in kinds and unit in ('deg', 'rad') else unit
+        if unit in kinds:
+            return unit
+    largest = seen.largest
+    if quantity in _ANGLES:
+        return 'rad' if largest <= (_TURN if quantity == 'heading' else 1.6) else 'deg'
+    if quantity.startswith('angular'):
+        return 'rad/s' if largest <= 1.0 else 'deg/s'
+    if quantity == 'linear_acceleration_z':
+        return 'm/s^2' if largest > 5.0 else 'g'
+    if quantity == 'velocity_up' and {'VS', 'ROC'} & set(words):
+        return 'ft/min'
+    if quantity == 'temperature':
+        return 'K' if seen.least > 150.0 else 'degC'
+    if quantity == 'static_pressure':
+        return ('Pa' if largest > 1200.0 else 'hPa' if largest > 50.0 else
+                'inHg' if largest > 15.0 else 'psi')
+    return kinds[0]
+
+
+def first_map(seen: Sequence[Seen], source: str) -> str:
+    """Return the text of a map with all parameters, those guessed with quantity and unit."""
+    return '\n'.join(_lines(seen, source)) + '\n'
+
+
+def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
+    guesses = [guess(one) for one in seen]
+    known = sum(bool(one) for one in guesses)
+    yield f'# A first map, from {_plain(source)}. Quantities and units of {known} of {len(seen)} '
+    yield '# parameters are guessed by their names and ranges: check each. docs/ulyssix_map.md has'
+    yield '# every field. Seen: least .. largest value, samples per second.'
+    yield ''
+    yield '# Axes of angular velocities and accelerations: frd (forward, right, down) or flu.'
+    yield 'frame: frd'
+    yield ''
+    yield 'parameters:'
+    heads = [f'  {json.dumps(one.name, ensure_ascii=False)}: {_flow(fields)}'
+             for one, fields in zip(seen, guesses, strict=True)]
+    width = min(max(map(len, heads), default=0), _MOST_NAMED)
+    order = sorted(range(len(seen)), key=lambda n: not guesses[n])
+    for n in order:
+        yield f'{heads[n]:{width}}  # {_range(seen[n])}'
+    yield ''
+    yield '# Computed from parameters, each in the unit of its entry, on samples/<name>.'
+    yield '# derived:'
+    yield '#   G_TOTAL: {expression: "sqrt(NX**2 + NY**2 + NZ**2)", unit: g, limits: [-2, 6]}'
+    yield ''
+    yield '# How often fix, imu/data and the others are published: as the slowest parameter in'
+    yield '# them, or interpolated at a rate in Hz: {interpolated: 50}.'
+    yield 'common: {rate: slowest}'
+
+
+def _flow(fields: dict[str, str | float]) -> str:
+    return '{' + ', '.join(f'{name}: {value}' for name, value in fields.items()) + '}'
+
+
+def _range(seen: Seen) -> str:
+    if not seen.samples:
+        return 'no sample seen'
+    rate = f', {seen.rate:.3g}/s' if seen.rate else ''
+    return f'{seen.least:g} .. {seen.most:g}{rate}'
+
+
+def _plain(text: str) -> str:
+    return re.sub(r'[^\x20-\x7e]', '?', text)
