@@ -55,7 +55,7 @@ def judged(packets, **options):
 
 
 def test_a_good_flight_has_no_fault_and_its_own_rates():
-    quality = judged(flight(12.0))
+    quality = judged(flight(12.0), constant_after=10.0)
     found = quality.report(renew=False)
     assert found.names == NAMES
     assert found.samples.tolist() == [4800, 1200, 120, 1200]

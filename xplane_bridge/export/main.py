@@ -26,6 +26,7 @@ import sys
 from xplane_bridge import optional
 from xplane_bridge.command_line import without_ros_arguments
 from xplane_bridge.export import captures, recordings, resampling, writers
+from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.links.capture import is_capture
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
@@ -156,17 +157,6 @@ def _step_or_topic(text: str) -> float | str:
     return step
 
 
-def _rate(text: str) -> tuple[str, float]:
-    pattern, _, number = text.rpartition('=')
-    try:
-        rate = float(number)
-    except ValueError:
-        rate = 0.0
-    if not pattern or not 0.0 < rate < 1e9:
-        raise ArgumentTypeError(f"got {text}, expected 'name=100', samples per second")
-    return pattern, rate
-
-
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         'export', description='Write the topics of a recording, or the messages of a capture, '
@@ -194,7 +184,7 @@ def _parser() -> ArgumentParser:
         '--names', nargs='+', metavar='NAME', help='Ulyssix: names of the parameters in order, '
         'for packets without names')
     capture.add_argument(
-        '--rate', action='append', type=_rate, metavar='NAME=RATE',
+        '--rate', action='append', type=named_rate, metavar='NAME=RATE',
         help='Ulyssix: rate of parameters without time tags, samples per second; the name may be '
         'a pattern with * and ?')
     capture.add_argument(

@@ -66,31 +66,53 @@ class _Names:
 
 # Files of one table each, in a folder.
 
-def write_csv(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
-    """
-    Write <table>.csv: names, then units after a #, then the rows.
+class CsvFile:
+    """One table as CSV: names, then units after a #, then the rows."""
 
-    A missing value is empty, a list is JSON.
-    """
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self._stream: TextIO = path.open('w', newline='', encoding='utf-8')
+        self._writer = csv.writer(self._stream, lineterminator='\n')
+        self._writer.writerow([column.name for column in columns])
+        first, *units = [column.unit for column in columns]
+        self._writer.writerow([f'# {first}', *units])
+
+    def write(self, batch: Batch) -> None:
+        """Write rows. A missing value is empty, a list is JSON."""
+        # A masked array's list has None in the place of what is masked.
+        values = [one.tolist() if isinstance(one, np.ndarray) else one for one in batch.values]
+        self._writer.writerows(
+            zip(*(map(_text, found) if column.is_list or column.is_float else found
+                  for column, found in zip(batch.columns, values, strict=True)),
+                strict=True))
+
+    def flush(self) -> None:
+        """Give what is written to the system."""
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def write_csv(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+    """Write <table>.csv, see CsvFile."""
+    _write_files(folder, 'csv', batches, lambda path, batch: CsvFile(path, batch.columns))
+
+
+def _write_files(
+    folder: Path, ending: str, batches: Iterator[Batch],
+    make: Callable[[Path, Batch], CsvFile | ParquetFile],
+) -> None:
     names = _Names(file_name)
-    files: dict[str, TextIO] = {}
+    files: dict[str, CsvFile | ParquetFile] = {}
     try:
         for batch in batches:
             if batch.table not in files:
-                files[batch.table] = (folder / f'{names[batch.table]}.csv').open(
-                    'w', newline='', encoding='utf-8')
-                writer = csv.writer(files[batch.table], lineterminator='\n')
-                writer.writerow([column.name for column in batch.columns])
-                first, *units = [column.unit for column in batch.columns]
-                writer.writerow([f'# {first}', *units])
-            # A csv.writer has no state.
-            csv.writer(files[batch.table], lineterminator='\n').writerows(
-                zip(*(map(_text, values) if column.is_list or column.is_float else values
-                      for column, values in zip(batch.columns, batch.values, strict=True)),
-                    strict=True))
+                files[batch.table] = make(folder / f'{names[batch.table]}.{ending}', batch)
+            files[batch.table].write(batch)
     finally:
-        for stream in files.values():
-            stream.close()
+        for file in files.values():
+            file.close()
 
 
 def _text(value: Any) -> Any:
@@ -102,30 +124,40 @@ def _text(value: Any) -> Any:
     return 'NaN' if math.isnan(value) else repr(float(value))
 
 
+class ParquetFile:
+    """One table as Parquet: units in the metadata of the fields, the rest in the schema's."""
+
+    def __init__(
+        self, path: Path, table: str, source: str, columns: Sequence[Column], about: About
+    ) -> None:
+        import pyarrow
+        from pyarrow import parquet
+        self._arrow = pyarrow
+        self._schema = pyarrow.schema(
+            [pyarrow.field(column.name, _arrow_type(pyarrow, column),
+                           metadata={'unit': column.unit} if column.unit else None)
+             for column in columns],
+            metadata={**about, 'topic': table, 'type': source,
+                      'units': json.dumps({column.name: column.unit
+                                           for column in columns if column.unit})})
+        self._file = parquet.ParquetWriter(path, self._schema, compression='zstd')
+
+    def write(self, batch: Batch) -> None:
+        """Write rows, as a row group of their own."""
+        self._file.write_table(self._arrow.Table.from_arrays(
+            [self._arrow.array(values, one.type)
+             for values, one in zip(batch.values, self._schema, strict=True)],
+            schema=self._schema))
+
+    def close(self) -> None:
+        """Write the footer, without which the file cannot be read, and close it."""
+        self._file.close()
+
+
 def write_parquet(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
-    """Write <table>.parquet: units in the metadata of the fields, the rest in the schema's."""
-    import pyarrow
-    from pyarrow import parquet
-    names = _Names(file_name)
-    files: dict[str, Any] = {}
-    try:
-        for batch in batches:
-            schema = pyarrow.schema(
-                [pyarrow.field(column.name, _arrow_type(pyarrow, column),
-                               metadata={'unit': column.unit} if column.unit else None)
-                 for column in batch.columns],
-                metadata={**about, 'topic': batch.table, 'type': batch.source,
-                          'units': json.dumps({column.name: column.unit
-                                               for column in batch.columns if column.unit})})
-            if batch.table not in files:
-                files[batch.table] = parquet.ParquetWriter(
-                    folder / f'{names[batch.table]}.parquet', schema, compression='zstd')
-            files[batch.table].write_table(pyarrow.Table.from_arrays(
-                [pyarrow.array(values, one.type)
-                 for values, one in zip(batch.values, schema, strict=True)], schema=schema))
-    finally:
-        for file in files.values():
-            file.close()
+    """Write <table>.parquet, see ParquetFile."""
+    _write_files(folder, 'parquet', batches, lambda path, batch: ParquetFile(
+        path, batch.table, batch.source, batch.columns, about))
 
 
 def _arrow_type(pyarrow: Any, column: Column) -> Any:

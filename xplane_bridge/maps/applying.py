@@ -101,6 +101,11 @@ class AppliedMap:
         self._derivations: list[_Derivation] = []
         self._topics: list[_Topic] = []
 
+    @property
+    def derived(self) -> tuple[Parameter, ...]:
+        """Return the derived parameters whose sources are all sent."""
+        return tuple(one.entry for one in self._derivations)
+
     # Names.
 
     def follow(self, names: Sequence[str]) -> None:

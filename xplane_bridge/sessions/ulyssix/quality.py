@@ -29,7 +29,7 @@ from xplane_bridge.sessions.ulyssix.timeline import Placed
 MOVING, CONSTANT, STUCK = range(3)
 """Whether a parameter changes: it does, it never has, it has stopped. See UlyssixQuality.msg."""
 
-CONSTANT_AFTER = 10.0
+CONSTANT_AFTER = 30.0
 """Seconds without a change after which a parameter is constant."""
 
 Limits = Callable[[Sequence[str]], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -297,7 +297,10 @@ class Quality:
             values = np.where(invalid, np.nan, values)
             least, most = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
         if self._limits is not None:
-            low, high = self._limits[0][here], self._limits[1][here]
+            # As sent: 0.1 of single precision is not above 0.1.
+            low, high = (
+                each[here].astype(values.dtype) if values.dtype.kind == 'f' else each[here]
+                for each in self._limits)
             if ((least < low) | (most > high)).any():
                 outside = (values < np.repeat(low, counts)) | (values > np.repeat(high, counts))
                 state['outside'][here] += np.add.reduceat(outside, starts, dtype=np.int64)

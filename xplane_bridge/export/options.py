@@ -1,0 +1,31 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+
+
+def named_rate(text: str) -> tuple[str, float]:
+    """Return the pattern and the rate in 'name=rate'. Raises ArgumentTypeError."""
+    pattern, _, number = text.rpartition('=')
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = 0.0
+    if not pattern or not 0.0 < rate < 1e9:
+        raise ArgumentTypeError(f"got {text}, expected 'name=100', samples per second")
+    return pattern, rate
