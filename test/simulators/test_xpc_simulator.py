@@ -293,7 +293,7 @@ def test_window_of_leave(bench, value, applied):
                    speedbrake=value))
     reply = struct.unpack('<4fbfBf', bench.ask(GETC)[5:])
     # Applied literally, and then limited by the ends of the controls.
-    expected = (-1.0, -1.0, -1.0, 0.0, 1, 0.0, 0, -0.5) if applied else (
+    expected = (-1.0, -1.0, -1.0, 0.0, 1, 0.0, 0, -1.5) if applied else (
         0.5, 0.5, 0.5, 0.5, 1, 0.5, 0, 0.5)
     assert reply == expected
 
@@ -443,6 +443,13 @@ def test_one_nan_in_the_angles_drops_the_angles_only(bench, field):
                        'heading': 7.0} | {field: math.nan})))
     assert expected_place(bench) == near(47.5, 8.5, 2000.0, abs=1e-6)
     assert expected_attitude(bench) == near(*before)
+
+
+def test_heading_of_0_is_read_as_0(bench):
+    # Its way through the local frame and float32 would make it 360.
+    bench.frame(b'SIMU\0\x01', posi(38.0, -121.0, 2000.0, -10.0, 0.0, 0.0, 0.0))
+    rows = rows_of(bench.ask(names(b'GETD', 'sim/flightmodel/position/psi')))
+    assert rows[0][0] == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_latitude_out_of_range_is_accepted(bench):

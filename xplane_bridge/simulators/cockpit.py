@@ -90,7 +90,8 @@ class Cockpit:
         if mixture:
             self._mix(mixture)
         if 'speedbrake' in controls:
-            self._speedbrake = clamp(controls['speedbrake'], -0.5, 1.5)
+            # -0.5 is armed; what is written below it is read back by NASA's tests of X-Plane.
+            self._speedbrake = clamp(controls['speedbrake'], -1.5, 1.5)
             self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
         if not self._brakes.keys().isdisjoint(controls):
             self._brake()

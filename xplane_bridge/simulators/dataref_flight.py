@@ -49,6 +49,8 @@ _INCH_OF_MERCURY = 3386.389
 _PSF = 47.880258980
 _KELVIN = 273.15
 _WHEELS = 10
+# Half a step of float32 below 360 degrees.
+_NORTH = 360.0 - 2.0 ** -16
 _INTERNAL_VERSION = {11: 115502, 12: 121001}
 _TAIL_NUMBER = b'N172XB'
 _ICAO_TYPES = {'c172p': 'C172'}
@@ -77,7 +79,7 @@ def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
         world.move_locally(position=replaced(world.local.position, axis, value))
 
     def local_angles() -> tuple[float, float, float]:
-        return (world.local.phi, world.local.theta, world.local.psi)
+        return (world.local.phi, world.local.theta, _below_360(world.local.psi))
 
     def write_angle(which: int, value: float) -> None:
         if world.frozen(0):
@@ -105,12 +107,18 @@ def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
         t.float_(P + name, element(local_angles, i), partial(write_angle, i))
     t.floats(P + 'q', lambda: world.local.q, write_q)
     for base, since in ((P, 10), (P2, 11)):
-        t.float_(base + 'true_psi', lambda: math.degrees(s().psi), since=since)
+        t.float_(base + 'true_psi', lambda: _below_360(math.degrees(s().psi)), since=since)
         t.float_(base + 'true_theta', lambda: math.degrees(s().theta), since=since)
         t.float_(base + 'true_phi', lambda: math.degrees(s().phi), since=since)
         t.float_(base + 'mag_psi', lambda: (
-            math.degrees(s().psi) + world.magnetic_variation_deg) % 360.0, since=since)
+            _below_360((math.degrees(s().psi) + world.magnetic_variation_deg) % 360.0)),
+            since=since)
     t.float_(P + 'magnetic_variation', lambda: world.magnetic_variation_deg)
+
+
+def _below_360(heading_deg: float) -> float:
+    """Return 0 for a heading that float32 would round to 360 degrees."""
+    return heading_deg if heading_deg < _NORTH else 0.0
 
 
 def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
