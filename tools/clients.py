@@ -83,7 +83,7 @@ CLIENTS = (
     Client('xpwebapi, its UDP', 'PyPI', 'xpwebapi==4.0.0', 'drive_xpwebapi.py', _X_PLANES),
     Client('snakes-on-a-plane', 'PyPI', 'snakes-on-a-plane==0.1.0 pint',
            'drive_snakes_on_a_plane.py', _X_PLANES_10_TO_12),
-    Client('airgym, its copy of NASA\'s client', 'PyPI', 'airgym==0.0.5 --no-deps',
+    Client("airgym, its copy of NASA's client", 'PyPI', 'airgym==0.0.5 --no-deps',
            'drive_airgym.py', _PLUGINS),
     Client('@shiari/xplane-node-udp-client', 'npm', '@shiari/xplane-node-udp-client@0.1.0',
            'drive_shiari.js', _X_PLANES_10_TO_12, packed=True),
@@ -94,7 +94,7 @@ CLIENTS = (
     Client('XPlaneUDP', _GITHUB + 'charlylima/XPlaneUDP',
            'e3e5139898dcfcdafb676c76876f204823656923', 'drive_xplaneudp.py',
            _X_PLANES_10_TO_12 | _COMMA),
-    Client('XPlaneConnect, NASA\'s test suite for Python 3', _GITHUB + 'nasa/XPlaneConnect',
+    Client("XPlaneConnect, NASA's test suite for Python 3", _GITHUB + 'nasa/XPlaneConnect',
            '11a5f350bd6888873d293bf3c9f59b0fba1331c1', 'drive_xplaneconnect_tests.py', _PLUGINS),
 )
 

@@ -528,6 +528,7 @@ def test_rows_ports_and_presets_of_the_command_line():
     assert frontend.data_target == ('127.0.0.1', 49_005)
     ardupilot = frontend_of('--for', 'ardupilot')
     assert set(ardupilot.ticked) == set(ARDUPILOT_ROWS)
+    assert ardupilot.data_rate == 99.0
     assert ardupilot.data_target == ('127.0.0.1', 49_001)
     assert ardupilot.sender.address[1] != 49_001
     changed = frontend_of('--for', 'ardupilot', '--rows', '1', '--send-port', '0')

@@ -46,7 +46,8 @@ class Pause(unittest.TestResult):
     def addFailure(self, test, err):  # noqa: N802
         print(f'{test._testMethodName}\t{" ".join(str(err[1]).split())[:70]}', flush=True)
 
-    addError = addFailure
+    def addError(self, test, err):  # noqa: N802
+        self.addFailure(test, err)
 
 
 unittest.defaultTestLoader.loadTestsFromModule(module).run(Pause())

@@ -20,7 +20,7 @@ import sys
 from checks import AIRSPEED, becomes, check, flies, HEADING_DIAL, LIGHTS, source
 
 sys.path.insert(0, str(Path(source()) / 'Python3'))
-from XPlaneConnectX import XPlaneConnectX  # noqa: E402 -- source() says where it is
+from XPlaneConnectX import XPlaneConnectX
 
 client = XPlaneConnectX()
 client.subscribeDREFs([(AIRSPEED, 10), ('sim/flightmodel/position/mag_psi', 10)])

@@ -38,6 +38,7 @@ from xplane_bridge.simulators.xplane_udp.xplane import COMPUTER, RREF_LABELS
 
 # Default destination of rows of the versions in which only the settings choose it.
 _SETTINGS = (options.LOOPBACK, 49003)
+_DATA_RATE = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,14 @@ class Preset:
     rows: tuple[int, ...]
     data_target: Address
     send_port: int
+    data_rate: float
 
 
 PRESETS = {
     # Its X-Plane backend reads rows at 49001, which it binds itself, on all interfaces. It asks
     # for what it misses only once a row has arrived, and crashes if it misses more than eight.
     'ardupilot': Preset((1, 3, 4, 13, 16, 17, 20, 21, 37, 38, 39, 136),
-                        (options.LOOPBACK, 49001), 49002),
+                        (options.LOOPBACK, 49001), 49002, 99.0),
 }
 
 
@@ -73,14 +75,15 @@ def add_options(parser: ArgumentParser) -> None:
                         help='destination of rows in the settings (default: '
                         f'{_SETTINGS[0]}:{_SETTINGS[1]} for 6 to 8, nowhere from 9 on, which '
                         'can be told it by UDP)')
-    parser.add_argument('--data-rate', type=options.rate, default=50.0, metavar='HZ',
-                        help='row packets per second (%(default)s)')
+    parser.add_argument('--data-rate', type=options.rate, default=None, metavar='HZ',
+                        help='row packets per second, at most one per frame (default: '
+                        f'{_DATA_RATE:g})')
     parser.add_argument('--rows', type=row_numbers, default=None, metavar='ROWS',
                         help='rows that the user has ticked in the data output screen, such as '
                         '3,16-21 (default: none)')
     parser.add_argument('--for', choices=PRESETS, dest='preset', metavar='PROGRAM',
-                        help='--rows, --send-port and --data-target as that program needs them: '
-                        f'{", ".join(PRESETS)}')
+                        help='--rows, --data-target, --data-rate and --send-port as that program '
+                        f'needs them: {", ".join(PRESETS)}')
     parser.add_argument('--rref-label', choices=RREF_LABELS, default=None,
                         help='how replies to RREF begin (default: RREFO for 10, else RREF,)')
     parser.add_argument('--computer', default=COMPUTER, metavar='NAME',
@@ -117,10 +120,12 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
     version: int = arguments.version
     preset = PRESETS.get(arguments.preset)
     send_port, target, rows = arguments.send_port, arguments.data_target, arguments.rows
+    data_rate = arguments.data_rate
     if preset is not None:
         send_port = preset.send_port if send_port is None else send_port
         target = target or preset.data_target
         rows = preset.rows if rows is None else rows
+        data_rate = data_rate or preset.data_rate
     if target is None and version < FIRST_WITH_TARGETS:
         target = _SETTINGS
     if send_port is None and version >= FIRST_WITH_SENDER:
@@ -129,7 +134,7 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
     sender = None if send_port is None else UdpEndpoint(arguments.host, send_port, faults)
     return XplaneUdpFrontend(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
-        data_rate=arguments.data_rate, ticked=rows or (), drift=arguments.drift,
+        data_rate=data_rate or _DATA_RATE, ticked=rows or (), drift=arguments.drift,
         rref_label=arguments.rref_label, computer=arguments.computer, web=_web(arguments),
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))
 
