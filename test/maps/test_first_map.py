@@ -67,7 +67,7 @@ def test_a_capture_gives_a_map_that_is_read(capture, tmp_path, capsys):
     assert run('--from', capture(True), '--port', '5000', '--output', str(output)) == 0
     text = output.read_text(encoding='utf-8')
     assert '"ALT_GPS": {quantity: altitude_msl, unit: ft}' in text
-    assert '# 900 .. 12000, 10/s' in text
+    assert '# 900 .. 1.2e+04, 10/s' in text
     assert '"höhe": {}' in text
     given = maps.load(str(output))
     assert {one.pattern for one in given.parameters} == VALUES.keys()

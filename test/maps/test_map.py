@@ -180,6 +180,20 @@ def test_samples_meet_at_a_given_rate_and_a_silent_parameter_is_not_waited_for()
     assert count == 399
 
 
+def test_of_a_fast_parameter_every_nth_sample_counts():
+    aligner = Aligner([0.0], fastest=1000.0)
+    at = 0.0
+    count = 0
+    for _ in range(10):
+        # 20 kHz.
+        own = at + np.arange(200) / 20_000
+        at += 0.01
+        times, values = aligner.add([series(own, own)])
+        assert np.allclose(values[0], times / 1e9)
+        count += len(times)
+    assert count == 100
+
+
 def test_a_gap_is_not_bridged_and_late_samples_are_left_out():
     aligner = Aligner([0.0, 0.0], rate=10.0)
     aligner.add([series([0.0, 0.1, 0.2], [0, 1, 2])] * 2)

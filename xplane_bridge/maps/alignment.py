@@ -138,10 +138,15 @@ class Aligner:
     interpolated linearly, angles the shorter way round. A parameter that is silent counts as
     unknown after a second and three of its periods, and is not waited for until then. ``late``
     counts samples that were left out, being older than those before them, or no numbers.
+    ``fastest`` is the highest rate in Hz of the slowest parameter: of a faster one, every second
+    or third or n-th sample counts. 0 is any.
     """
 
-    def __init__(self, turns: Sequence[float], rate: float = 0.0) -> None:
+    def __init__(
+        self, turns: Sequence[float], rate: float = 0.0, fastest: float = 0.0
+    ) -> None:
         self.late = 0
+        self._closest = _SECOND / fastest if fastest else 0.0
         self._turns = tuple(turns)
         self._step = round(_SECOND / rate) if rate else 0
         self.restart()
@@ -201,4 +206,8 @@ class Aligner:
         times = self._buffers[self._slowest].kept.times
         after = (np.searchsorted(times, begin, 'left') if self._done is None else
                  np.searchsorted(times, self._done, 'right'))
-        return times[after:np.searchsorted(times, until, 'right')]
+        times = times[after:np.searchsorted(times, until, 'right')]
+        # A sample too many rather than none, by the jitter of the period.
+        period = periods[self._slowest]
+        every = round(self._closest / period) if period else 1
+        return times[every - 1::every] if every > 1 else times

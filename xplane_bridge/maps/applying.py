@@ -27,7 +27,7 @@ from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.maps.alarms import Alarms
 from xplane_bridge.maps.alignment import Aligner, Series, Times, Values
 from xplane_bridge.maps.quantities import flu_sign, QUANTITIES
-from xplane_bridge.maps.reading import Parameter, ParameterMap
+from xplane_bridge.maps.reading import FASTEST, Parameter, ParameterMap
 from xplane_bridge.maps.vehicle import fed_topics, NEEDED
 
 
@@ -185,7 +185,7 @@ class AppliedMap:
                 tuple(flu_sign(name, entry.frame) for name, entry in zip(
                     names, entries, strict=True) if entry),
                 Aligner([QUANTITIES[name].turn for name in names],
-                        self.given.rates.get(topic, 0.0))))
+                        self.given.rates.get(topic, 0.0), FASTEST)))
 
     # Packets.
 

@@ -86,11 +86,12 @@ _UNITS = {
     'PA': 'Pa', 'HPA': 'hPa', 'MBAR': 'mbar', 'MB': 'mbar', 'INHG': 'inHg', 'PSI': 'psi',
     'PSF': 'psf', 'C': 'degC', 'DEGC': 'degC', 'DEGF': 'degF', 'K': 'K',
 }
+_PLACE = ('latitude', 'longitude')
 _ANGLES = ('angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading')
 _KINDS = {
     'altitude_msl': ('ft', 'm'), 'altitude_ellipsoid': ('ft', 'm'),
     **dict.fromkeys(_ANGLES, ('deg', 'rad')),
-    **dict.fromkeys(('latitude', 'longitude'), ('deg', 'rad')),
+    **dict.fromkeys(_PLACE, ('deg', 'rad')),
     **dict.fromkeys((f'angular_velocity_{axis}' for axis in 'xyz'),
                     ('deg/s', 'rad/s')),
     **dict.fromkeys((f'linear_acceleration_{axis}' for axis in 'xyz'), ('g', 'm/s^2')),
@@ -162,11 +163,12 @@ def first_map(seen: Sequence[Seen], source: str) -> str:
 
 
 def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
-    guesses = [guess(one) for one in seen]
+    guesses = _agreeing([guess(one) for one in seen])
     known = sum(bool(one) for one in guesses)
-    yield f'# A first map, from {_plain(source)}. Quantities and units of {known} of {len(seen)} '
-    yield '# parameters are guessed by their names and ranges: check each. docs/ulyssix_map.md has'
-    yield '# every field. Seen: least .. largest value, samples per second.'
+    yield f'# A first map, from {_plain(source)}.'
+    yield f'# {known} of {len(seen)} parameters are guessed by their names and ranges. Check each'
+    yield '# quantity, unit and sign: docs/ulyssix_map.md. Behind them is what was seen: least ..'
+    yield '# largest value, samples per second.'
     yield ''
     yield '# Axes of angular velocities and accelerations: frd (forward, right, down) or flu.'
     yield 'frame: frd'
@@ -188,6 +190,18 @@ def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
     yield 'common: {rate: slowest}'
 
 
+def _agreeing(
+    guesses: Sequence[dict[str, str | float]]
+) -> Sequence[dict[str, str | float]]:
+    """Give quantities of one kind the same unit: one that is small says little."""
+    for large, small in (('deg', 'rad'), ('deg/s', 'rad/s'), ('m/s^2', 'g')):
+        if any(one.get('unit') == large and one['quantity'] not in _PLACE for one in guesses):
+            for one in guesses:
+                if one.get('unit') == small:
+                    one['unit'] = large
+    return guesses
+
+
 def _flow(fields: dict[str, str | float]) -> str:
     return '{' + ', '.join(f'{name}: {value}' for name, value in fields.items()) + '}'
 
@@ -195,8 +209,8 @@ def _flow(fields: dict[str, str | float]) -> str:
 def _range(seen: Seen) -> str:
     if not seen.samples:
         return 'no sample seen'
-    rate = f', {seen.rate:.3g}/s' if seen.rate else ''
-    return f'{seen.least:g} .. {seen.most:g}{rate}'
+    rate = f', {seen.rate:.4g}/s' if seen.rate else ''
+    return f'{seen.least:.4g} .. {seen.most:.4g}{rate}'
 
 
 def _plain(text: str) -> str:

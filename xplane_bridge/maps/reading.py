@@ -38,10 +38,12 @@ from xplane_bridge.plain_yaml import choice, FieldError, Lines, mapping, number,
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
 """The common topics that a map can feed."""
 
+FASTEST = 1000.0
+"""The highest rate of a common topic in Hz."""
+
 _PARAMETER = ('quantity', 'unit', 'scale', 'offset', 'limits', 'warn', 'group', 'frame')
 _DERIVED = tuple(name for name in _PARAMETER if name not in ('scale', 'offset'))
 _ANY = (-math.inf, math.inf)
-_FASTEST = 1000.0
 # A map of a thousand parameters, a line each.
 _LARGEST_FILE = 256 * 1024
 
@@ -332,4 +334,4 @@ class _Reader:
         if 'interpolated' not in given:
             return 0.0
         with self._at(*path, 'interpolated'):
-            return number(given['interpolated'], 'interpolated', above=0.0, at_most=_FASTEST)
+            return number(given['interpolated'], 'interpolated', above=0.0, at_most=FASTEST)
