@@ -14,8 +14,10 @@
 
 """The simulated Kerbal Space Program: its telemetry against JSBSim's own properties."""
 
+from collections import deque
 import math
 import os
+import queue
 import re
 import select
 import signal
@@ -42,6 +44,7 @@ from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.simpit import FaultyLine, PluginSession, SimpitFrontend, Vessel
+from xplane_bridge.simulators.simpit.game import Game
 from xplane_bridge.simulators.world import World
 
 DEADLINE = 60.0
@@ -234,6 +237,34 @@ def test_positive_axes_turn_nose_up_right_wing_down_nose_right(rotation, rate):
     assert value(rate) > 0.02
 
 
+@pytest.mark.parametrize(('messages', 'lines', 'state'), [
+    ([simpit.CameraMode(52), simpit.CameraMode(6), simpit.CameraMode(53), simpit.CameraMode(10),
+      simpit.CameraMode(3)],
+     ['camera: flight, free', 'camera: flight, locked', 'camera: flight, chase',
+      'camera: inside', 'camera: mode 3 has no effect while it is inside'],
+     {'camera': 'inside', 'submode': 'chase'}),
+    # Steps of 32767, by hand; what the mask omits, and roll, turn nothing.
+    ([simpit.CameraRotation(32767, 32767, -32767, 32767, 0b0111),
+      simpit.CameraRotation(9, 9, 9, -1000, 0b1000), simpit.CameraTranslation(9, 9, 9, 7)],
+     ['', '', ''], {'pitch': 0.65534, 'yaw': -1.96602, 'distance': 49.0}),
+    ([simpit.Keyboard(3, 9), simpit.Keyboard(8, 87), simpit.Keyboard(8, 65),
+      simpit.Keyboard(16, 65)],
+     ['key: shift+control+9 pressed', 'key: 87 held down', 'key: 65 held down',
+      'key: 65 released'], {'keys': {87}}),
+    ([simpit.NavballMode()] * 3,
+     ['navball: orbit', 'navball: target', 'navball: surface'], {'navball': 'surface'}),
+    ([simpit.Log(0, 'a'), simpit.Log(1, 'b'), simpit.Log(6, 'c\0'), simpit.Log(3, 'd')],
+     ['log: Simpit : a', '', 'screen: c\\x00', 'screen: Simpit : d'],
+     {'lines': deque(['Simpit : a', 'c\0']), 'screen': deque(['c\0', 'Simpit : d'])}),
+])
+def test_the_game_does_what_is_not_the_vessels(messages, lines, state):
+    game = Game()
+    assert [game.obey(message) for message in messages] == lines
+    for name, value in state.items():
+        found = getattr(game, name)
+        assert found == (pytest.approx(value) if isinstance(value, float) else value), name
+
+
 def test_lights_and_groups_without_parts_are_kept():
     ship, _ = vessel()
     assert ship.groups == ActionGroup.GEAR
@@ -305,8 +336,11 @@ def test_several_devices_share_one_vessel(tmp_path):
 
 
 def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
-    """SYN, register channel 4, and an echo: docs/wire/simpit.md, section 2."""
-    with running(SimpitFrontend('v0', (f'pty:{path}',))):
+    """SYN, register channel 4, and an echo: docs/wire/simpit.md, section 2. Then it is deaf."""
+    frontend = SimpitFrontend('v0', (f'pty:{path}',))
+    told = queue.Queue()
+    frontend.report = told.put
+    with running(frontend):
         port = os.open(path, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(port)
         try:
@@ -327,6 +361,12 @@ def test_a_bare_device_of_the_document_is_answered_byte_by_byte(path):
             sea_level, surface = struct.unpack('<2f', frame[4:])
             assert 1400.0 < sea_level < 1600.0
             assert 0.0 < surface < sea_level
+            os.write(port, bytes.fromhex('aa5001ff00 aa5001ff00'))
+            assert told.get(timeout=DEADLINE) == (
+                f'{path}: a real plugin would now be deaf on this port: a packet on channel 255 '
+                "ended the plugin's reader; only a restart of the game revives it. So is this "
+                'one, until the simulator restarts')
+            assert told.empty()
             termios.tcflush(port, termios.TCIFLUSH)
         finally:
             os.close(port)
