@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
 from rclpy.parameter import Parameter
 
@@ -40,12 +41,13 @@ def make_nodes() -> list[SimpitNode]:
     Their names are the same, in sub-namespaces; so a parameter file has a section for each.
     """
     # Namespace and parameters are those of a node of this name, whichever way they were given.
-    given = rclpy.create_node(
-        'simpit_node', automatically_declare_parameters_from_overrides=True,
-        start_parameter_services=False, enable_rosout=False)
+    given = rclpy.create_node('simpit_node', start_parameter_services=False, enable_rosout=False)
     try:
         namespace = given.get_namespace().rstrip('/')
-        values = {name: given.get_parameter_or(name).value for name in ('port', 'ports')}
+        # An empty list of a parameter file has no type.
+        untyped = ParameterDescriptor(dynamic_typing=True)
+        values = {
+            name: given.declare_parameter(name, None, untyped).value for name in ('port', 'ports')}
     finally:
         given.destroy_node()
     try:
