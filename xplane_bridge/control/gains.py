@@ -103,9 +103,16 @@ def read(model: str | Path) -> Mapping[str, Any]:
     return found
 
 
-def is_known(model: str) -> bool:
-    """Return whether there is a file for an aircraft of that name."""
-    return (_folder() / f'{model}.yaml').is_file()
+def file_of(model: str, aircraft_path: str = '') -> Path | None:
+    """
+    Return the file for an aircraft of that name, or None if there is none.
+
+    For one's own aircraft it is <model>.yaml beside its <model>.xml; else that of this package.
+    """
+    own = Path(aircraft_path).expanduser()
+    places = [own, own / 'aircraft'] if aircraft_path else []
+    files = [place / model / f'{model}.yaml' for place in places]
+    return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
 
 
 def parameters_of(model: str | Path) -> dict[str, float]:

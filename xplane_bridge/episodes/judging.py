@@ -152,8 +152,9 @@ class EnvelopeLeft:
 
     def __init__(self, scenario: Scenario) -> None:
         model = scenario.initial.get('model', 'c172p')
-        is_known = gains.is_known(model)
-        _, limits = tuned(model)
+        path = scenario.initial.get('aircraft_path', '')
+        is_known = gains.file_of(model, path) is not None
+        _, limits = tuned(model, path)
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE
         self._down = -_ATTITUDE_MARGIN * limits.pitch_limit_down / DEGREE

@@ -32,7 +32,6 @@ import tempfile
 import weakref
 
 from xplane_bridge import optional
-from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.action import Action
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.observation import Vector
@@ -40,6 +39,7 @@ from xplane_bridge.episodes.flight import Start
 from xplane_bridge.episodes.options import scenario_of
 from xplane_bridge.episodes.ros_vehicle import Observer, PilotedVehicle
 from xplane_bridge.experiments.core import Silent
+from xplane_bridge.experiments.core_vehicle import tuned
 from xplane_bridge.experiments.policy_law import ActionLaw
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
@@ -182,8 +182,7 @@ class RosFlight:
             bool(self.scenario.needs_simulator()))
         self._law.place(
             vehicle.observation,
-            Cascade(gains.load(model), envelope.load(model)) if gains.is_known(model)
-            else Cascade())
+            Cascade(*tuned(model, self.scenario.initial.get('aircraft_path', ''))))
         vehicle.begin()
         run = SteppedRun(self.scenario, vehicle, vehicle.monitor, Silent())
         run.begin = vehicle.began

@@ -94,9 +94,9 @@ class CoreVehicle(Piloting):
                  wire: Callable[[Aircraft], Wire] | None = None) -> None:
         """Trim the aircraft; ValueError if that is not possible."""
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
-        self.law: Law = law or Cascade(*tuned(model))
+        self.law: Law = law or Cascade(*tuned(model, aircraft_path))
         if isinstance(law, ActionLaw):
-            law.place(self.observation, Cascade(*tuned(model)))
+            law.place(self.observation, Cascade(*tuned(model, aircraft_path)))
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
@@ -296,11 +296,10 @@ class CoreVehicle(Piloting):
 
 
 @cache
-def tuned(model: str) -> tuple[Gains, Envelope]:
+def tuned(model: str, aircraft_path: str = '') -> tuple[Gains, Envelope]:
     """Return gains and envelope of a model, the defaults where none are known."""
-    if gains.is_known(model):
-        return gains.load(model), envelope.load(model)
-    return Gains(), Envelope()
+    file = gains.file_of(model, aircraft_path)
+    return (Gains(), Envelope()) if file is None else (gains.load(file), envelope.load(file))
 
 
 def _throttle(state: AircraftState) -> float:

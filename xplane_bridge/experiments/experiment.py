@@ -229,7 +229,9 @@ def _start(
         processes.start('autopilot_node', peers.ros_arguments(namespace, {
             **_time_of(settings),
             **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
-            **_gains_for(initial.get('model', '' if settings.host else 'c172p'), view),
+            **_gains_for(
+                initial.get('model', '' if settings.host else 'c172p'),
+                initial.get('aircraft_path', ''), view),
             **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})},
             _BELOW_POLICY if settings.foreign else {})).pid)
     flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
@@ -248,13 +250,16 @@ def _is_above_autopilot(settings: Settings) -> bool:
     return bool(settings.policy) and load_policy(settings.policy).action is not CONTROLS
 
 
-def _gains_for(model: str, view: View) -> dict[str, float]:
+def _gains_for(model: str, aircraft_path: str, view: View) -> dict[str, float]:
     """Return the autopilot's parameters for an aircraft, {} for one that nobody named."""
-    if model and not gains.is_known(model):
+    if not model:
+        return {}
+    file = gains.file_of(model, aircraft_path)
+    if file is None:
         view.say(f'no gains are known for {model}: the autopilot has those of the c172p; '
                  f'tune --model {model} finds its own')
         return {}
-    return gains.parameters_of(model) if model else {}
+    return gains.parameters_of(file)
 
 
 def _record(processes: Processes, view: View, recording: str, namespace: str) -> str:
