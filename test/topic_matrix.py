@@ -38,6 +38,7 @@ NODES = {
     'simpit_node': {profile: {'profile': profile} for profile in ('v0', 'v1', 'v2', 'cobs')},
     # With a map, it has the topics that the map feeds; one of all is written for it.
     'ulyssix_node': {'no map': {}, 'with a map': {'map': ''}},
+    'simulator_node': {'': {'telemetry': 'direct'}},
 }
 COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
           '/clock', 'command/controls', 'command/engines')

@@ -48,7 +48,8 @@ from xplane_bridge.nodes.parameters import (
     parse,
 )
 from xplane_bridge.nodes.registry import parameter_table
-from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.nodes.simulator_direct import DIRECT
+from xplane_bridge.nodes.vehicle import TopicParameters
 from xplane_bridge.sensors.topics import moved_truth
 
 _EMPTY = "''"
@@ -94,12 +95,19 @@ def node_description(
     """
     table = parameter_table(executable)
     others: list[type[Any]] = [*more, NodeArguments]
-    if issubclass(table, VehicleParameters):
+    if issubclass(table, TopicParameters):
         others.append(SensorArguments)
+
+    def has_truth(own: Given) -> bool:
+        return not hasattr(table, 'telemetry') or own.get('telemetry') == DIRECT
 
     def make(given: Given) -> list[LaunchDescriptionEntity]:
         shared = {item.name for other in others for item in fields(other)}
         own = {name: value for name, value in given.items() if name not in shared}
+        if given.get('sensors') and not has_truth(own):
+            raise ValueError(
+                'launch argument sensors: with telemetry:=wire the truth comes from the bridge: '
+                'give it to that')
         return with_sensors(
             executable, given, own, given.get('sensors', '') if SensorArguments in others else '',
             own.get('lockstep', False), defaults=defaults(given))
