@@ -217,6 +217,7 @@ def test_what_an_earlier_experiment_left_is_removed(tmp_path):
 
 REAL = """
 duration: {duration}
+initial: {{altitude: 2200.0, heading_deg: 200.0, airspeed: 48.0}}
 events:
   - {{at: 0.2, engage: true}}
   - {{at: 0.5, change: {{heading_deg: 20.0}}}}
@@ -225,11 +226,24 @@ criteria:
 """
 
 
-def test_a_simulator_elsewhere_is_joined(tmp_path, simulator):
-    port = simulator('xpc', '--heading', '10')
-    code, output = fly(tmp_path, '--host', '127.0.0.1', '--port', str(port), scenario=REAL)
+PLACED = REAL + """
+  - {{quantity: altitude, statistic: first, at_least: 2180.0, at_most: 2220.0}}
+  - {{quantity: heading_deg, statistic: first, at_least: 190.0, at_most: 210.0}}
+  - {{quantity: airspeed, statistic: first, at_least: 46.0, at_most: 50.0}}
+"""
+
+
+def test_a_simulator_elsewhere_is_joined_and_initial_applied_by_its_web_api(tmp_path, simulator):
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        web = free.getsockname()[1]
+    port = simulator('xplane12', '--heading', '10', '--web-port', str(web))
+    code, output = fly(
+        tmp_path, '--sim', 'xplane12', '--host', '127.0.0.1', '--port', str(port),
+        '--web', f'127.0.0.1:{web}', scenario=PLACED)
     assert code == 0, output
     assert f'127.0.0.1, port {port}' in output
+    assert 'initial: X-Plane starts a flight with Aircraft/JSBSim/c172p/c172p.acf' in output
 
 
 def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, simulator):
@@ -238,9 +252,12 @@ def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, sim
     file.write_text(REAL.format(duration=60))
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
                  '--host', '127.0.0.1', '--port', str(port)) as child:
+        said = ''
         for line in child.stdout:
+            said += line
             if 'heading by' in line:
                 break
+        assert 'initial is not applied: only X-Plane 12.4 and later can be placed' in said
         simulator.children[0].kill()
         output, _ = child.communicate(timeout=90)
     assert child.returncode == 2

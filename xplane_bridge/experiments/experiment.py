@@ -31,7 +31,7 @@ from xplane_bridge.control import gains
 from xplane_bridge.control.action import CONTROLS
 from xplane_bridge.control.policy import absolute
 from xplane_bridge.control.policy import load as load_policy
-from xplane_bridge.experiments import peers
+from xplane_bridge.experiments import peers, real_start
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.controlled import (
     ControlledVehicle,
@@ -133,6 +133,7 @@ def attempt(
                 view = make_view(monitor)
                 view.served = live
                 vehicle = start_vehicle(node, monitor, processes, view, experiment, recording)
+                real_start.place(vehicle, settings, experiment.scenario.initial, view)
                 run = make_run(vehicle, experiment.scenario, view)
                 if live is not None:
                     live.begin(run, monitor)
@@ -219,9 +220,6 @@ def _start(
     """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
     settings, namespace = experiment.settings, experiment.namespace
     initial = experiment.scenario.initial
-    if settings.host and initial:
-        view.say(f'{settings.host} keeps its own state: initial is applied to simulated peers '
-                 'only')
     flying = start_simulation(
         processes, settings, namespace, initial, experiment.sensors,
         settings.foreign and settings.lockstep)

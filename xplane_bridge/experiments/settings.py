@@ -38,6 +38,9 @@ LIVE_PORT = 8765
 
 # Flown by the truth, whatever the scenario says.
 NO_SENSORS = 'none'
+NO_WEB = 'none'
+"""Instead of the address of the Web API: it is not used."""
+
 
 _FAULTS = ('loss', 'delay', 'jitter')
 _AIRCRAFT = ('model', 'aircraft_path')
@@ -49,6 +52,7 @@ class Settings:
     How a scenario is flown.
 
     ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the default one.
+    ``web`` is the address and port of its Web API, empty for the default ones, or NO_WEB.
     ``controller`` is a command, external, or autopilot; ``controller_launch`` package and launch
     file. What is empty or 0 of the controller's settings is the scenario's: see complete().
     ``model`` is a JSBSim aircraft, in the folder ``aircraft_path`` or JSBSim's own; empty for that
@@ -59,6 +63,7 @@ class Settings:
     sim: str = 'xpc'
     host: str = ''
     port: int = 0
+    web: str = ''
     speed: float = 1.0
     lockstep: bool = False
     seed: int = 0
@@ -213,8 +218,10 @@ def check(  # noqa: C901 -- one if per refusal
                 'protocol has none of that; omit --host to fly a simulator of this package')
         if not 0 <= settings.port <= 65535:
             raise ScenarioError(f'--port: {settings.port} is not a port, 1..65535')
-    elif settings.port:
-        raise ScenarioError('--port needs --host; a simulator of this package takes a free port')
+        web_parameters(settings)
+    elif settings.port or settings.web:
+        raise ScenarioError(
+            '--port and --web need --host; a simulator of this package takes a free port')
     if settings.simulated_time and not settings.simulator.has_time:
         raise ScenarioError(
             f'{settings.sim} has no time in its protocol, so it can be flown in real time only: '
@@ -271,6 +278,24 @@ def _check_in_process(settings: Settings, scenario: Scenario, watched: bool) -> 
         raise ScenarioError(f'--seed: {settings.seed} is not in 0..2147483647')
 
 
+def web_parameters(settings: Settings) -> dict[str, Any]:
+    """
+    Return the parameters of xplane_udp_node for the Web API; a simulated peer has none.
+
+    Raises ScenarioError for an impossible address.
+    """
+    if not settings.host or settings.web == NO_WEB:
+        return {'web_port': 0}
+    if not settings.web:
+        return {}
+    host, _, port = settings.web.rpartition(':')
+    if not host or not port.isdecimal() or not 0 < int(port[:6]) < 65536:
+        raise ScenarioError(
+            f'--web: {settings.web!r} is not an address and a port, like 127.0.0.1:8086, nor '
+            f'{NO_WEB}')
+    return {'web_host': host, 'web_port': int(port)}
+
+
 def with_aircraft(scenario: Scenario, settings: Settings) -> Scenario:
     """Return the scenario with the aircraft of the settings, if they name one."""
     given = {name: value for name in _AIRCRAFT if (value := getattr(settings, name))}
@@ -286,6 +311,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default='',
                         help='address of a real simulator, instead of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
+    parser.add_argument('--web', default='', metavar='ADDRESS:PORT',
+                        help="where the Web API of a real X-Plane 12.4 is reached, which applies "
+                        f"the scenario's initial state (default: port 8086 of --host); {NO_WEB}: "
+                        'the flight goes on as it is')
     parser.add_argument('--speed', type=float, default=1.0,
                         help='real-time factor (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',

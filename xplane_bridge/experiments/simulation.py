@@ -37,7 +37,7 @@ from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import RELAYED
-from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.experiments.settings import Settings, web_parameters
 from xplane_bridge.sensors.topics import moved_truth
 from xplane_bridge.spinning import spin_until
 
@@ -107,9 +107,11 @@ def start_simulation(
             _wait_until_open(processes)
     kept = peers.kept_messages(namespace)
     bridge = simulator.protocol.node
-    processes.start(bridge, peers.ros_arguments(namespace, kept | peers.bridge_parameters(
+    given = peers.bridge_parameters(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
-        data_port), moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})))
+        data_port) | _web(settings)
+    processes.start(bridge, peers.ros_arguments(
+        namespace, kept | given, moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})))
     if sensors:
         simulated = {'use_sim_time': True} if settings.follows_clock else {}
         processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
@@ -117,6 +119,10 @@ def start_simulation(
     where = settings.host or f'simulator_node as {simulator.name}'
     between = f'sensors_node ({sensors}); ' if sensors else ''
     return f'{where}, port {port}; {bridge}; {between}'
+
+
+def _web(settings: Settings) -> dict[str, Any]:
+    return web_parameters(settings) if settings.simulator.protocol.name == 'xplane_udp' else {}
 
 
 def _wait_until_open(processes: Processes) -> None:

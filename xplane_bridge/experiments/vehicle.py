@@ -45,7 +45,7 @@ from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.msg import AutopilotTarget, FlightControls
-from xplane_bridge.srv import Trim
+from xplane_bridge.srv import StartFlight, Trim
 
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
@@ -365,15 +365,21 @@ class Vehicle:
             raise ExperimentError(
                 f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
 
+    def start_flight(self, request: StartFlight.Request, within: float) -> Any:
+        """Return a real X-Plane's response to a new flight; it is asked once."""
+        client = self._node.create_client(StartFlight, f'{self._namespace}/start_flight')
+        return self.call(client, request, 'start_flight', within, within)
+
     def call(
-        self, client: Any, request: Any, what: str, patience: float = _ASK_AGAIN_AFTER
+        self, client: Any, request: Any, what: str, patience: float = _ASK_AGAIN_AFTER,
+        within: float = _ANSWER_TIMEOUT,
     ) -> Any:
         """Return the response to a request that may be sent twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
             raise ExperimentError(self._processes.failed() or f'{what} is not offered')
         answered = threading.Event()
         futures = []
-        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             futures.append(client.call_async(request))
             futures[-1].add_done_callback(lambda _: answered.set())

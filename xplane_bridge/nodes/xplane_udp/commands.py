@@ -17,22 +17,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 import math
 
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
-from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
-from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.nodes.bridge import Bridge
 from xplane_bridge.nodes.controls import check_control, POSE_MASK
 from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.base import Message
@@ -52,18 +49,6 @@ _DEPTH = 10
 # Tolerance for a value after a round trip as float32.
 _READ_BACK_TOLERANCE = 1e-5
 
-_ANGLES = ('roll', 'pitch', 'true_heading')
-
-# Degrees, metres above the ellipsoid, radians: X-Plane has no positions or attitudes beyond.
-_LIMITS = {
-    'latitude': (-90.0, 90.0),
-    'longitude': (-180.0, 180.0),
-    'altitude': (-12_000.0, 200_000.0),
-    'roll': (-math.pi, math.pi),
-    'pitch': (-math.pi / 2.0, math.pi / 2.0),
-    'true_heading': (-math.tau, math.tau),
-}
-
 _BY_POSITION = 6
 _SENT = 'sent; X-Plane does not acknowledge it'
 
@@ -72,20 +57,17 @@ class XplaneUdpCommands:
     """
     Subscriptions and services of one xplane_udp_node; each checks, converts and sends.
 
-    ``last_state`` returns the current state, for the values that a pose does not set. ``web``
-    holds commands.
+    ``web`` holds commands.
     """
 
     def __init__(
-        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], undulation: Undulation,
-        last_state: Callable[[], VehicleState | None], web: WebApi,
+        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], poses: Poses, web: WebApi
     ) -> None:
         self._node = node
         self._session = node.session
         self._link = node.link
         self._pending = node.pending
-        self._undulation = undulation
-        self._last_state = last_state
+        self._poses = poses
         self._web = web
         node.make_command(AircraftPose, 'command/pose', self._pose)
         node.make_command(Datarefs, 'command/datarefs', self._datarefs, _DEPTH)
@@ -135,10 +117,7 @@ class XplaneUdpCommands:
     def _pose(self, message: AircraftPose) -> None:
         given = POSE_MASK.given(message)
         gear = given.pop('gear', None)
-        for name, value in given.items():
-            low, high = _LIMITS[name]
-            if not low <= value <= high:
-                raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
+        check_pose(given)
         if gear is not None:
             check_control('gear', gear)
         if given:
@@ -156,12 +135,12 @@ class XplaneUdpCommands:
         if kind == 'prel' and not given.keys().isdisjoint(('roll', 'pitch')):
             raise ValueError(
                 'PREL starts a level flight, without ROLL or PITCH; pose_message: vehx has them')
-        lat, lon, altitude = self._position(given)
-        roll, pitch, heading = self._attitude(given)
+        lat, lon, altitude = self._poses.position(given)
+        roll, pitch, heading = self._poses.attitude(given)
         if kind == 'prel':
             self._send('command/pose', xplane_udp.Prel(
                 _BY_POSITION, lat=lat, lon=lon, ele_m=altitude, psi_true=heading,
-                speed_m_s=self._speed()))
+                speed_m_s=self._poses.airspeed()))
         else:
             place = xplane_udp.Vehs if kind == 'vehs' else xplane_udp.Vehx
             self._send('command/pose', place(0, lat, lon, altitude, heading, pitch, roll))
@@ -228,47 +207,6 @@ class XplaneUdpCommands:
             self._link.call, partial(self._session.pause, awaited=True), request.data)
         response.success = True
         response.message = _SENT
-
-    # The wire has only whole poses, so unset values are taken from the current state.
-
-    def _position(self, given: Mapping[str, float]) -> tuple[float, float, float]:
-        """Return latitude and longitude in degrees and the altitude above mean sea level."""
-        flown: dict[str, float] = {}
-        state = self._last_state()
-        if state is not None:
-            flown = {'latitude': state.latitude_deg, 'longitude': state.longitude_deg}
-        lat, lon = _complete(('latitude', 'longitude'), given, flown)
-        if 'altitude' not in given and state is not None:
-            return lat, lon, state.altitude_msl
-        altitude, = _complete(('altitude',), given, {})
-        return lat, lon, ellipsoid_to_msl(altitude, self._undulation.height_m(lat, lon))
-
-    def _attitude(self, given: Mapping[str, float]) -> tuple[float, float, float]:
-        """Return roll, pitch and heading in degrees."""
-        flown: dict[str, float] = {}
-        state = self._last_state()
-        if state is not None and state.orientation is not None:
-            flown = dict(zip(_ANGLES, frames.quaternion_to_euler(
-                frames.enu_flu_to_ned_frd(state.orientation)), strict=True))
-        roll, pitch, heading = _complete(_ANGLES, given, flown)
-        return roll / DEGREE, pitch / DEGREE, heading / DEGREE % 360.0
-
-    def _speed(self) -> float:
-        """Return the speed to start a flight with: the current airspeed."""
-        state = self._last_state()
-        speed = None if state is None or state.air is None else state.air.true_airspeed
-        return 0.0 if speed is None else max(speed, 0.0)
-
-
-def _complete(
-    names: Sequence[str], given: Mapping[str, float], flown: Mapping[str, float]
-) -> list[float]:
-    """Return the values of these names, as given or from the current state."""
-    if missing := [name for name in names if name not in given and name not in flown]:
-        raise ValueError(
-            f'{", ".join(name.upper() for name in missing)} not set, so the current value is '
-            'needed, but no telemetry arrives')
-    return [given[name] if name in given else flown[name] for name in names]
 
 
 def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:

@@ -38,6 +38,7 @@ from xplane_bridge.nodes.vehicle import make_undulation
 from xplane_bridge.nodes.xplane_udp.commands import XplaneUdpCommands
 from xplane_bridge.nodes.xplane_udp.messages import Publisher
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.nodes.xplane_udp.poses import Poses
 from xplane_bridge.nodes.xplane_udp.sockets import data_target, Sockets
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
@@ -149,9 +150,9 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self._engines = EngineGate(self, self._send_engines)
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
-        self._web = WebApi(self, undulation)
-        self._commands = XplaneUdpCommands(
-            self, undulation, self._publisher.flown, self._web)
+        poses = Poses(undulation, self._publisher.flown)
+        self._web = WebApi(self, poses)
+        self._commands = XplaneUdpCommands(self, poses, self._web)
 
     def begin(self) -> None:
         """Start talking."""

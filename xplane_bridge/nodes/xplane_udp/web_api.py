@@ -27,8 +27,6 @@ from typing import Any
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.nodes.bridge import Bridge
@@ -36,6 +34,7 @@ from xplane_bridge.nodes.controls import POSE_MASK
 from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.lists import check_count, named
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
+from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import flight, web_api
@@ -69,11 +68,11 @@ class WebApi:
     """
 
     def __init__(
-        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], undulation: Undulation
+        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], poses: Poses
     ) -> None:
         given = node.parameters
         self._node = node
-        self._undulation = undulation
+        self._poses = poses
         self._client = WebClient()
         self._holds = Holds(given.web_press)
         self._web_host = resolve(given.web_host) if given.web_host else ''
@@ -262,24 +261,20 @@ class WebApi:
         return self._pose(request, given) if given else {}
 
     def _pose(self, request: StartFlight.Request, given: dict[str, float]) -> dict[str, Any]:
-        needed = ['latitude', 'longitude', 'true_heading']
+        """Return the start at a pose; what is not set keeps its value."""
+        possible = {'latitude', 'longitude', 'true_heading'}
         if not request.on_ground:
-            needed.append('altitude')
-        if missing := [name for name in needed if name not in given]:
-            raise ValueError(f'pose: {", ".join(name.upper() for name in missing)} not set')
-        possible = needed if request.on_ground else [*needed, 'pitch']
-        if others := given.keys() - set(possible):
+            possible |= {'altitude', 'pitch'}
+        if others := given.keys() - possible:
             raise ValueError(
                 f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
-        lat, lon, heading = given['latitude'], given['longitude'], given['true_heading'] / DEGREE
-        if not (-90.0 <= lat <= 90.0 and -180.0 <= lon <= 180.0 and -720.0 <= heading <= 720.0):
-            raise ValueError(
-                f'pose: latitude {lat:g}, longitude {lon:g}, heading {heading:g} deg is no pose')
+        check_pose(given)
+        lat, lon, altitude = self._poses.position(given)
+        _, pitch, heading = self._poses.attitude(given)
         if request.on_ground:
             return flight.ground_start(lat, lon, heading)
-        altitude = ellipsoid_to_msl(given['altitude'], self._undulation.height_m(lat, lon))
-        pitch = given['pitch'] / DEGREE if 'pitch' in given else None
-        return flight.air_start(lat, lon, altitude, heading, request.airspeed, pitch)
+        return flight.air_start(
+            lat, lon, altitude, heading, request.airspeed, pitch if 'pitch' in given else None)
 
     # Conversations.
 
