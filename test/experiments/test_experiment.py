@@ -17,6 +17,7 @@
 import json
 import math
 import shutil
+import socket
 import sys
 
 import numpy as np

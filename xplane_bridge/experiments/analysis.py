@@ -59,6 +59,9 @@ _MAX_MESSAGES = 10_000_000
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
+# Between two messages no aircraft turns this far (rad): it has been placed.
+_PLACED = 0.5
+
 
 class Series(NamedTuple):
     """A quantity: times (s, shape (n,), increasing) and values (SI, radians, shape (n,))."""
@@ -248,12 +251,20 @@ def _join_headings(series: dict[str, Series]) -> None:
     """Make the heading continuous, and the target the nearest equivalent angle."""
     times, values = series['heading']
     if len(times):
-        series['heading'] = Series(times, np.unwrap(values))
+        series['heading'] = Series(times, _continuous(times, values))
         target = series['target_heading']
         if len(target.times):
             flown = np.interp(target.times, times, series['heading'].values)
             turns = np.round((flown - target.values) / math.tau)
             series['target_heading'] = Series(target.times, target.values + math.tau * turns)
+
+
+def _continuous(times: Array, values: Array) -> Array:
+    """Return a heading (rad) without jumps of a turn; it starts anew if placed before time 0."""
+    turned = np.abs(np.remainder(np.diff(values) + math.pi, math.tau) - math.pi)
+    placed = np.flatnonzero((turned > _PLACED) & (times[1:] <= 0.0))
+    first = placed[-1] + 1 if placed.size else 0
+    return np.concatenate((np.unwrap(values[:first]), np.unwrap(values[first:])))
 
 
 def error_of(flight: Flight, name: str) -> Series:

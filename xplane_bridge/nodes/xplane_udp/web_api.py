@@ -269,8 +269,10 @@ class WebApi:
             raise ValueError(
                 f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
         check_pose(given)
-        lat, lon, altitude = self._poses.position(given)
-        _, pitch, heading = self._poses.attitude(given)
+        # X-Plane starts level, and on the ground it knows the altitude.
+        unused = {'altitude': 0.0} if request.on_ground else {}
+        lat, lon, altitude = self._poses.position(unused | given)
+        _, pitch, heading = self._poses.attitude({'roll': 0.0, 'pitch': 0.0} | given)
         if request.on_ground:
             return flight.ground_start(lat, lon, heading)
         return flight.air_start(
