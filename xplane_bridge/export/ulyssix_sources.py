@@ -32,6 +32,8 @@ from xplane_bridge.links.udp import LinkError, resolve_sender, UdpSocket
 # Datagrams that wait while a block is being written, in bytes.
 _MOST_WAITING = 64 * 1024 * 1024
 _TICK = 0.1
+# Datagrams in a row before the end of the recording is noticed.
+_BURST = 10_000
 _SECOND = 1_000_000_000
 
 
@@ -87,6 +89,7 @@ class Network:
         self._arrived = threading.Event()
         self._running = True
         self._lock = threading.Lock()
+        self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._receive, name='receiver', daemon=True)
         self._thread.start()
 
@@ -96,17 +99,23 @@ class Network:
         while self._running:
             poller.poll(1000 * _TICK)
             self._socket.reopen(time.monotonic())
-            while (found := self._socket.receive()) is not None:
-                arrival = Arrival(found.data, found.stamp_ns, time.monotonic(), found.sender)
-                with self._lock:
-                    if self._size + len(found.data) > _MOST_WAITING:
-                        self._dropped += 1
-                        continue
-                    self._size += len(found.data)
-                    self._waiting.append(arrival)
-                self._arrived.set()
-                if not self._running:
-                    return
+            self._drain()
+        # What the kernel still has when it ends.
+        self._drain()
+
+    def _drain(self) -> None:
+        for _ in range(_BURST):
+            found = self._socket.receive()
+            if found is None:
+                return
+            arrival = Arrival(found.data, found.stamp_ns, time.monotonic(), found.sender)
+            with self._lock:
+                if self._size + len(found.data) > _MOST_WAITING:
+                    self._dropped += 1
+                    continue
+                self._size += len(found.data)
+                self._waiting.append(arrival)
+            self._arrived.set()
 
     def arrivals(self) -> Iterator[Arrival | None]:
         """Yield datagrams, and None ten times per second without any, until closed."""
@@ -116,7 +125,7 @@ class Network:
                 self._arrived.clear()
             yield from found
             if not found:
-                if not self._running:
+                if not self._thread.is_alive() and not self._waiting:
                     return
                 self._arrived.wait(_TICK)
                 if not self._arrived.is_set():
@@ -143,7 +152,9 @@ class Network:
         """Receive no more; what has arrived is still yielded."""
         self._running = False
         self._thread.join()
-        self._socket.close()
+        with self._closing:
+            if self._socket.fileno() >= 0:
+                self._socket.close()
 
 
 class Capture:

@@ -1,0 +1,221 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+
+"""``ulyssix record``: what a publisher sent, read back by each format's own library."""
+
+from contextlib import contextmanager
+import csv
+import json
+from pathlib import Path
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+pytest.importorskip('asammdf', reason='asammdf is not installed')
+pytest.importorskip('pint', reason='pint is not installed')
+
+from asammdf import MDF
+from captures import pcap
+import numpy as np
+from pyarrow import parquet
+
+from xplane_bridge.export.ulyssix import main
+from xplane_bridge.protocols.ulyssix import data_packet, encode, PacketTime, WordOrder
+
+NAMES = ('Alt', 'Oil', 'Gear')
+PUBLISHER = (('192.168.1.10', 4000), ('192.168.1.20', 5000))
+# 14 February 2026, 12:00, in s since the beginning of the year and since 1970.
+SINCE_JAN1, NOON = 44.5 * 86_400, 1_771_070_400
+TIME = PacketTime(45, 12, 0, 0, 0, WordOrder.FIRST_WORD_HIGH)
+DEADLINE = 30.0
+MAP = """\
+parameters:
+  Alt: {unit: ft, scale: 2.0, limits: [0, 240]}
+  Oil: {unit: degC}
+derived:
+  Twice: {expression: 2 * Alt, unit: ft}
+"""
+
+
+def packet(number, names=NAMES):
+    """Return a packet of 0.1 s: 10 samples of the first parameter, 5, and none or one."""
+    at = SINCE_JAN1 + number / 10
+    times = [at + np.arange(10) / 100, at + np.arange(5) / 50, at + np.arange(number % 2)]
+    values = [np.arange(10) + 10 * number, np.full(5, 60.5), np.ones(number % 2)]
+    second, rest = divmod(number, 10)
+    return encode(data_packet(
+        number, 16 * number, PacketTime(45, 12, 0, second, 100_000 * rest, TIME.word_order),
+        values, times, names=names))
+
+
+@pytest.fixture(name='capture')
+def fixture_capture(tmp_path):
+    """Return a capture of 2 s, in which the packets 12 and 13 are missing."""
+    path = tmp_path / 'flight.pcap'
+    path.write_bytes(pcap(*(
+        (NOON + number / 10 + 0.05, *PUBLISHER, packet(number))
+        for number in range(20) if number not in (12, 13))))
+    return path
+
+
+def record(capture, to, *options):
+    return main(['record', str(capture), '--to', str(to), *options])
+
+
+def test_parquet_has_a_column_for_each_parameter_in_the_units_of_the_map(
+    capture, tmp_path, capsys
+):
+    (tmp_path / 'map.yaml').write_text(MAP)
+    to = tmp_path / 'flight.parquet'
+    assert record(capture, to, '--map', str(tmp_path / 'map.yaml')) == 0
+    table = parquet.read_table(to)
+    found = table.to_pydict()
+    assert table.column_names == [
+        'time', 'stamp', 'log_time', 'Alt', 'Oil', 'Gear', 'Twice']
+    assert {one.name: (one.metadata or {}).get(b'unit', b'') for one in table.schema}[
+        'Alt'] == b'ft'
+    assert table.num_rows == 180
+    assert found['time'][:3] == pytest.approx([0.0, 0.01, 0.02])
+    assert found['stamp'][0] == pytest.approx(NOON, abs=1e-6)
+    assert found['log_time'][0] == pytest.approx(NOON + 0.05, abs=1e-6)
+    assert found['Alt'][:3] == [0.0, 2.0, 4.0]
+    assert found['Oil'][:3] == [60.5, None, 60.5]
+    assert [one for one in found['Twice'] if one is not None][:3] == [0.0, 4.0, 8.0]
+    assert sum(one is not None for one in found['Gear']) == 9
+    quality = json.loads((tmp_path / 'flight.quality.json').read_text())
+    assert (quality['packets']['packets'], quality['packets']['lost']) == (18, 2)
+    alt, oil, gear = quality['parameters']
+    assert (alt['gaps'], oil['gaps'], alt['unit'], alt['maximum']) == (20, 10, 'ft', 398.0)
+    # 2 * raw above 240 ft: raw 121 to 199, of which 120 to 139 are missing.
+    assert alt['out_of_limits'] == 60
+    assert gear['faults'] == ''
+    shown = capsys.readouterr().out
+    assert '18 packets, 2 lost' in shown
+
+
+def test_mf4_has_a_group_for_each_parameter_with_its_own_times(capture, tmp_path):
+    to = tmp_path / 'flight.mf4'
+    assert record(capture, to, '--only', 'A*', 'Oil') == 0
+    with MDF(to) as file:
+        assert [group.channel_group.acq_name for group in file.groups] == ['Alt', 'Oil']
+        oil = file.get('Oil')
+        assert oil.samples.tolist() == 90 * [60.5]
+        assert oil.timestamps[:2].tolist() == pytest.approx([0.0, 0.02])
+        assert file.header.start_time.timestamp() == NOON
+
+
+@pytest.mark.parametrize('layout', ['wide', 'long'])
+def test_csv_in_either_layout(capture, tmp_path, layout):
+    to = tmp_path / 'flight.csv'
+    assert record(capture, to, '--layout', layout) == 0
+    with to.open(newline='') as stream:
+        head, units, *rows = csv.reader(stream)
+    assert units[0] == '# s'
+    if layout == 'wide':
+        assert head[3:] == list(NAMES)
+        assert [row[3:] for row in rows[:2]] == [['0.0', '60.5', ''], ['1.0', '', '']]
+    else:
+        assert head[3:] == ['parameter', 'value']
+        assert [row[3:] for row in rows[:3]] == [['Alt', '0.0'], ['Oil', '60.5'], ['Alt', '1.0']]
+        assert len(rows) == 18 * 15 + 9
+
+
+def test_a_publisher_with_other_parameters_continues_in_another_file(tmp_path):
+    capture = tmp_path / 'flight.pcap'
+    capture.write_bytes(pcap(*(
+        (NOON + number / 10, *PUBLISHER, packet(number, NAMES if number < 2 else (*'XYZ',)))
+        for number in range(4))))
+    assert record(capture, tmp_path / 'f.csv') == 0
+    assert (tmp_path / 'f.csv').read_text().startswith('time,stamp,log_time,Alt,')
+    assert (tmp_path / 'f.2.csv').read_text().startswith('time,stamp,log_time,X,')
+    quality = json.loads((tmp_path / 'f.quality.json').read_text())
+    assert quality['files'] == ['f.csv', 'f.2.csv']
+    assert [one['name'] for one in quality['parameters_gone']] == list(NAMES)
+
+
+@pytest.mark.parametrize(('arguments', 'sentence'), [
+    (['--to', 'a.xls', '--port', '5000'], "ends in '.xls', expected one of .parquet"),
+    (['--to', 'a.csv'], 'give --port, or a capture to read'),
+    (['nothing.pcap', '--to', 'a.csv'], 'there is no capture nothing.pcap'),
+    (['flight.pcap', '--to', 'taken.csv'], 'taken.csv exists; --force overwrites it'),
+    (['flight.pcap', '--to', 'none/a.mf4'], 'there is no folder'),
+    (['taken.csv', '--to', 'a.csv'], 'not a capture'),
+    (['flight.pcap', '--to', 'a.csv', '--port', '7'], 'no packet; is it a capture of Ulyssix'),
+    (['flight.pcap', '--to', 'a.csv', '--map', 'taken.csv'], 'taken.csv'),
+])
+def test_a_mistake_is_a_sentence(
+    capture, tmp_path, monkeypatch, capsys, arguments, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    Path('taken.csv').write_text('text')
+    assert main(['record', *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert sentence in shown
+    assert shown.startswith('ulyssix: ')
+    assert not Path('a.csv').exists()
+
+
+@contextmanager
+def recording(to, *options):
+    """Yield a process that records from the network, and a function that sends to it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.bind(('127.0.0.1', 0))
+        port = sender.getsockname()[1]
+    child = subprocess.Popen(
+        [sys.executable, '-P', '-m', 'xplane_bridge.export.ulyssix', 'record', '--port',
+         str(port), '--to', str(to), '--quiet', *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline().startswith('recording UDP any address')
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            yield child, lambda data: sender.sendto(data, ('127.0.0.1', port))
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_ctrl_c_ends_it_well(tmp_path):
+    with recording(tmp_path / 'live.parquet', '--keep-capture') as (child, send):
+        for number in range(5):
+            send(packet(number))
+        child.send_signal(signal.SIGINT)
+        shown, errors = child.communicate(timeout=DEADLINE)
+        assert child.returncode == 0, errors
+    assert '5 packets, 0 lost' in shown
+    assert parquet.read_table(tmp_path / 'live.parquet').num_rows == 50
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'live.parquet', 'live.pcap', 'live.quality.json']
+
+
+def test_what_a_kill_leaves_becomes_the_same_file(tmp_path, capsys):
+    to, journal = tmp_path / 'live.mf4', tmp_path / 'live.mf4.journal.pcap'
+    with recording(to) as (child, send):
+        for number in range(5):
+            send(packet(number))
+        end = time.monotonic() + DEADLINE
+        while journal.stat().st_size < 5 * len(packet(0)) and time.monotonic() < end:
+            child.poll()
+        child.kill()
+    assert main(['record', '--port', '5000', '--to', str(to)]) == 2
+    assert 'is left of a recording that was killed' in capsys.readouterr().err
+    assert main(['record', str(journal), '--to', str(to)]) == 0
+    with MDF(to) as file:
+        assert len(file.get('Alt').samples) == 50
