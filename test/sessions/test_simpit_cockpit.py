@@ -16,6 +16,7 @@
 """Cockpits that share a game: what each hears, and what the game gets, in simulated time."""
 
 import pytest
+from vector_files import vectors
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
@@ -331,6 +332,39 @@ def test_any_bytes_at_all_are_survived():
         assert len(cockpit.registered) <= 255
 
 
+@pytest.mark.parametrize(('profile', 'era'), [('v0', 'a'), ('v2', 'b2'), ('v2.3', 'c')])
+def test_genuine_cockpits_get_the_answers_of_genuine_plugins(profile, era):
+    answered = 0
+    for vector in vectors('simpit'):
+        frame = vector['fields'].get('frame')
+        if vector['era'] != era or vector['direction'] != 'device->plugin' or (
+                'reply_hex' not in vector['fields'] or not frame or frame['chan'] > 1
+                or not 2 <= len(frame['payload']) <= 64):
+            continue
+        cockpit = CockpitSession(profile=profile)
+        cockpit.opened(0.0)
+        cockpit.start(0.0)
+        cockpit.set_game(Presence(True, PROFILES[profile], False, True), 0.0)
+        cockpit.receive('serial', bytes.fromhex(vector['hex']), None, 0.0)
+        answer = b''.join(data for _, data in cockpit.poll(0.0))
+        assert answer.hex() == vector['fields']['reply_hex'], vector['name']
+        answered += bool(answer)
+    assert answered > 3
+
+
+@pytest.mark.parametrize(('name', 'profile'), [
+    ('devout_a_init_syn', 'v0'), ('devout_b1_init_syn', 'v2'), ('b2_syn_library', 'v2'),
+    ('c_syn_library', 'cobs')])
+def test_genuine_cockpits_are_recognised(name, profile):
+    (vector,) = (vector for vector in vectors('simpit') if vector['name'] == name)
+    cockpit = CockpitSession()
+    cockpit.opened(0.0)
+    cockpit.start(0.0)
+    cockpit.receive('serial', bytes.fromhex(vector['hex']), None, 0.0)
+    # The library of 1.4 is the same one as that of 2.1, as far as it says.
+    assert cockpit.profile.name == profile
+
+
 # Who has an axis.
 
 def test_a_cockpit_at_rest_does_not_disturb_the_stack():
@@ -395,6 +429,18 @@ def test_an_unplugged_cockpit_gives_back_its_axes_but_not_those_of_the_stack(wha
     desk.run(0.1)
     assert (desk.held('pitch'), desk.held('yaw'), desk.held('throttle')) == (pitch, 0.3, 1.0)
     assert desk.node.ownership.held_by('cockpit 0') == ()
+
+
+def test_a_game_that_was_silent_still_gets_back_what_an_unplugged_cockpit_held():
+    desk = Desk('v2', [Board('v2')])
+    desk.greet(0)
+    desk.say(0, simpit.Rotation(FULL // 2, 0, 0, 1))
+    desk.game.withdraw('altitude', desk.now)
+    desk.run(3.0)
+    assert desk.node.peer_state is PeerState.ANSWERING
+    desk.cockpits[0].lost(desk.now)
+    desk.run(0.1)
+    assert desk.held('pitch') == 0.0
 
 
 def test_stopping_gives_back_the_axes_of_cockpits_too():

@@ -170,6 +170,7 @@ class _Cockpit:
     def diagnose(self) -> Status:
         """Return the state of the cockpit."""
         ownership = self._node.session.ownership
+        counters = self.link.counters()
         with self.link.lock:
             session, statistics = self.session, self.session.statistics
             profile = session.profile
@@ -187,6 +188,9 @@ class _Cockpit:
                 ('profile is', 'set' if session.chosen else 'recognised'),
                 ('channels registered', str(len(session.registered))),
                 ('channels that the game lacks', ', '.join(lacking) or 'none'),
+                ('opened', str(counters.opened)),
+                ('bytes from it', str(counters.received)),
+                ('bytes that are no packet', str(session.noise)),
                 ('packets from it', str(statistics.received)),
                 ('packets to it', str(statistics.sent)),
                 ('replaced by newer ones', str(statistics.held_back)),

@@ -109,6 +109,11 @@ class CockpitSession(Session):
         return recognised(self._framing, self._rest, self.registered, self.game.profile)
 
     @property
+    def noise(self) -> int:
+        """Return how many bytes from the cockpit belonged to no packet."""
+        return self._stream.counters.noise_bytes
+
+    @property
     def lacking(self) -> tuple[str, ...]:
         """Return the registered channels that the game does not have."""
         profile, game = self.profile, self.game.profile
@@ -168,6 +173,7 @@ class CockpitSession(Session):
     def lost(self, now: float) -> None:
         """Note that the port is gone, and the cockpit with it."""
         self._open = False
+        self._answers.clear()
         self._forget('it was unplugged')
         self._look()
 
@@ -336,7 +342,6 @@ class CockpitSession(Session):
         """Forget a cockpit that is gone: what it wants, and what waits for it."""
         self._greeted = self.chosen is not None
         self._heard = self._asked = False
-        self._answers.clear()
         self._telemetry.clear()
         self.registered.clear()
         self._want()

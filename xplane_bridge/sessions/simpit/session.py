@@ -403,7 +403,8 @@ class SimpitSession(Session):
             return []
         self.peer_state = state
         if state is not PeerState.STREAMING:
-            self.ownership.clear()
+            if not self._outbox.taken:
+                self.ownership.clear()
             self._reception.forget()
             self._outbox.drop(self.absence or self.sentences[state])
         return [PeerChanged(state)]
