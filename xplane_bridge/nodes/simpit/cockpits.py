@@ -139,7 +139,7 @@ class _Cockpit:
             self._say('port', event.text)
         elif isinstance(event, PeerChanged) and event.state not in (
                 PeerState.UNKNOWN, PeerState.CLOSED):
-            self._say('state', CockpitSession.sentences[event.state])
+            self._say(event.state.value, CockpitSession.sentences[event.state])
 
     def _command(self, event: CockpitCommand, stamp_ns: int) -> None:
         message = event.message

@@ -50,11 +50,12 @@ def make_nodes() -> list[SimpitNode]:
             name: given.declare_parameter(name, None, untyped).value for name in ('port', 'ports')}
     finally:
         given.destroy_node()
+    port, ports = values['port'], values['ports']
     try:
-        games = games_of(values['ports'] or ())
+        games = games_of([ports] if isinstance(ports, str) else ports or ())
     except ValueError:
         games = {}
-    if values['port'] or not games:
+    if port or not games:
         # It refuses what is wrong when it is configured.
         return [SimpitNode()]
     nodes = [
