@@ -16,6 +16,7 @@
 """simulator_node with telemetry: direct, without wire and bridge; and JSBSim's properties."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,7 @@ from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.srv import GetProperties, ListProperties, SetProperties
 
+EXAMPLES = Path(__file__).resolve().parents[2] / 'examples'
 FRAME = 1.0 / 60.0
 FRAMES = 90
 
@@ -132,6 +134,13 @@ def test_commands_are_watched_refused_and_given_back(ros):
     assert after.longitude > stood.longitude
     assert ros.call(Trigger, '/simulator/reset', Trigger.Request()).success
     ros.next('/fix', where=lambda message: message.longitude == 8.5)
+    # What was taken is given back by deactivation too.
+    assert ros.call(SetBool, '/simulator/pause', SetBool.Request(data=False)).success
+    assert ros.change(node, command_timeout=0.0).successful
+    commands.publish(masked(FlightControls, aileron=0.5))
+    ros.next('/controls', where=lambda message: message.aileron == 0.5)
+    ros.run_in(node, node.trigger_deactivate)
+    assert node.server.state().aileron == 0.0
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
@@ -147,23 +156,35 @@ def test_what_cannot_be_is_refused_with_a_sentence_too(ros, parameters, sentence
     assert sentence in ros.start(SimulatorNode, telemetry='direct', **parameters).failed
 
 
+def test_an_aircraft_of_ones_own_flies(ros):
+    ros.subscribe(AirData, '/air_data')
+    ros.subscribe(Float64, '/property/aero/coefficient/CL')
+    ros.start(
+        SimulatorNode, telemetry='direct', aircraft_path=str(EXAMPLES / 'aircraft'),
+        model='navion', airspeed=53.64, property_topics=['aero/coefficient/CL'])
+    assert ros.next('/air_data').indicated_airspeed == pytest.approx(53.64, abs=0.1)
+    # That of its weight, at the published dynamic pressure.
+    assert ros.next('/property/aero/coefficient/CL').data == pytest.approx(0.406, abs=0.002)
+
+
 def test_properties_are_topics_a_parameter_and_services(ros):
-    weight, topic = 'inertia/pointmass-weight-lbs', '/property/inertia/pointmass_weight_lbs'
+    area, topic = 'metrics/Sw-sqft', '/property/metrics/Sw_sqft'
     ros.subscribe(Float64, topic)
     ros.subscribe(Float64, '/property/propulsion/engine_0/thrust_lbs')
     node = ros.start(
-        SimulatorNode, telemetry='direct', property_values=[f'{weight}=200.0'],
-        property_topics=[weight, 'propulsion/engine[0]/thrust-lbs'])
+        SimulatorNode, telemetry='direct', aircraft_path=str(EXAMPLES / 'aircraft'),
+        model='navion', airspeed=53.64, property_values=[f'{area}=200.0'],
+        property_topics=[area, 'propulsion/engine[0]/thrust-lbs'])
     assert ros.next(topic).data == 200.0
     assert ros.next('/property/propulsion/engine_0/thrust_lbs').data > 50.0
-    assert ros.change(node, property_values=[f'{weight}=250.0']).successful
+    assert ros.change(node, property_values=[f'{area}=250.0']).successful
     ros.next(topic, where=lambda message: message.data == 250.0)
     for value in ('1', 'inf'):
         refused = ros.change(node, property_values=[f'velocities/vt-fps={value}'])
         assert not refused.successful
     found = ros.call(ListProperties, '/list_properties', ListProperties.Request(
-        contains='pointmass-weight'))
-    assert (found.names[0], found.writable[0], found.values[0]) == (weight, True, 250.0)
+        contains='Sw-sqft'))
+    assert (found.names[0], found.writable[0], found.values[0]) == (area, True, 250.0)
     read = ros.call(GetProperties, '/get_properties', GetProperties.Request(
         names=['velocities/vt-fps', 'no/such']))
     assert not read.success
@@ -175,16 +196,22 @@ def test_properties_are_topics_a_parameter_and_services(ros):
         return ros.call(SetProperties, '/set_properties', SetProperties.Request(
             names=names, values=[value] * len(names)))
 
-    assert write(weight).success
+    assert write(area).success
     for names, value, sentence in (
-        ((weight, 'velocities/vt-fps'), 230.0, 'read-only'),
-        ((weight,), math.nan, 'must be finite'),
+        ((area, 'velocities/vt-fps'), 230.0, 'read-only'),
+        ((area,), math.nan, 'must be finite'),
         (('simulation/terminate',), 1.0, 'refused'),
     ):
         refused = write(*names, value=value)
         assert not refused.success
         assert sentence in refused.message
     # All or none; and a new flight has the parameter's value again.
-    assert node.server.call(lambda world: world.aircraft.properties.read([weight])) == [220.0]
+    assert node.server.call(lambda world: world.aircraft.properties.read([area])) == [220.0]
     assert ros.call(Trigger, '/simulator/reset', Trigger.Request()).success
     ros.next(topic, where=lambda message: message.data == 250.0)
+    # One with which it cannot fly leaves a flight without it.
+    assert ros.change(node, property_values=[f'{area}=0.01']).successful
+    refused = ros.call(Trigger, '/simulator/reset', Trigger.Request())
+    assert not refused.success
+    assert 'reset without property_values, as navion cannot be trimmed' in refused.message
+    ros.next(topic, where=lambda message: message.data == 184.0)

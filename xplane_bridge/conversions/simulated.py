@@ -67,10 +67,10 @@ def air(state: Any) -> Air:
 
 
 def controls(state: Any) -> Controls:
-    """Return the controls as commanded; without an engine there is no throttle."""
+    """Return the controls as commanded; the throttle of a glider is 0."""
     return Controls(
         state.elevator, state.aileron, state.rudder,
-        state.engines[0].throttle if state.engines else None, state.flaps, state.gear,
+        state.engines[0].throttle if state.engines else 0.0, state.flaps, state.gear,
         state.speedbrake, state.left_brake, state.right_brake, state.elevator_trim,
         state.aileron_trim, state.rudder_trim)
 

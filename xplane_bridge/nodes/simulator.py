@@ -217,10 +217,20 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._say_time(response)
 
     def reset(self) -> None:
-        """Restart the flight, with the parameters' disturbances."""
+        """
+        Restart the flight, with the parameters' disturbances.
+
+        Raises ValueError if property_values have left no trim: then it is flown without them.
+        """
         def reset(world: World) -> None:
-            self.server.simulation.reset_flight()
-            _disturb(world, self.parameters)
+            try:
+                self.server.simulation.reset_flight()
+            except ValueError as error:
+                world.aircraft.settings = {}
+                self.server.simulation.reset_flight()
+                raise ValueError(f'reset without property_values, as {error}') from error
+            finally:
+                _disturb(world, self.parameters)
 
         self.server.call(reset)
         if self._direct is not None:
