@@ -470,7 +470,11 @@ def test_ulyssix_parameters_of_a_capture_are_columns(tmp_path):
     path = tmp_path / 'flight.pcap'
     path.write_bytes(pcap(*(
         (NOON / 1e9 + 0.1 * at, *PUBLISHER, data) for at, data in enumerate(packets))))
-    _, rows = rows_of(exported(path, tmp_path, '--to', 'csv') / 'ulyssix.packets.csv')
+    folder = exported(path, tmp_path, '--to', 'csv')
+    quality = json.loads((folder / 'quality.json').read_text())
+    assert [(one['name'], one['samples'], one['maximum']) for one in quality['parameters']] == [
+        ('Eng 1/RPM (%)', 3, 3.0), ('Oil', 2, 81.0)]
+    _, rows = rows_of(folder / 'ulyssix.packets.csv')
     assert [(row['Eng 1/RPM (%)'], row['Oil']) for row in rows] == [
         ('1.0', '80.0'), ('2.0', ''), ('3.0', ''), ('', '81.0')]
     assert [float(row['time']) for row in rows] == pytest.approx([0, 0.01, 0.02, 0.025], abs=1e-6)

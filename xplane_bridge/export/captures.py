@@ -38,7 +38,15 @@ from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import rows as data_rows
-from xplane_bridge.sessions.ulyssix import CHANNEL, PacketReceived, Timeline, UlyssixSession
+from xplane_bridge.sessions.ulyssix import (
+    CHANNEL,
+    PacketReceived,
+    PublisherRestarted,
+    Quality,
+    Statistics,
+    Timeline,
+    UlyssixSession,
+)
 from xplane_bridge.simulators.registry import DATA_PORT, PROTOCOLS
 
 # The ports by which a capture's protocol is recognised; Ulyssix has none.
@@ -70,6 +78,8 @@ class Options:
     rates: tuple[tuple[str, float], ...] = ()
     year: int | None = None
     utc_offset: float = 0.0
+    on_quality: Callable[[Quality, Statistics], None] | None = None
+    """Called at the end with the quality of a publisher's packets."""
 
 
 def read(
@@ -94,6 +104,8 @@ def read(
     yield from rows.rest()
     for sentence in source.sentences():
         warn(f'{path}: {sentence}')
+    if isinstance(source, _Packets) and options.on_quality is not None:
+        options.on_quality(source.quality, source.statistics)
     for name in topics:
         if not any(is_named(table, name) for table in known):
             warn(f'{name}: there is no such table; the capture has '
@@ -182,15 +194,20 @@ class _Packets(_Faults):
         self._session = UlyssixSession(
             self._timeline, names=options.names, rates=options.rates)
         self._session.start(0.0)
+        self.quality = Quality()
+        self.statistics = self._session.statistics
 
     def take(self, datagram: Datagram, start_ns: int) -> Iterator[Found]:
         """Yield the samples of a packet."""
         now = datagram.stamp_ns / _SECOND
         self._session.poll(now)
         for event in self._session.receive(CHANNEL, datagram.data, datagram.source, now):
-            if isinstance(event, PacketReceived):
+            if isinstance(event, PublisherRestarted):
+                self.quality.restart()
+            elif isinstance(event, PacketReceived):
                 packet = event.packet
                 placed = self._timeline.place(packet, datagram.stamp_ns)
+                self.quality.take(event.names, packet, placed, datagram.stamp_ns)
                 times = ((placed.first_ns - start_ns) / _SECOND, placed.first_ns / _SECOND, now)
                 yield ('ulyssix/packets', parameters.columns(
                     event.names or parameters.numbered(len(packet.counts)),

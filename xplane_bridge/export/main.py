@@ -18,18 +18,20 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import math
 from pathlib import Path
 import sys
+from typing import Any
 
 from xplane_bridge import optional
 from xplane_bridge.command_line import without_ros_arguments
-from xplane_bridge.export import captures, recordings, resampling, writers
+from xplane_bridge.export import captures, quality_report, recordings, resampling, writers
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.links.capture import is_capture
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
+from xplane_bridge.sessions.ulyssix import Quality, Statistics
 
 # By format: whether it is a folder of a file per table, its writer, and what that needs.
 _FORMATS = {
@@ -63,13 +65,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise FileNotFoundError(f'there is no recording {source}')
         output = _output(given, source)
         counts: dict[str, int] = {}
-        batches = _counted(_tables(given, source, warn), counts)
+        qualities: list[dict[str, Any]] = []
+
+        def judge(quality: Quality, statistics: Statistics) -> None:
+            quality.report()
+            qualities.append(quality_report.as_json(
+                quality, statistics, {'source': source.name}))
+
+        batches = _counted(_tables(given, source, warn, judge), counts)
         # Nothing is created before the first table is read.
         first = next(batches, None)
         if first is None:
             raise ValueError(f'{source}: there is nothing to export')
         (output if is_folder else output.parent).mkdir(parents=True, exist_ok=True)
         write(output, _behind(first, batches), _about(given), warn)
+        for content in qualities:
+            print(quality_report.table(content))
+            quality_report.write(output / 'quality.json' if is_folder else (
+                output.with_suffix('.quality.json')), content)
     except (ImportError, OSError, ValueError) as error:
         # RecordingError and CaptureError are ValueErrors.
         print(f'export: {error}', file=sys.stderr)
@@ -91,7 +104,9 @@ def _counted(batches: Iterator[Batch], counts: dict[str, int]) -> Iterator[Batch
         yield batch
 
 
-def _tables(given: Namespace, source: Path, warn: Warn) -> Iterator[Batch]:
+def _tables(
+    given: Namespace, source: Path, warn: Warn, judge: Callable[[Quality, Statistics], None]
+) -> Iterator[Batch]:
     topics = tuple(given.topics or ())
     base: float | str | None = given.resample
     if isinstance(base, str) and topics and base not in topics:
@@ -100,7 +115,7 @@ def _tables(given: Namespace, source: Path, warn: Warn) -> Iterator[Batch]:
     if _is_capture(source):
         batches = captures.read(source, topics, captures.Options(
             given.protocol or '', given.version, tuple(given.names or ()),
-            tuple(given.rate or ()), given.year, given.utc_offset), warn)
+            tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
     else:
         batches = recordings.read(source, topics, warn)
     batches = numbered(batches)
