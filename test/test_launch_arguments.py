@@ -268,6 +268,17 @@ def test_sensors_behind_a_bridge(launch):
     assert sensors.parameters == {'sensors': 'perfect', 'lockstep': False}
 
 
+def test_sensors_behind_the_simulated_aircraft(launch):
+    simulator, sensors = launch(
+        ours('simulator'), 'telemetry:=direct', 'sensors:=perfect', 'lockstep:=true')[0]
+    assert 'imu/data:=truth/imu/data' in simulator.remappings
+    assert simulator.parameters == {'telemetry': 'direct', 'lockstep': True}
+    assert sensors.parameters == {'sensors': 'perfect', 'lockstep': True}
+    commands, output, _ = launch(ours('simulator'), 'sensors:=perfect')
+    assert not commands
+    assert 'sensors: with telemetry:=wire the truth comes from the bridge' in output
+
+
 def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters: {rate: 20.0, altitude: 1500.0, host: nowhere}\n')
