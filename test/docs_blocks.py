@@ -53,6 +53,7 @@ NEEDS = {
     'gymnasium': 'the package gymnasium',
     'stable_baselines3': 'the package stable_baselines3, which brings torch',
     'desktop': 'a screen',
+    'viewer': 'Foxglove or Lichtblick; test_live.py connects another client',
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',
     'recording': 'a recording, which the experiment before it leaves',
@@ -67,7 +68,7 @@ WORDS = (
     'ros2', 'make', 'colcon', 'rosdep', 'pip', 'apt', 'sudo', 'python3', 'simulator', 'dissect',
     'record', 'experiment', 'check_controller', 'demo', 'bloom-release', 'xpc_node',
     'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node', 'autopilot_node',
-    'simulator_node', 'sensors_node', 'policy_node', 'train', 'campaign', 'export',
+    'simulator_node', 'sensors_node', 'policy_node', 'view_node', 'train', 'campaign', 'export',
 )
 
 _FENCE = re.compile(r'^( *)```(.*)$')

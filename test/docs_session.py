@@ -51,7 +51,8 @@ _ENDLESS = re.compile(
     r'|^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
 _NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
-          'autopilot_node', 'simulator_node', 'sensors_node', 'policy_node')
+          'autopilot_node', 'simulator_node', 'sensors_node', 'policy_node',
+          'view_node')
 # The line of /diagnostics that says whether the peer is connected.
 _PEER = ('peer', 'publisher', 'simulation', 'autopilot')
 
