@@ -60,6 +60,7 @@ class Flown:
         self.publishers = {}
         ros.subscribe(String, '/autopilot/level', LATCHED)
         ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
+        ros.subscribe(Path, '/autopilot/active_path', LATCHED)
         self.node = ros.start(AutopilotNode, lockstep=True, **parameters)
         ros.observer.create_subscription(FlightControls, '/command/controls', self._take, 10)
         self.topics = {
@@ -214,12 +215,14 @@ def test_routes_and_paths_are_flown_and_their_end_is_held(ros):
         latitude=[place[0] for place in places], longitude=[place[1] for place in places]))
     flown.fly(2.0)
     assert flown.level() == 'path'
+    is_drawn(flown, end, 0.0)
     across = []
     flown.fly(40.0, until=lambda: across.append(
         flown.node._cascade.at.across) or flown.level() == 'target')
     assert flown.level() == 'target'
     assert max(map(abs, across)) < 15.0
     assert math.dist(flown.east_north, end) < 60.0
+    ros.wait_for(lambda: not ros.messages['/autopilot/active_path'][-1].poses, 'its end')
     # Back, in the frame of odom, 20 m higher than the datum.
     path = Path()
     path.header.frame_id = 'map'
@@ -235,6 +238,19 @@ def test_routes_and_paths_are_flown_and_their_end_is_held(ros):
     assert flown.level() == 'path'
     assert ros.messages['/autopilot/active_target'][-1].altitude == pytest.approx(
         flown.datum.height + 20.0, abs=0.1)
+    is_drawn(flown, start, 20.0)
+
+
+def is_drawn(flown, end, up):
+    """Wait for the path that is followed, in the frame of odom, which ends there."""
+    def drawn():
+        path = flown.ros.messages['/autopilot/active_path'][-1:]
+        if not path or not path[0].poses or path[0].header.frame_id != 'odom':
+            return False
+        last = path[0].poses[-1].pose.position
+        return math.dist((last.x, last.y, last.z), (*end, up)) < 1.0
+
+    flown.ros.wait_for(drawn, f'a path that ends at {end}, {up}')
 
 
 class Client:

@@ -57,6 +57,7 @@ class Reports:
         self._level = ''
         self._target: Target | None = None
         self._follower: PathFollower | None = None
+        self._altitude = 0.0
         self._level_publisher = node.make_publisher(String, 'autopilot/level', LATCHED)
         self._target_publisher = node.make_publisher(
             AutopilotTarget, 'autopilot/active_target', LATCHED)
@@ -72,9 +73,11 @@ class Reports:
             self._publish_target(level, target, stamp)
         self._level, self._target = level, target
         follower = cascade.follower if level == Level.PATH else None
-        if follower is not self._follower:
-            self._follower = follower
-            self._publish_path(follower, target.altitude, stamp)
+        # A leg may have its own altitude.
+        altitude = self._altitude if follower is None else target.altitude
+        if follower is not self._follower or altitude != self._altitude:
+            self._follower, self._altitude = follower, altitude
+            self._publish_path(follower, altitude, stamp)
 
     def _publish_path(
         self, follower: PathFollower | None, altitude: float, stamp: int
