@@ -901,6 +901,15 @@ def test_silent_plugin_is_a_state(ros, path, plugin):
     assert 'Is the plugin 2.0 and 2.1?' in text
 
 
+def test_a_deaf_port_is_told_from_a_sound_one(ros, plugin):
+    plugged, _ = connect(ros, plugin, 'v2')
+    ros.subscribe(DiagnosticArray, '/diagnostics')
+    assert status(ros, 'peer')[0] == DiagnosticStatus.OK
+    plugged.loop.call(lambda now: plugged.session.receive('serial', b'\xaa\x50\0\0', None, now))
+    _, text, _ = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.WARN)
+    assert 'no echo comes back' in text
+
+
 def test_left_flight_scene_is_a_state(ros, plugin):
     plugged, _ = connect(ros, plugin, 'v2')
     ros.subscribe(DiagnosticArray, '/diagnostics')

@@ -57,6 +57,9 @@ from xplane_bridge.sessions.simpit import (
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'gear')
 # A byte with its start and stop bit.
 _BITS = 10.0
+# Echoes in a row that do not come back in flight: what a plugin cannot read ends its reader, while
+# its telemetry goes on (docs/wire/simpit.md, section 2.1).
+_DEAF = 5
 
 
 class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
@@ -220,6 +223,14 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             f'(plugins {PROFILES[event.profile].plugins})')
 
     # Diagnostics.
+
+    def peer_fault(self) -> str:
+        """Return that telemetry arrives, but nothing that we send is read."""
+        if self.session.echoes.streak > -_DEAF:
+            return ''
+        return (
+            'telemetry arrives, but no echo comes back: the plugin no longer reads this port; '
+            'restart the game')
 
     def hint(self, state: PeerState) -> str:
         """Return what the user should check."""
