@@ -28,6 +28,7 @@ from vector_files import vectors
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.main import main
+from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import (
     add_options,
@@ -533,6 +534,10 @@ def test_rows_ports_and_presets_of_the_command_line():
     assert ardupilot.sender.address[1] != 49_001
     changed = frontend_of('--for', 'ardupilot', '--rows', '1', '--send-port', '0')
     assert (changed.ticked, changed.sender.address[1]) == ((1,), 0)
+    # As simulator_node gives them.
+    node = SIMULATORS['xplane11'].make_frontend(
+        Faults(), rows=(3, 16), send_port=49_012, data_target=TARGET, no_beacon=True)
+    assert (node.ticked, node.sender.address[1], node.data_target) == ((3, 16), 49_012, TARGET)
 
 
 # A program that flies by rows: ArduPilot's X-Plane backend, by its facts (docs/ardupilot.md)

@@ -156,11 +156,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         simulator = SIMULATORS[given.face]
         port = given.port or simulator.port
         sends_to_settings = simulator.version is not None and (
-            simulator.version < FIRST_WITH_TARGETS)
+            simulator.version < FIRST_WITH_TARGETS or bool(given.rows))
         return simulator.make_frontend(
             Faults(loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed),
             host=given.host, port=port, controls_port=given.controls_port or port + 1,
-            rpc_port=None, data_rate=given.frame_rate,
+            rpc_port=None, data_rate=given.frame_rate, rows=given.rows,
+            send_port=given.send_port or None,
             data_target=(
                 (resolve(given.data_host), given.data_port) if sends_to_settings else None))
 

@@ -49,6 +49,13 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         49003, 'UDP port to which xplane6 sends rows (one of its settings).', minimum=1,
         maximum=65535)
 
+    rows: tuple[int, ...] = parameter(
+        (), 'Rows that the user of X-Plane has ticked, sent to data_host:data_port; empty: none, '
+        'and xplane9 and later are told by UDP.')
+    send_port: int = parameter(
+        0, 'UDP port from which X-Plane sends; 0 is the one after port.', minimum=0,
+        maximum=65535)
+
     model: str = parameter('c172p', 'A JSBSim aircraft.')
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
