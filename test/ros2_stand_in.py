@@ -333,10 +333,11 @@ def show(name, *_):
     return 0
 
 
-def prefix(package):
-    """Print where a package is installed."""
-    from ament_index_python.packages import get_package_prefix
-    print(get_package_prefix(package))
+def prefix(*words):
+    """Print the folder that a package is installed in; with --share that of its data."""
+    from ament_index_python.packages import get_package_prefix, get_package_share_directory
+    *options, package = words
+    print((get_package_share_directory if options else get_package_prefix)(package))
     return 0
 
 

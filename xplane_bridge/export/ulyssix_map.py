@@ -53,6 +53,8 @@ def run(arguments: Namespace) -> int:
         output = Path(arguments.output) if arguments.output else None
         if output is not None and output.exists() and not arguments.force:
             raise ValueError(f'{output} exists; --force overwrites it')
+        if not Path(arguments.source).exists():
+            raise ValueError(f'there is no capture {arguments.source}')
         survey = Survey(tuple(arguments.names))
         damage = survey.read(Path(arguments.source), arguments.port)
         text = first_map(survey.seen(), Path(arguments.source).name)
