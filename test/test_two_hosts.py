@@ -17,6 +17,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -109,3 +110,37 @@ def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path,
         # The network was indeed bad: a request and its reply are lost with probability 1 - 0.98^2.
         link = analysis.figures(flight)['link']
         assert int(link['lost']) > 0, link
+
+
+SERVER = f"""
+import socket
+with socket.create_server(('{SIMULATOR}', 7000)) as server:
+    print('listens', flush=True)
+    server.accept()[0].recv(1)
+"""
+CLIENT = f"""
+import threading
+from xplane_bridge.links.serial import SerialLoop
+
+class Silent:
+    def opened(self, now): pass
+    def lost(self, now): pass
+    def poll(self, now): return ()
+    def next_deadline(self): return None
+    def expired(self): return ()
+
+SerialLoop(Silent(), 'socket://{SIMULATOR}:7000', 115200,
+           lambda event, _: print(event.text, flush=True), print).start()
+threading.Event().wait()
+"""
+
+
+def test_a_serial_server_that_is_unplugged_is_noticed(hosts):
+    (far, near), _ = hosts
+    with process(IP, 'netns', 'exec', far, sys.executable, '-P', '-c', SERVER) as server:
+        assert server.stdout.readline() == 'listens\n'
+        with process(IP, 'netns', 'exec', near, sys.executable, '-P', '-c', CLIENT) as client:
+            assert client.stdout.readline() == f'socket://{SIMULATOR}:7000: open\n'
+            # No packet says so: the address is gone.
+            run('ip', '-n', far, 'address', 'delete', f'{SIMULATOR}/24', 'dev', far)
+            assert 'lost (Connection timed out)' in client.stdout.readline()
