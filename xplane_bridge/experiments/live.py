@@ -84,6 +84,7 @@ class Live:
     def __init__(self, port: int, name: str) -> None:
         try:
             import foxglove
+            import foxglove.messages
         except ImportError:
             raise optional.missing('the live view', _PACKAGE) from None
         # A viewer that leaves is no error of the flight.
