@@ -15,6 +15,7 @@
 """Maps: what is read, refused, computed and brought to common times, compared by hand."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ import pytest
 pytest.importorskip('pint', reason='units are converted by pint')
 
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.maps import AppliedMap, load, MapError, Packet
+from xplane_bridge.maps import AppliedMap, load, MapError, Packet, units
 from xplane_bridge.maps.alignment import Aligner, Series
 from xplane_bridge.maps.expression import Expression
 from xplane_bridge.maps.vehicle import states
@@ -75,6 +76,16 @@ def test_a_mistake_is_refused_with_file_line_and_name(read, old, new, sentence):
         read(MAP.replace(old, new, 1))
     assert str(refused.value).startswith(f'map.yaml {sentence}' if 'line' in sentence[:5] else (
         f'map.yaml: {sentence}'))
+
+
+def test_without_pint_a_sentence_says_what_to_install(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pint', None)
+    for cached in (units._registry, units.unit_of):
+        cached.cache_clear()
+    with pytest.raises(ImportError, match='a map with units needs the Python package pint: .*pip'):
+        read(MAP)
+    # The units of ROS need none.
+    assert read('parameters: {A: {quantity: temperature, unit: K}}').entry('A').factor == 1.0
 
 
 def packet(times, **values):
@@ -201,6 +212,9 @@ def test_a_gap_is_not_bridged_and_late_samples_are_left_out():
     assert values[0][-2:].tolist() == pytest.approx([9, 10])
     assert np.isnan(values[0][:-2]).all()
     assert aligner.late == 2
+    # A clock that was set back is no late packet.
+    times, _ = aligner.add([series([-100.1, -100.0], [0, 1])] * 2)
+    assert (times / 1e9).tolist() == [-100.1, -100.0]
 
 
 @pytest.mark.parametrize('text', [

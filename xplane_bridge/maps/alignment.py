@@ -29,6 +29,8 @@ _SECOND = 1_000_000_000
 # A parameter that has been silent for this long, and for some of its periods, is not waited for.
 _PATIENCE = 1 * _SECOND
 _SILENT_PERIODS = 3.0
+# Samples that are older than this are not late: the clock was set back.
+_NOT_LATE = 10 * _SECOND
 # Between two samples further apart than this many periods nothing is interpolated.
 _LONGEST_GAP = 3.5
 # Another parameter sets the pace only if it is clearly slower.
@@ -137,7 +139,8 @@ class Aligner:
     ``turns`` has the full turn of each parameter that is an angle, or 0. Values in between are
     interpolated linearly, angles the shorter way round. A parameter that is silent counts as
     unknown after a second and three of its periods, and is not waited for until then. ``late``
-    counts samples that were left out, being older than those before them, or no numbers.
+    counts samples that were left out, being older than those before them, or no numbers; if they
+    are 10 s older, the publisher's clock was set back, and all starts over.
     ``fastest`` is the highest rate in Hz of the slowest parameter: of a faster one, every second
     or third or n-th sample counts. 0 is any.
     """
@@ -164,6 +167,10 @@ class Aligner:
 
         Returns times, and the values at them, of shape (parameters, times), NaN for unknown.
         """
+        if any(len(new.times) and buffer.last is not None
+               and new.times[-1] < buffer.last - _NOT_LATE
+               for buffer, new in zip(self._buffers, series, strict=True)):
+            self.restart()
         for buffer, new in zip(self._buffers, series, strict=True):
             if len(new.times):
                 self.late += buffer.add(new)

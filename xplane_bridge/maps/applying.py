@@ -237,6 +237,10 @@ class AppliedMap:
                 assert entry is not None
                 inputs.append(Series(found.times, sign * _si(entry, found)))
             times, values = topic.aligner.add(inputs)
+            known = ~np.isnan(values).all(axis=0)
+            if not known.all():
+                # In a gap of all of them there is nothing to publish.
+                times, values = times[known], values[:, known]
             if len(times):
                 yield Quantities(
                     topic.name, times, dict(zip(topic.quantities, values, strict=True)))
