@@ -30,6 +30,7 @@ from xplane_bridge.conversions import aircraft_model, frames
 
 matplotlib.use('Agg')
 from matplotlib import pyplot
+from matplotlib.transforms import Bbox
 
 LIGHT = np.array((0.4, 0.3, 0.85)) / math.hypot(0.4, 0.3, 0.85)
 POSES = (
@@ -114,7 +115,7 @@ def main(urdf, picture):
         axes.set_axis_off()
         axes.set_title(title, y=0.9, fontsize=11)
     figure.subplots_adjust(0.0, 0.0, 1.0, 1.0, 0.0)
-    figure.savefig(picture, dpi=85, bbox_inches='tight')
+    figure.savefig(picture, dpi=85, bbox_inches=Bbox.from_extents(0.8, 1.2, 12.3, 4.3))
 
 
 if __name__ == '__main__':
