@@ -109,7 +109,7 @@ class Recorder:
         self._output.write(block)
         if self._is_wide and block.samples < _SPARSE * block.cells:
             self._warn(
-                f'of the table only {100 * block.samples / block.cells:.0f} % is filled, because '
+                f'of the table only {100 * block.samples / block.cells:.2g} % is filled, because '
                 'the parameters have different sample times: --layout long is smaller and faster')
 
     def finish(self) -> None:
