@@ -148,9 +148,12 @@ def test_commands_are_watched_refused_and_given_back(ros):
     ({'lockstep': True, 'telemetry_every': 2}, 'telemetry_every'),
     ({'property_topics': ['fcs/elevator-pos-radd']}, 'did you mean fcs/elevator-pos-rad'),
     ({'property_topics': ['a-b', 'a_b']}, 'have the same topic, property/a_b'),
+    ({'property_topics': ['-']}, "expected names like fcs/elevator-pos-rad, got '-'"),
+    ({'property_topics': [1, 2]}, 'property_topics'),
+    ({'property_values': [1.5]}, 'property_values'),
     ({'property_values': ['inertia/pointmass-weight-lbs']}, 'expected name=value'),
     ({'property_values': ['metrics/Sw-sqft=nan']}, 'finite'),
-    ({'property_values': ['velocities/vt-fps=1']}, 'read-only'),
+    ({'property_values': ['velocities/vt-fps=1']}, 'property_values: velocities/vt-fps is read-'),
 ])
 def test_what_cannot_be_is_refused_with_a_sentence_too(ros, parameters, sentence):
     assert sentence in ros.start(SimulatorNode, telemetry='direct', **parameters).failed

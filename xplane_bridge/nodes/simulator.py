@@ -317,8 +317,11 @@ def _set_properties(
 ) -> None:
     """Write the values that are new, now and in each model loaded from now on."""
     before, values = old.values(), given.values()
-    world.aircraft.set_properties({
-        name: value for name, value in values.items() if before.get(name) != value})
+    try:
+        world.aircraft.set_properties({
+            name: value for name, value in values.items() if before.get(name) != value})
+    except ValueError as error:
+        raise ValueError(f'parameter property_values: {error}') from error
     world.aircraft.settings = values
 
 

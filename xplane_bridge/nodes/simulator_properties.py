@@ -36,6 +36,8 @@ _MOST_TOPICS = 200
 _MOST_VALUES = 200
 _MOST_NAMES = 1000
 _BELOW = 'property/'
+# Of JSBSim: each part begins with a letter, so each has a topic.
+_NAME = re.compile(r'/?[A-Za-z][\w.\[\]-]*(/[A-Za-z][\w.\[\]-]*)*', re.ASCII)
 _OTHER = re.compile(r'[^A-Za-z0-9]+')
 
 
@@ -52,17 +54,22 @@ class PropertyParameters(BaseParameters):
 
     def __post_init__(self) -> None:
         """Check the lists."""
-        topics = self.topics()
-        if len(topics) > _MOST_TOPICS:
-            raise ValueError(
-                f'parameter property_topics: {len(topics)} names, at most {_MOST_TOPICS}')
-        of: dict[str, str] = {}
-        for name in topics:
-            if (other := of.setdefault(topic_of(name), name)) is not name:
-                raise ValueError(
-                    f'parameter property_topics: {other} and {name} have the same topic, '
-                    f'{topic_of(name)}')
+        try:
+            self._check_topics()
+        except ValueError as error:
+            raise ValueError(f'parameter property_topics: {error}') from error
         self.values()
+
+    def _check_topics(self) -> None:
+        check_count('names', len(self.property_topics), _MOST_TOPICS)
+        of: dict[str, str] = {}
+        for name in self.topics():
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise ValueError(f'expected names like fcs/elevator-pos-rad, got {name!r}')
+            topic = topic_of(name)
+            if topic in of:
+                raise ValueError(f'{of[topic]} and {name} have the same topic, {topic}')
+            of[topic] = name
 
     def topics(self) -> list[str]:
         """Return the names of the properties to publish; an empty one stands for none."""
@@ -74,7 +81,7 @@ class PropertyParameters(BaseParameters):
         try:
             check_count('values', len(items), _MOST_VALUES)
             return parse(items)
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise ValueError(f'parameter property_values: {error}') from error
 
 
@@ -84,11 +91,8 @@ def topic_of(name: str) -> str:
 
     'propulsion/engine[0]/thrust-lbs' is property/propulsion/engine_0/thrust_lbs.
     """
-    def token(part: str) -> str:
-        part = _OTHER.sub('_', part).strip('_')
-        return f'n{part}' if part[:1].isdigit() else part
-
-    return _BELOW + '/'.join(filter(None, map(token, name.split('/'))))
+    parts = name.strip('/').split('/')
+    return _BELOW + '/'.join(_OTHER.sub('_', part).strip('_') for part in parts)
 
 
 class PropertyTopics:

@@ -101,7 +101,10 @@ class Model:
             raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
         self.properties = Properties(self._fdm)
         if values:
-            self.properties.write(values)
+            try:
+                self.properties.write(values)
+            except ValueError as error:
+                raise ValueError(f'property_values: {error}') from error
 
     def setter(self, name: str) -> Callable[[float], object]:
         """Return a function that sets a property: eight times as fast as by name."""

@@ -114,7 +114,7 @@ def parse(items: Sequence[str]) -> dict[str, float]:
     """
     values: dict[str, float] = {}
     for item in items:
-        name, separator, text = (part.strip() for part in item.partition('='))
+        name, separator, text = (part.strip() for part in str(item).partition('='))
         try:
             value = float(text)
         except ValueError:
