@@ -27,6 +27,7 @@ from typing import Any
 from rclpy.task import Future
 from std_msgs.msg import String
 
+from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.nodes.bridge import Bridge
@@ -56,6 +57,7 @@ _WRITABLE = {True: 1, False: 0, None: -1}
 # A written number that went through a float32.
 _READ_BACK_TOLERANCE = 1e-6
 
+_UNKNOWN = '; whether X-Plane has done it is unknown'
 _NOBODY = ('; X-Plane 12.1.4 and later have it, for programs on their own computer only: see '
            'docs/web_api.md, and the parameters web_host and web_port')
 
@@ -329,7 +331,8 @@ class WebApi:
         def noted(result: Any, error: Exception | None) -> None:
             if isinstance(error, LinkError):
                 self._client.forget()
-                error = ValueError(f'{printable(str(error), 300)}{_NOBODY}')
+                why = _UNKNOWN if isinstance(error, UnansweredError) else _NOBODY
+                error = ValueError(f'{printable(str(error), 300)}{why}')
                 self._failure = str(error)
             elif isinstance(error, ProtocolError):
                 error = ValueError(f'not understood of the Web API: {error}')
