@@ -64,7 +64,10 @@ def run(arguments: Namespace) -> int:
         else:
             output.write_text(text, encoding='utf-8')
             print(f'{output}: {len(survey.seen())} parameters')
-    except (OSError, ValueError, ImportError) as error:
+    except OSError as error:
+        print(f'ulyssix map: {error.filename}: {error.strerror}', file=sys.stderr)
+        return 2
+    except (ValueError, ImportError) as error:
         # CaptureError and MapError are ValueErrors.
         print(f'ulyssix map: {error}', file=sys.stderr)
         return 2

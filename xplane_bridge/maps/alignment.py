@@ -38,6 +38,8 @@ _CLEARLY = 1.2
 # What is kept of one parameter, at most: it waits for slower ones.
 _MOST_SAMPLES = 65_536
 _WEIGHT = 0.1
+# Packets without a sample of the slowest parameter that are handled at once.
+_MOST_WAITING = 20
 
 
 class Series(NamedTuple):
@@ -48,6 +50,14 @@ class Series(NamedTuple):
 
 
 _NOTHING = Series(np.empty(0, np.int64), np.empty(0))
+
+
+def _joined(parts: Sequence[Series]) -> Series:
+    some = [part for part in parts if len(part.times)]
+    if len(some) < 2:
+        return some[0] if some else _NOTHING
+    return Series(np.concatenate([part.times for part in some]),
+                  np.concatenate([part.values for part in some]))
 
 
 class _Buffer:
@@ -96,6 +106,11 @@ class _Buffer:
             np.concatenate((self.kept.times, times))[-_MOST_SAMPLES:],
             np.concatenate((self.kept.values, values))[-_MOST_SAMPLES:])
         return len(new.times) - len(times)
+
+    def pass_by(self, new: Series) -> None:
+        """Keep only the last of samples that are already used."""
+        self._measure(new.times, self.last)
+        self.kept = Series(new.times[-1:], new.values[-1:])
 
     def _measure(self, times: Times, last: int | None) -> None:
         count = len(times) - (last is None)
@@ -160,6 +175,7 @@ class Aligner:
         self._done: int | None = None
         self._since: int | None = None
         self._slowest = 0
+        self._waiting: list[Sequence[Series]] = []
 
     def add(self, series: Sequence[Series]) -> tuple[Times, NDArray[np.float64]]:
         """
@@ -167,27 +183,18 @@ class Aligner:
 
         Returns times, and the values at them, of shape (parameters, times), NaN for unknown.
         """
-        if any(len(new.times) and buffer.last is not None
-               and new.times[-1] < buffer.last - _NOT_LATE
-               for buffer, new in zip(self._buffers, series, strict=True)):
-            self.restart()
-        for buffer, new in zip(self._buffers, series, strict=True):
-            if len(new.times):
-                self.late += buffer.add(new)
-        lasts = [buffer.last for buffer in self._buffers]
-        newest = max((last for last in lasts if last is not None), default=None)
-        if newest is None:
-            return _NOTHING.times, np.empty((len(lasts), 0))
-        if self._since is None:
-            self._since = min(int(one.kept.times[0]) for one in self._buffers
-                              if one.last is not None)
-        live = [n for n, buffer in enumerate(self._buffers) if newest - (
-            self._since if buffer.last is None else buffer.last) <= buffer.patience]
-        if any(lasts[n] is None for n in live):
-            return _NOTHING.times, np.empty((len(lasts), 0))
-        until = min(last for n in live if (last := lasts[n]) is not None)
-        times = self._times(live, until)
-        values = np.empty((len(lasts), len(times)))
+        if self._is_early(series):
+            self._waiting.append(series)
+            return _NOTHING.times, np.empty((len(self._buffers), 0))
+        if self._waiting:
+            series = [_joined(parts) for parts in zip(*self._waiting, series, strict=True)]
+            self._waiting = []
+        if (values := self._together(series)) is not None:
+            return series[0].times, values
+        self._append(series)
+        until, live = self._complete()
+        times = self._times(live, until) if live else _NOTHING.times
+        values = np.empty((len(self._buffers), len(times)))
         if len(times):
             for n, buffer in enumerate(self._buffers):
                 values[n] = buffer.at(times)
@@ -195,6 +202,56 @@ class Aligner:
             for buffer in self._buffers:
                 buffer.forget(self._done)
         return times, values
+
+    def _append(self, series: Sequence[Series]) -> None:
+        if any(len(new.times) and buffer.last is not None
+               and new.times[-1] < buffer.last - _NOT_LATE
+               for buffer, new in zip(self._buffers, series, strict=True)):
+            self.restart()
+        for buffer, new in zip(self._buffers, series, strict=True):
+            if len(new.times):
+                self.late += buffer.add(new)
+
+    def _complete(self) -> tuple[int, list[int]]:
+        """Return until when all that are not silent are known, and which these are, if any."""
+        lasts = [buffer.last for buffer in self._buffers]
+        newest = max((last for last in lasts if last is not None), default=None)
+        if newest is None:
+            return 0, []
+        if self._since is None:
+            self._since = min(int(one.kept.times[0]) for one in self._buffers
+                              if one.last is not None)
+        live = [n for n, buffer in enumerate(self._buffers) if newest - (
+            self._since if buffer.last is None else buffer.last) <= buffer.patience]
+        known = [last for n in live if (last := lasts[n]) is not None]
+        return (min(known), live) if len(known) == len(live) else (0, [])
+
+    def _together(self, series: Sequence[Series]) -> NDArray[np.float64] | None:
+        """Return the values if all are of the same times, and nothing is left: the usual case."""
+        times = series[0].times
+        if not len(times) or self._step or self._closest or any(self._turns):
+            return None
+        if any(buffer.last != self._done for buffer in self._buffers):
+            return None
+        if not all(one.times is times or np.array_equal(one.times, times) for one in series[1:]):
+            return None
+        if (self._done is not None and times[0] <= self._done) or (times[1:] <= times[:-1]).any():
+            return None
+        values = np.array([one.values for one in series])
+        if not np.isfinite(values).all():
+            return None
+        for buffer, own in zip(self._buffers, values, strict=True):
+            buffer.pass_by(Series(times, own))
+        self._done = int(times[-1])
+        self._since = int(times[0]) if self._since is None else self._since
+        return values
+
+    def _is_early(self, series: Sequence[Series]) -> bool:
+        """Return whether the slowest parameter has nothing new: then it is cheaper to wait."""
+        return (not self._step and self._done is not None
+                and not len(series[self._slowest].times)
+                and self._buffers[self._slowest].last == self._done
+                and len(self._waiting) < _MOST_WAITING)
 
     def _times(self, live: Sequence[int], until: int) -> Times:
         """Return the times that are now complete."""
