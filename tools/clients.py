@@ -100,13 +100,13 @@ CLIENTS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the clients; return 1 if --only names none of them."""
+    """Run the clients; return 2 if --only names none of them."""
     given = _arguments(argv)
     chosen = [c for c in CLIENTS if not given.only or any(o in c.name for o in given.only)]
     if not chosen:
         print(f'clients: --only {" ".join(given.only)}: none of '
               f'{", ".join(c.name for c in CLIENTS)}', file=sys.stderr)
-        return 1
+        return 2
     lines = ['| client | version | simulated | result |', '|---|---|---|---|']
     with tempfile.TemporaryDirectory(prefix='clients') as folder:
         for n, client in enumerate(chosen):
@@ -207,6 +207,11 @@ def _run(command: Sequence[str], simulator: Sequence[str]) -> str:
             output, errors = done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
             output, errors = _text(late.stdout), f'not done after {_RUN_SECONDS:g} s'
+    return summary(output, errors)
+
+
+def summary(output: str, errors: str) -> str:
+    """Return the result for the table: a driver's checks, or the last line of its errors."""
     checks = [line.split('\t', 1) for line in output.splitlines() if '\t' in line]
     if not checks:
         return f'failed: {(errors.strip().splitlines() or ["no output"])[-1][:80]}'
