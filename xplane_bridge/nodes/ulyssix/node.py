@@ -144,7 +144,8 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             self.plausibilities[''] = self._mapped.plausibility
         self._publisher = Publisher(self, given, self._mapped)
         self._quality = QualityTopic(
-            self, given.constant_after, self._mapped.map.raw_limits if self._mapped else None)
+            self, given.constant_after, self._mapped.map.raw_limits if self._mapped else None,
+        ) if given.quality else None
         self._seen, self._seen_at = _Counts(), time.monotonic()
         self._link_before = Counters()
 
@@ -192,11 +193,13 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             self._publisher.publish(event, placed, shift, decimation)
             if self._mapped is not None:
                 self._mapped.take(event, placed, shift, decimation)
-            self._quality.take(event, placed, stamp_ns, shift)
+            if self._quality is not None:
+                self._quality.take(event, placed, stamp_ns, shift)
         self.last_update = time.monotonic()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
-        self._quality.restart()
+        if self._quality is not None:
+            self._quality.restart()
         if self._mapped is not None:
             self._mapped.restart()
         self.warn('restart', 'the packet counter restarted: the publisher was restarted, or two '
@@ -349,8 +352,9 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         yield from self._publisher.samples.diagnose()
         if self._mapped is not None:
             yield from self._mapped.diagnose()
-        self._quality.publish(self.session.statistics)
-        yield self._quality.diagnose()
+        if self._quality is not None:
+            self._quality.publish(self.session.statistics)
+            yield self._quality.diagnose()
         yield from super().diagnose_more(now)
 
 

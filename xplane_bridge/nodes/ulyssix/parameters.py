@@ -78,6 +78,8 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         '', 'File (.yaml) that says what the parameters measure, in what unit, within what '
         'limits; from it come SI units, alarms, derived parameters, fix, imu/data and air_data. '
         'Empty: none.')
+    quality: bool = parameter(
+        True, 'Follow the quality of each parameter, and publish it on the topic quality.')
     constant_after: float = parameter(
         CONSTANT_AFTER, 'Seconds without a change after which the topic quality calls a parameter '
         'constant or stuck; 0 for never.', minimum=0.0, maximum=86_400.0)

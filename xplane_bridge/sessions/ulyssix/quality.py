@@ -313,9 +313,10 @@ class Quality:
         state['value'][here] = values[ends - 1]
         state['minimum'][here] = np.fmin(state['minimum'][here], least)
         state['maximum'][here] = np.fmax(state['maximum'][here], most)
-        if state['switch'].any():
-            whole = (values >= 0) & (values <= _SWITCH) & (values == np.floor(values))
-            state['switch'][here] &= np.logical_and.reduceat(whole, starts)
+        switch = state['switch'][here] & (least >= 0) & (most <= _SWITCH)
+        if switch.any():
+            switch &= np.logical_and.reduceat(values == np.floor(values), starts)
+        state['switch'][here] = switch
 
     def report(self, renew: bool = True) -> ParameterQuality:
         """
