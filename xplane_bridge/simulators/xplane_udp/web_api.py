@@ -62,6 +62,9 @@ _RUNS = itertools.count(1)
 _IDS_PER_RUN = 1_000_000
 _FIRST_COMMAND = 500_000
 
+# What X-Plane answers when there is nothing to say; clients parse it.
+_NOTHING = b'null'
+
 Answer = tuple[int, bytes]
 
 
@@ -128,7 +131,7 @@ class WebApi:
         if api == 'v3' and path == '/flight' and method in ('POST', 'PATCH'):
             given = _member(_data(body), 'data', dict, 'data')
             self._flight(given, starts=method == 'POST')
-            return 200, b''
+            return 200, _NOTHING
         return 404, b''
 
     # Lists.
@@ -197,7 +200,7 @@ class WebApi:
         size = len(value.values) if type_.is_array and index is None else 1
         given = _numbers(type_, _data(body), size, index)
         self._store.write(name, given, index or 0)
-        return 200, b''
+        return 200, _NOTHING
 
     def _name(self, number: int, what: str, kind: str) -> str:
         name = self._names.get(number, '')
@@ -221,7 +224,7 @@ class WebApi:
         else:
             self._commands.run(name, 'begin')
             self._presses.append((self._world.network_time + duration, name))
-        return 200, b''
+        return 200, _NOTHING
 
     # Flights.
 
