@@ -18,6 +18,7 @@
 
 from contextlib import contextmanager
 import csv
+import errno
 import json
 from pathlib import Path
 import signal
@@ -37,6 +38,7 @@ from captures import pcap
 import numpy as np
 from pyarrow import parquet
 
+from xplane_bridge.export import writers
 from xplane_bridge.export.ulyssix import main
 from xplane_bridge.protocols.ulyssix import data_packet, encode, PacketTime, WordOrder
 
@@ -171,6 +173,22 @@ def test_a_mistake_is_a_sentence(
     assert sentence in shown
     assert shown.startswith('ulyssix: ')
     assert not Path('a.csv').exists()
+
+
+def test_a_full_disk_ends_it_with_a_sentence(capture, tmp_path, monkeypatch, capsys):
+    blocks = []
+
+    def flush(_):
+        blocks.append(None)
+        if len(blocks) == 2:
+            raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr(writers.CsvFile, 'flush', flush)
+    assert record(capture, tmp_path / 'full.csv') == 1
+    shown = capsys.readouterr()
+    assert 'the disk is full; the recording ends here' in shown.err
+    assert 'ended by an error' in shown.out
+    assert (tmp_path / 'full.csv').read_text().count('\n') > 100
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 import errno
 import math
@@ -300,8 +301,10 @@ class _Job:
             return
         try:
             if is_needed:
-                journal.close()
-                _say(f'{journal.path} has everything that arrived: ulyssix record {journal.path} '
+                # The disk may have no room for its last second either.
+                with suppress(OSError):
+                    journal.close()
+                _say(f'{journal.path} has what arrived until then: ulyssix record {journal.path} '
                      f'--to {self._to} --force makes the file where there is room')
             elif self._given.keep_capture and self._recorder.samples:
                 journal.close()
@@ -322,8 +325,9 @@ class _Job:
              'end': _iso(end), 'map': self._given.map or ''}, recorder.channels)
         print(quality_report.table(content))
         files = ', '.join(map(str, self._output.paths))
+        ended = 'by an error' if self._failure else self._reason or 'as asked'
         print(f'{files}: {recorder.samples} samples of {len(recorder.channels)} parameters, '
-              f'{(end - start) / 1e9:.1f} s, ended {self._reason or "as asked"}; quality in '
+              f'{(end - start) / 1e9:.1f} s, ended {ended}; quality in '
               f'{self._json}', flush=True)
         try:
             quality_report.write(self._json, content)
