@@ -474,6 +474,12 @@ def test_settings_stay_as_written_under_all_of_their_names(sim: Sim) -> None:
     assert sim.one('sim/cockpit2/autopilot/servos_on') == 1
     sim.put('sim/cockpit2/electrical/battery_on', 0, 1)
     assert sim.one('sim/cockpit/electrical/battery_on') == 0
+    sim.put('sim/aircraft/view/acf_tailnum', *b'D-EFGH', -1)
+    assert bytes(map(int, sim.many('sim/aircraft/view/acf_tailnum')))[:7] == b'D-EFGH\xff'
+    for version, engines in ((11, 8), (12, 16)):
+        pumps = DatarefStore(sim.world, version).read('sim/cockpit/engine/fuel_pump_on')
+        assert pumps is not None
+        assert len(pumps.values) == engines
     sim.put('sim/test/test_float', 0.25)
     assert sim.one('sim/test/test_float') == 0.25
     assert sim.world.aircraft.state is before

@@ -83,16 +83,24 @@ class Table:
         """Add an int."""
         self._add(DatarefType.INT, name, read, write, since)
 
-    def setting(self, type_: DatarefType, name: str, values: list[float], since: int = 9) -> None:
-        """Add a number, or an array of them, that is stored in ``values`` and nothing else."""
+    def setting(self, type_: DatarefType, name: str, values: list[float], since: int = 9,
+                size: int | None = None) -> None:
+        """
+        Add a number, or an array of them, that is stored in ``values`` and nothing else.
+
+        ``size`` is how many of the values this version has.
+        """
         def write_all(given: Sequence[float]) -> None:
-            values[:] = given
+            if type_ is DatarefType.BYTES:
+                given = [int(byte) % 256 for byte in given]
+            values[:len(given)] = given
 
         def write_one(given: float) -> None:
             values[0] = given
 
         if type_.is_array:
-            self._add(type_, name, partial(tuple, values), write_all, since, is_setting=True)
+            self._add(type_, name, lambda: tuple(values[:size]), write_all, since,
+                      is_setting=True)
         else:
             self._add(type_, name, partial(values.__getitem__, 0), write_one, since,
                       is_setting=True)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, KNOT
 from xplane_bridge.simulators.dataref_entries import DatarefType, Read, Table
-from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.world import THROTTLE_COUNT, World
 
 _KELVIN = 273.15
 _INCH_OF_MERCURY = 3386.389
@@ -39,6 +39,7 @@ _STANDARD_PRESSURE = 101_325.0
 _STANDARD_SETTING = 29.92
 # What X-Plane's autopilot_mode calls "flight director and servos on".
 _SERVOS = 2
+_TAIL_NUMBER = 'sim/aircraft/view/acf_tailnum'
 _ALTIMETER = 'sim/cockpit/misc/barometer_setting'
 
 _COCKPIT, _COCKPIT2 = 'sim/cockpit/', 'sim/cockpit2/'
@@ -47,11 +48,15 @@ _OLD_RADIOS, _RADIOS = 'sim/cockpit/radios/', 'sim/cockpit2/radios/actuators/'
 _OLD_DIALS, _DIALS = 'sim/cockpit/autopilot/', 'sim/cockpit2/autopilot/'
 
 
+_PER_ENGINE = THROTTLE_COUNT
+
+
 class _Setting(NamedTuple):
     """
     One setting: its names, the first of which is its key, and its value at the start.
 
-    ``size`` is the number of elements of an array, 0 for a scalar.
+    ``size`` is the number of elements of an array, 0 for a scalar; of _PER_ENGINE a version has
+    as many as it has engines.
     """
 
     names: tuple[str, ...]
@@ -88,9 +93,11 @@ _INTS = (
               _COCKPIT2 + 'switches/fasten_seat_belts')),
     _Setting((_COCKPIT2 + 'controls/brake_fan_on',)),
     _Setting((_COCKPIT + 'engine/fuel_pump_on', _COCKPIT2 + 'engine/actuators/fuel_pump_on'),
-             size=8),
+             size=_PER_ENGINE),
+    # 0 is a propeller of fixed pitch.
+    _Setting(('sim/aircraft/prop/acf_prop_type',), size=_PER_ENGINE),
     _Setting((_COCKPIT + 'electrical/generator_on', _COCKPIT2 + 'electrical/generator_on'), 1,
-             size=8),
+             size=_PER_ENGINE),
 )
 _FLOATS = (
     _Setting(('sim/test/test_float',)),
@@ -129,11 +136,14 @@ def add_panel(t: Table, world: World) -> None:
             values = world.settings.setdefault(
                 setting.names[0], [number(setting.start)] * max(setting.size, 1))
             for name in setting.names:
-                t.setting(array if setting.size else scalar, name, values, _SINCE.get(name, 9))
+                t.setting(array if setting.size else scalar, name, values, _SINCE.get(name, 9),
+                          t.engine_slots if setting.size == _PER_ENGINE else None)
     # The older name is that of the first of eight batteries.
     batteries = world.settings.setdefault('battery_on', [1, *([0] * 7)])
     t.setting(DatarefType.INT, _COCKPIT + 'electrical/battery_on', batteries)
     t.setting(DatarefType.INT_ARRAY, _COCKPIT2 + 'electrical/battery_on', batteries)
+    tail_number = world.settings.setdefault(_TAIL_NUMBER, [*b'N172XB'.ljust(40, b'\0')])
+    t.setting(DatarefType.BYTES, _TAIL_NUMBER, tail_number)
     _instruments(t, world)
     _attitude(t, world)
     t.int_(_DIALS + 'servos_on', lambda: int(
