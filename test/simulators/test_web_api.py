@@ -199,6 +199,23 @@ def test_numbers_of_a_flight_have_a_decimal_point():
         'final_distance_in_nautical_miles'] == 2.0
 
 
+def test_requests_that_make_no_sense_are_answered():
+    xplane = WebApi(world_of())
+    number = json.loads(xplane.answer('GET', f'/api/v3/datarefs?filter[name]={TAIL}')[1])[
+        'data'][0]['id']
+    value = f'/api/v3/datarefs/{number}/value'
+    for method, target, body, status in (
+            ('GET', 'http://[', b'', 404), ('GET', '/api/v3/datarefs?start=-1', b'', 400),
+            ('GET', '/api/v3/datarefs?start=9999', b'', 400), ('DELETE', value, b'', 404),
+            ('GET', '/api/v3/datarefs?fields=a', b'', 400), ('GET', '/api/v9/datarefs', b'', 404),
+            ('GET', '/api/v1/commands', b'', 404), ('PATCH', value, b'[' * 100_000, 400),
+            ('PATCH', value, b'{"data": "?"}', 400), ('PATCH', value, b'{"data": [NaN]}', 400),
+            ('POST', '/api/v3/flight', b'{"data": 1}', 400),
+            ('POST', '/api/v3/flight', b'{"data": {"lle_air_start": 1, "aircraft": 1}}', 400),
+            ('GET', f'/api/v3/datarefs/{10 ** 19}/value', b'', 404)):
+        assert xplane.answer(method, target, body)[0] == status, (method, target, body[:40])
+
+
 @pytest.mark.parametrize(('call', 'said'), [
     (lambda: flight.aircraft('/etc/passwd.acf'), 'below X-Plane'),
     (lambda: flight.aircraft('Aircraft/../../a.acf'), 'below X-Plane'),

@@ -113,7 +113,10 @@ class WebApi:
             return refused.answer
 
     def _answer(self, method: str, target: str, body: bytes) -> Answer:
-        split = urlsplit(target)
+        try:
+            split = urlsplit(target)
+        except ValueError:
+            return 404, b''
         path, query = split.path, parse_qs(split.query, keep_blank_values=True)
         version, apis = APIS[self._api]
         if (method, path) == ('GET', '/api/capabilities'):
