@@ -25,6 +25,7 @@ import math
 from pathlib import Path
 import re
 import sys
+import threading
 import time
 from typing import TextIO
 
@@ -111,14 +112,25 @@ def run(given: Namespace) -> int:
     0: everything that arrived is recorded; 1: some is not, and a sentence says what; 2: nothing
     is.
     """
-    try:
-        job = _Job(given)
-    except (ImportError, OSError, ValueError) as error:
-        # LinkError is an OSError, MapError and CaptureError are ValueErrors.
-        _say(str(error))
-        return 2
-    with calling_on_signal(job.stop, finish=True):
-        return job.run()
+    jobs: list[_Job] = []
+    stopping = threading.Event()
+
+    def stop() -> None:
+        stopping.set()
+        for job in jobs:
+            job.stop()
+
+    # Before anything is open: whoever reads that it records may end it at once.
+    with calling_on_signal(stop, finish=True):
+        try:
+            jobs.append(_Job(given))
+        except (ImportError, OSError, ValueError) as error:
+            # LinkError is an OSError, MapError and CaptureError are ValueErrors.
+            _say(str(error))
+            return 2
+        if stopping.is_set():
+            jobs[0].stop()
+        return jobs[0].run()
 
 
 def _say(sentence: str) -> None:
