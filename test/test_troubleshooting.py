@@ -36,7 +36,8 @@ NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
 # The other branch of a condition: all is well.
 FINE = {'arriving', 'watched', 'published', 'engaged', 'not published here', 'playing a capture',
-        'by /clock', 'nothing impossible', 'played to its end', 'being played'}
+        'by /clock', 'nothing impossible', 'played to its end', 'being played',
+        'no parameter yet', 'parameters within their limits', 'not used', 'web_port is 0'}
 # Peer states in which all is well.
 WELL = {'answering', 'telemetry arrives', 'sending'}
 
