@@ -144,13 +144,15 @@ def test_a_publisher_with_other_parameters_continues_in_another_file(tmp_path):
     capture = tmp_path / 'flight.pcap'
     capture.write_bytes(pcap(*(
         (NOON + number / 10, *PUBLISHER, packet(number, NAMES if number < 2 else (*'XYZ',)))
-        for number in range(4))))
+        for number in range(4)), (NOON + 0.4, *PUBLISHER, packet(4))))
     assert record(capture, tmp_path / 'f.csv') == 0
     assert (tmp_path / 'f.csv').read_text().startswith('time,stamp,log_time,Alt,')
     assert (tmp_path / 'f.2.csv').read_text().startswith('time,stamp,log_time,X,')
     quality = json.loads((tmp_path / 'f.quality.json').read_text())
     assert quality['files'] == ['f.csv', 'f.2.csv']
-    assert [one['name'] for one in quality['parameters_gone']] == list(NAMES)
+    assert [one['name'] for one in quality['parameters_gone']] == list('XYZ')
+    # Those of the first names, also when they come back.
+    assert len((tmp_path / 'f.csv').read_text().splitlines()) == 2 + 30
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [

@@ -69,42 +69,38 @@ def make_output(path: Path, layout: str, about: Mapping[str, str]) -> Output:
 
 
 class TableOutput:
-    """Parquet or CSV; a publisher that changes its parameters begins another file, name.2."""
+    """Parquet or CSV; each set of parameters has its own file, the second is name.2."""
 
     def __init__(self, path: Path, is_long: bool, about: Mapping[str, str]) -> None:
         self.paths: list[Path] = []
         self._path = path
         self._is_long = is_long
         self._about = about
-        self._columns: tuple[Column, ...] | None = None
-        self._file: CsvFile | ParquetFile | None = None
+        self._files: dict[tuple[Column, ...], CsvFile | ParquetFile] = {}
 
     def write(self, block: Block) -> None:
         """Write the samples of a block; CSV reaches the system with it."""
         columns = LONG_COLUMNS if self._is_long else (
             *TIME_COLUMNS, *(one.column for one in block.channels))
-        if columns != self._columns:
+        if columns not in self._files:
             self._begin(columns)
-        file = self._file
-        assert file is not None
+        file = self._files[columns]
         file.write(block.long() if self._is_long else block.wide())
         if isinstance(file, CsvFile):
             file.flush()
 
     def _begin(self, columns: tuple[Column, ...]) -> None:
-        self.close()
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_suffix(
             f'.{number}{self._path.suffix}')
-        self._columns = columns
-        self._file = CsvFile(path, columns) if path.suffix.lower() == '.csv' else (
+        self._files[columns] = CsvFile(path, columns) if path.suffix.lower() == '.csv' else (
             ParquetFile(path, TABLE, SOURCE, columns, self._about))
         self.paths.append(path)
 
     def close(self) -> None:
-        """Finish the file."""
-        file, self._file = self._file, None
-        if file is not None:
+        """Finish the files."""
+        files, self._files = self._files, {}
+        for file in files.values():
             file.close()
 
     def written(self) -> int:

@@ -42,7 +42,8 @@ from xplane_bridge.sessions.ulyssix import (
 # A block ends with this many samples, or cells of a wide table.
 _MOST_SAMPLES = 1_000_000
 _MOST_CELLS = 16_000_000
-_SECOND = 1_000_000_000
+# Sets of parameters: a file each. The names are the sender's.
+_MOST_SETS = 100
 # A table of which less is filled is better a long one.
 _SPARSE = 0.1
 
@@ -76,7 +77,10 @@ class Recorder:
         self._chosen: NDArray[np.int64] = np.zeros(0, np.int64)
         self._derived: dict[str, int] = {}
         self.channels: tuple[Channel, ...] = ()
+        # One for each set of channels: two publishers on one port alternate.
+        self._blocks: dict[tuple[Channel, ...], Block] = {}
         self._block: Block | None = None
+        self._sets: set[tuple[Channel, ...]] = set()
         self._until = 0.0
 
     def start(self, now: float) -> None:
@@ -94,23 +98,25 @@ class Recorder:
                         self._map.restart()
                 elif isinstance(event, PacketReceived):
                     self._add(event, arrival.stamp_ns)
-        block = self._block
-        if block is not None and block.samples and (
-                now >= self._until or block.samples >= _MOST_SAMPLES
-                or (self._is_wide and block.cells >= _MOST_CELLS)):
+        blocks = self._blocks.values()
+        if blocks and (
+                now >= self._until or sum(block.samples for block in blocks) >= _MOST_SAMPLES
+                or (self._is_wide and sum(block.cells for block in blocks) >= _MOST_CELLS)):
             self.flush()
             self._until = now + self._period
 
     def flush(self) -> None:
         """Write what is waiting. Raises OSError."""
-        block, self._block = self._block, None
-        if block is None or not block.samples:
-            return
-        self._output.write(block)
-        if self._is_wide and block.samples < _SPARSE * block.cells:
-            self._warn(
-                f'of the table only {100 * block.samples / block.cells:.2g} % is filled, because '
-                'the parameters have different sample times: --layout long is smaller and faster')
+        blocks, self._blocks, self._block = self._blocks, {}, None
+        for block in blocks.values():
+            if not block.samples:
+                continue
+            self._output.write(block)
+            if self._is_wide and block.samples < _SPARSE * block.cells:
+                self._warn(
+                    f'of the table only {100 * block.samples / block.cells:.2g} % is filled, '
+                    'because the parameters have different sample times: --layout long is '
+                    'smaller and faster')
 
     def finish(self) -> None:
         """Write the rest, and count what never came. Raises OSError."""
@@ -132,13 +138,23 @@ class Recorder:
         names = event.names or numbered(len(packet.counts))
         if self._known != (names, kind):
             self._rename(names, kind)
-        if self._block is None:
-            self._block = Block(self.channels, self.start_ns)
-        self._collect(self._block, packet, placed, received_ns)
+        # To hash the channels takes longer than all the rest.
+        block = self._block or self._blocks.get(self.channels)
+        if block is None:
+            if self.channels not in self._sets and len(self._sets) >= _MOST_SETS:
+                self._warn(
+                    f'the names of the parameters changed more than {_MOST_SETS} times; packets '
+                    'with further ones are not recorded: if two publishers send to this port, '
+                    'give --sender')
+                return
+            self._sets.add(self.channels)
+            block = self._blocks[self.channels] = Block(self.channels, self.start_ns)
+        self._block = block
+        self._collect(block, packet, placed, received_ns)
 
     def _rename(self, names: tuple[str, ...], kind: str) -> None:
-        """Record other parameters from now on: blocks have one set of channels."""
-        self.flush()
+        """Record other parameters from now on."""
+        self._block = None
         self._known = names, kind
         if self._map is not None:
             self._map.follow(names)
