@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 
+from xplane_bridge.sessions.ulyssix import named_rate as checked
+
 
 def named_rate(text: str) -> tuple[str, float]:
     """Return the pattern and the rate in 'name=rate'. Raises ArgumentTypeError."""
-    pattern, _, number = text.rpartition('=')
     try:
-        rate = float(number)
-    except ValueError:
-        rate = 0.0
-    if not pattern or not 0.0 < rate < 1e9:
-        raise ArgumentTypeError(f"got {text}, expected 'name=100', samples per second")
-    return pattern, rate
+        return checked(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None

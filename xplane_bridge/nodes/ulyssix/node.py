@@ -31,12 +31,13 @@ from xplane_bridge.nodes.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.ulyssix.mapped import MappedTopics
 from xplane_bridge.nodes.ulyssix.messages import Publisher
-from xplane_bridge.nodes.ulyssix.parameters import parse_rate, UlyssixParameters
+from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.quality import QualityTopic
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
+    named_rate,
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
@@ -96,7 +97,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             ),
             integer_width=None if given.integer_width == 'auto' else int(given.integer_width),
             names=tuple(name for name in given.parameter_names if name),
-            rates=tuple(map(parse_rate, given.sample_rates)),
+            rates=tuple(map(named_rate, given.sample_rates)),
         )
 
     def make_replay(self) -> ReplayLoop:

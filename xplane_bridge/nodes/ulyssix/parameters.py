@@ -24,7 +24,7 @@ from xplane_bridge.nodes.base import CaptureParameters
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.vehicle import TopicParameters
 from xplane_bridge.protocols.ulyssix import WordOrder
-from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER
+from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, named_rate
 
 # Complete years that a stamp can represent.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2037
@@ -104,17 +104,7 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
                 if not isinstance(text, str):
                     raise ValueError(f'parameter {name}: expected texts, got {text!r}')
         for text in self.sample_rates:
-            parse_rate(text)
-
-
-def parse_rate(text: str) -> tuple[str, float]:
-    """Return the pattern and the rate in "name=rate". Raises ValueError."""
-    pattern, _, number = text.rpartition('=')
-    try:
-        rate = float(number)
-    except ValueError:
-        rate = 0.0
-    if not pattern or not 0.0 < rate < 1e9:
-        raise ValueError(
-            f"parameter sample_rates: '{text}' is not like 'name=100', samples per second")
-    return pattern, rate
+            try:
+                named_rate(text)
+            except ValueError as error:
+                raise ValueError(f'parameter sample_rates: {error}') from None

@@ -29,7 +29,7 @@ from xplane_bridge.sessions.ulyssix.quality import (
     Quality,
     STUCK,
 )
-from xplane_bridge.sessions.ulyssix.session import CHANNEL, UlyssixSession
+from xplane_bridge.sessions.ulyssix.session import CHANNEL, named_rate, UlyssixSession
 from xplane_bridge.sessions.ulyssix.timeline import Placed, Timeline
 
 __all__ = [
@@ -48,4 +48,5 @@ __all__ = [
     'Statistics',
     'Timeline',
     'UlyssixSession',
+    'named_rate',
 ]

@@ -224,3 +224,15 @@ class UlyssixSession(Session):
                   if name == pattern or fnmatchcase(name, pattern)), 0)
             for name in names
         ], np.int64)
+
+
+def named_rate(text: str) -> tuple[str, float]:
+    """Return the pattern and the samples per second in 'name=rate'. Raises ValueError."""
+    pattern, _, number = text.rpartition('=')
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = 0.0
+    if not pattern or not 0.0 < rate < 1e9:
+        raise ValueError(f"'{text}' is not like 'name=100', samples per second")
+    return pattern, rate
