@@ -269,8 +269,8 @@ def test_each_line_to_copy_is_for_a_command_and_each_command_has_one():
     named = {topic.removeprefix('uav1/').removeprefix('panel/') for _, topic, kind, _ in LINES
              if kind.startswith('xplane_bridge/')}
     # Those of simulator_node, which commands no simulator of another program.
-    assert named - {'trim', 'linearize', 'get_properties', 'set_properties', 'list_properties'} == (
-        known - {'command/hold', 'command/resend'})
+    own = {'trim', 'linearize', 'get_properties', 'set_properties', 'list_properties'}
+    assert named - own == known - {'command/hold', 'command/resend'}
     for name, pages in PAGES_OF.items():
         on_pages = {topic for file, topic, _, _ in LINES if file in pages}
         # The plugin that simpit.md starts has no resend.
