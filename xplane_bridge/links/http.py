@@ -145,6 +145,16 @@ class Exchange:
         if not ready:
             raise TimeoutError
 
+    def failure(self, what: str, error: Exception, timeout: float) -> LinkError:
+        """Return the error to raise for one of ``run``: UnansweredError if it was sent."""
+        if isinstance(error, EndedError):
+            reason = 'cancelled before it was answered'
+        elif isinstance(error, TimeoutError):
+            reason = f'timed out, no complete response within {timeout:g} s'
+        else:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return (UnansweredError if self.sent else LinkError)(f'{what}: {reason}')
+
 
 def is_complete(received: bytes) -> bool:
     """Return whether a response needs no more bytes, though the server has not closed."""

@@ -30,7 +30,6 @@ from xplane_bridge.links.http import (
     HttpResponse,
     LARGEST,
     NoHttpError,
-    UnansweredError,
 )
 from xplane_bridge.links.udp import LinkError
 
@@ -167,18 +166,9 @@ class HttpQueue:
             return exchange.run(
                 request.method, request.path, request.body, self._content_type,
                 deadline=deadline, largest=self._largest)
-        except EndedError as error:
-            reason = 'cancelled before it was answered'
-            cause: Exception = error
-        except TimeoutError as error:
-            reason, cause = f'timed out, no complete response within {timeout:g} s', error
-        except OSError as error:
-            reason, cause = error.strerror or str(error), error
-        except NoHttpError as error:
-            reason, cause = str(error), error
+        except (EndedError, OSError, NoHttpError) as error:
+            raise exchange.failure(self._what, error, timeout) from error
         finally:
             with self._changed:
                 self._exchange = None
                 exchange.close()
-        kind = UnansweredError if exchange.sent else LinkError
-        raise kind(f'{self._what}: {reason}') from cause

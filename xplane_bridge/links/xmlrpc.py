@@ -27,7 +27,6 @@ from xplane_bridge.links.http import (
     Exchange,
     HttpResponse,
     NoHttpError,
-    UnansweredError,
 )
 from xplane_bridge.links.udp import LinkError
 
@@ -148,20 +147,12 @@ class _Call:
                 'POST', '/', body, 'text/xml', deadline=time.monotonic() + timeout))
         except xmlrpc.client.Fault as error:
             raise LinkError(f'{self._where}: {error.faultString}') from error
-        except EndedError as error:
-            reason = 'cancelled before it was answered'
-            cause: Exception = error
-        except TimeoutError as error:
-            reason, cause = f'timed out, no complete response within {timeout:g} s', error
-        except OSError as error:
-            reason, cause = error.strerror or str(error), error
-        except (NoHttpError, _NoXmlRpcError) as error:
-            reason, cause = str(error), error
+        except (EndedError, OSError, NoHttpError, _NoXmlRpcError) as error:
+            raise self._exchange.failure(self._where, error, timeout) from error
         except Exception as error:
             # Python's parser raises various exceptions: ValueError, TypeError, EOFError.
-            reason, cause = f'the response is not XML-RPC ({error!r})', error
-        kind = UnansweredError if self._exchange.sent else LinkError
-        raise kind(f'{self._where}: {reason}') from cause
+            raise self._exchange.failure(self._where, _NoXmlRpcError(
+                f'the response is not XML-RPC ({error!r})'), timeout) from error
 
 
 def _result(response: HttpResponse) -> Any:
