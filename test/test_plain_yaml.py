@@ -56,8 +56,8 @@ def test_what_people_write_is_read():
     ('a: b: c', 'mapping values are not allowed here in line 1, column 5'),
     ('{[a]: b}', 'found unhashable key in line 1, column 2'),
     ('a\n---\nb', 'but found another document in line 2, column 1'),
-    (b'a: \xff', 'invalid start byte at position 3'),
-    ('a: \x01', 'special characters are not allowed at position 3'),
+    (b'a: \xff', 'invalid start byte in line 1: save it as UTF-8'),
+    ('a: \x01', 'special characters are not allowed in line 1'),
     ('x' * 65_537, 'it has more than 65536 bytes'),
 ], ids=lambda value: repr(value)[:40])
 def test_what_cannot_be_used_is_said_in_a_sentence(text, sentence):

@@ -76,7 +76,10 @@ def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | 
         where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
         raise ValueError(f'{error.problem or error.context}{where}') from None
     except yaml.reader.ReaderError as error:
-        raise ValueError(f'{error.reason} at position {error.position}') from None
+        before = text[:error.position]
+        line = 1 + (before.count('\n') if isinstance(before, str) else before.count(b'\n'))
+        hint = ': save it as UTF-8' if error.encoding == 'utf-8' else ''
+        raise ValueError(f'{error.reason} in line {line}{hint}') from None
     except (ValueError, KeyError, IndexError, AttributeError, TypeError, ArithmeticError) as error:
         # PyYAML passes on Python's errors for impossible dates, numbers or tags.
         raise ValueError(f'it has an invalid value ({type(error).__name__}: {error})') from None

@@ -59,6 +59,9 @@ def read(tmp_path):
     ('unit: g}', 'unit: 9**9**9}', "line 4: ACC_*: '9**9**9' is not a unit"),
     ('[0, 45000]', '[0, high]', "line 3: ALT_GPS: limits: expected a number, got 'high'"),
     ('[0, 40000]', '[4, 3]', 'line 3: ALT_GPS: warn: 4 is not below 3'),
+    ('[0, 40000]', '[0, 46000]',
+     'line 3: ALT_GPS: warn: 46000 is beyond limits, so it would never warn'),
+    ('unit: g}', 'unit: true}', 'line 4: ACC_*: unit: expected a name, got True'),
     ('scale: 0.1', 'scale: 0', 'line 5: OAT: scale: 0 makes every value the same'),
     ('group:', 'grp:', "line 3: ALT_GPS: unknown name 'grp', expected quantity, unit, scale, "),
     ('N1: {', 'N1: {frame: flu, ', 'line 6: N1: frame: only angular velocities and accel'),
@@ -70,12 +73,20 @@ def read(tmp_path):
     ('interpolated: 50', 'interpolated: 0', 'line 9: interpolated: expected above 0, got 0'),
     ('rate: slowest', 'rate: 5', 'line 9: air_data: rate: expected one of slowest, got 5'),
     ('frame: frd', 'frame: ned', "line 1: frame: expected one of frd, flu, got 'ned'"),
+    ('unit: ft', 'unit: \x07', 'special characters are not allowed in line 3'),
 ])
 def test_a_mistake_is_refused_with_file_line_and_name(read, old, new, sentence):
     with pytest.raises(MapError) as refused:
         read(MAP.replace(old, new, 1))
     assert str(refused.value).startswith(f'map.yaml {sentence}' if 'line' in sentence[:5] else (
         f'map.yaml: {sentence}'))
+
+
+def test_a_file_in_another_encoding_is_refused_with_its_line(tmp_path):
+    path = tmp_path / 'map.yaml'
+    path.write_bytes('parameters:\n  "T °C": {unit: degC}\n'.encode('latin-1'))
+    with pytest.raises(MapError, match=r'invalid start byte in line 2: save it as UTF-8$'):
+        load(str(path))
 
 
 def test_without_pint_a_sentence_says_what_to_install(read, monkeypatch):
@@ -215,6 +226,15 @@ def test_a_gap_is_not_bridged_and_late_samples_are_left_out():
     # A clock that was set back is no late packet.
     times, _ = aligner.add([series([-100.1, -100.0], [0, 1])] * 2)
     assert (times / 1e9).tolist() == [-100.1, -100.0]
+
+
+def test_the_end_of_a_parameter_in_the_future_does_not_end_the_others():
+    aligner = Aligner([0.0, 0.0])
+    aligner.add([series([0.0, 0.1], [0, 1])] * 2)
+    # One sample a month ahead, the last of this parameter.
+    aligner.add([series([2.6e6], [2]), series([0.2], [2])])
+    found = [aligner.add([series([], []), series([n / 10], [n])])[0] for n in range(3, 100)]
+    assert np.concatenate(found)[-1] / 1e9 > 9.0
 
 
 @pytest.mark.parametrize('text', [

@@ -154,8 +154,9 @@ class Aligner:
     ``turns`` has the full turn of each parameter that is an angle, or 0. Values in between are
     interpolated linearly, angles the shorter way round. A parameter that is silent counts as
     unknown after a second and three of its periods, and is not waited for until then. ``late``
-    counts samples that were left out, being older than those before them, or no numbers; if they
-    are 10 s older, the publisher's clock was set back, and all starts over.
+    counts samples that were left out, being older than those before them, or no numbers. If a
+    parameter's are 10 s older, or all are by that older than what was returned, the publisher's
+    clock was set back, or had been wrong: all starts over.
     ``fastest`` is the highest rate in Hz of the slowest parameter: of a faster one, every second
     or third or n-th sample counts. 0 is any.
     """
@@ -204,9 +205,11 @@ class Aligner:
         return times, values
 
     def _append(self, series: Sequence[Series]) -> None:
-        if any(len(new.times) and buffer.last is not None
-               and new.times[-1] < buffer.last - _NOT_LATE
-               for buffer, new in zip(self._buffers, series, strict=True)):
+        new_lasts = [int(new.times[-1]) for new in series if len(new.times)]
+        if (self._done is not None and new_lasts and max(new_lasts) < self._done - _NOT_LATE) or (
+                any(len(new.times) and buffer.last is not None
+                    and new.times[-1] < buffer.last - _NOT_LATE
+                    for buffer, new in zip(self._buffers, series, strict=True))):
             self.restart()
         for buffer, new in zip(self._buffers, series, strict=True):
             if len(new.times):

@@ -226,6 +226,10 @@ class _Reader:
             offset = number(given.get('offset', 0.0), 'offset')
         limits = self._limits(path, 'limits', given)
         warn = self._limits(path, 'warn', given)
+        with self._at(*path, 'warn'):
+            for one in warn:
+                if math.isfinite(one) and not limits[0] <= one <= limits[1]:
+                    raise ValueError(f'warn: {one:g} is beyond limits, so it would never warn')
         with self._at(*path, 'group'):
             group = text(given.get('group', ''), 'group')
         with self._at(*path, 'frame'):
@@ -291,7 +295,7 @@ class _Reader:
         if value is None:
             return target, Unit(1.0, 0.0, target)
         # YAML reads 1 as a number.
-        symbol = '' if value == 1 else text(value, 'unit')
+        symbol = '' if value == 1 and value is not True else text(value, 'unit')
         unit = unit_of(symbol, target)
         if unit is None:
             raise ValueError(
