@@ -112,6 +112,21 @@ def test_what_is_wrong_is_said(answer, text):
     assert str(error.value).startswith(f'test at 127.0.0.1:{port}: ')
 
 
+def test_a_conversation_is_told_its_error():
+    told = []
+
+    def steps():
+        try:
+            yield from conversation('/a')
+        except LinkError as error:
+            told.append(error)
+            raise
+
+    with answering(b'') as (port, _), pytest.raises(UnansweredError):
+        converse(port, steps(), timeout=0.05)
+    assert len(told) == 1
+
+
 def test_any_bytes_give_a_response_or_an_error():
     for cut in range(len(CHUNKED)):
         with suppress(NoHttpError):

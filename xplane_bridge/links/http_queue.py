@@ -148,8 +148,13 @@ class HttpQueue:
         try:
             request = next(conversation.steps)
             while True:
-                request = conversation.steps.send(
-                    self._ask(request, deadline, conversation.timeout))
+                try:
+                    response = self._ask(request, deadline, conversation.timeout)
+                except LinkError as error:
+                    # A conversation may have something to undo.
+                    request = conversation.steps.throw(error)
+                else:
+                    request = conversation.steps.send(response)
         except StopIteration as end:
             result = end.value
         except Exception as error:
