@@ -23,6 +23,8 @@ import math
 import re
 from typing import Any
 
+from xplane_bridge.protocols.foreign import printable
+
 # JSBSim lists the first of several as 'engine', and the others as 'engine[1]'.
 _FIRST = '[0]'
 _WRITABLE = re.compile(r'\(R?W\)')
@@ -31,6 +33,8 @@ _WRITABLE = re.compile(r'\(R?W\)')
 _REFUSED = re.compile(
     r'simulation/|propulsion/(set-running|active_engine|\w+_cmd)$')
 _MEANT = 3
+_MOST_EXPLAINED = 5
+_LONGEST_SHOWN = 100
 
 
 class Properties:
@@ -63,7 +67,9 @@ class Properties:
 
     def missing(self, names: Iterable[str]) -> list[str]:
         """Return a sentence for each name that no property of this model has."""
-        return [self._absent(name) for name in names if self._node(name) is None]
+        absent = [name for name in names if self._node(name) is None]
+        # To look for similar names takes milliseconds, and the flight waits.
+        return [self._absent(name, index < _MOST_EXPLAINED) for index, name in enumerate(absent)]
 
     def check(self, values: Mapping[str, float]) -> None:
         """Raise ValueError if one of the values cannot be written."""
@@ -100,9 +106,10 @@ class Properties:
             node = self._nodes[name] = self._manager.get_node(name)
         return node
 
-    def _absent(self, name: str) -> str:
-        near = get_close_matches(name, self._catalogue(), n=_MEANT, cutoff=0.7)
-        return f'the aircraft has no property {name!r}' + (
+    def _absent(self, name: str, explain: bool = True) -> str:
+        near = get_close_matches(
+            name, self._catalogue(), n=_MEANT, cutoff=0.7) if explain else ()
+        return f'the aircraft has no property {printable(repr(name), _LONGEST_SHOWN)}' + (
             f'; did you mean {" or ".join(near)}?' if near else '')
 
 
