@@ -352,6 +352,11 @@ def test_where_x_plane_6_sends_rows_has_to_be_an_address(ros):
     assert 'no IPv4 address found' in node.failed
 
 
+@pytest.mark.parametrize('rows', [[3, 9999], ['x']])
+def test_rows_have_to_be_rows(ros, rows):
+    assert 'parameter rows: ' in ros.start(SimulatorNode, face='xplane12', rows=rows).failed
+
+
 def test_a_port_in_use_is_said(ros):
     port = free_port()
     ros.start(SimulatorNode, port=port)

@@ -23,6 +23,7 @@ from typing import Any
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.simulator_direct import DIRECT, DirectParameters
 from xplane_bridge.nodes.simulator_properties import PropertyParameters
+from xplane_bridge.protocols.xplane_udp import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.simulators.registry import SIMULATORS
@@ -134,6 +135,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
             raise ValueError(
                 f'parameter turbulence: severity {severity} is not a whole number in '
                 f'0..{MAX_SEVERITY}')
+        if wrong := [row for row in self.rows if row not in range(HIGHEST_PLAUSIBLE_ROW + 1)]:
+            raise ValueError(
+                f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
         if self.datum:
             _check_datum(self.datum)
         if self.telemetry == DIRECT:
