@@ -105,6 +105,14 @@ def test_datarefs_flights_and_held_commands(ros):
         refused = ros.call(StartFlight, 'start_flight', StartFlight.Request(
             airport='KPDX', runway='10R'))
         assert 'missing_scenery' in refused.message
+        for said, request in (
+                ('airspeed: give a pose in the air', {'weather': 'real', 'airspeed': 50.0}),
+                ('airspeed: give a pose in the air', {
+                    'airport': 'KPDX', 'runway': '10R', 'airspeed': 50.0}),
+                ('on_ground: give a pose', {'weather': 'real', 'on_ground': True}),
+                ('airspeed nan m/s is not in 0', {'pose': pose, 'airspeed': math.nan})):
+            assert said in ros.call(
+                StartFlight, 'start_flight', StartFlight.Request(**request)).message
 
         # What is held is given back when the node is deactivated.
         ros.publisher(String, 'command/hold').publish(String(data=BRAKES))

@@ -222,6 +222,7 @@ def test_requests_that_make_no_sense_are_answered():
     (lambda: flight.aircraft('Aircraft/a.xml'), 'acf file'),
     (lambda: flight.weather('sunny'), 'expected real or one of vfr_few_clouds'),
     (lambda: flight.more('[1]', {}), 'expected a JSON object'),
+    (lambda: flight.more('{"a": [1e999]}', {}), 'more: .*not JSON'),
     (lambda: flight.more('{"weather": 1}', {'weather': 2}), 'weather is given twice'),
     (lambda: flight.more('{"boat_start": {}}', {'ramp_start': {}}), 'starts at one place'),
 ])

@@ -48,6 +48,8 @@ from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDa
 _MOST_NAMES = 50
 # Until X-Plane has accepted a flight.
 _FLIGHT_TIMEOUT = 120.0
+_FARTHEST = 1e6
+_FASTEST = 1e4
 # Of run_command with BEGIN and no duration, and of one message on command/hold.
 _LEASE = 10.0
 _LEASE_OF_MESSAGE = 1.0
@@ -253,8 +255,15 @@ class WebApi:
             raise ValueError('airport and either runway or ramp go together')
         if request.final_distance and ways != ['runway']:
             raise ValueError('final_distance: give a runway')
-        if not 0.0 <= request.final_distance < 1e6 or not 0.0 <= request.airspeed < 1e4:
-            raise ValueError('final_distance and airspeed: expected 0 or more')
+        if not 0.0 <= request.final_distance <= _FARTHEST:
+            raise ValueError(
+                f'final_distance {request.final_distance:g} m is not in 0 .. {_FARTHEST:g} m')
+        if not 0.0 <= request.airspeed <= _FASTEST:
+            raise ValueError(f'airspeed {request.airspeed:g} m/s is not in 0 .. {_FASTEST:g} m/s')
+        if request.on_ground and not given:
+            raise ValueError('on_ground: give a pose')
+        if request.airspeed and (request.on_ground or not given):
+            raise ValueError('airspeed: give a pose in the air')
         if request.runway:
             return flight.runway_start(
                 request.airport, request.runway, request.final_distance)

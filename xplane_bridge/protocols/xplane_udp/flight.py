@@ -113,6 +113,7 @@ def more(text: str, taken: Mapping[str, Any]) -> Json:
     """Return further keys from a JSON object. Raises ValueError, also for keys in ``taken``."""
     try:
         given = json.loads(text)
+        json.dumps(given, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise ValueError(f'more: {error}; expected a JSON object') from error
     if not isinstance(given, dict):
