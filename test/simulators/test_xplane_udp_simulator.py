@@ -491,6 +491,13 @@ def test_bad_options_are_refused(options, capsys):
     assert 'error' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('options', [
+    ('--web-api', 'v2'), ('--send-port', '48123', '--port', '48123')])
+def test_options_that_have_no_effect_alone_are_refused(options, capsys):
+    assert main(['xplane', *options]) == 1
+    assert f'simulator: {options[0]}: ' in capsys.readouterr().err
+
+
 # Timers of their own, and rows ticked by its user
 
 def test_streams_that_drift_are_in_one_frame_only_now_and_then(world):

@@ -94,9 +94,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--web-port', type=options.port, default=None, metavar='PORT',
                         help="TCP port of X-Plane 12's Web API, on loopback only; X-Plane's is "
                         f'{WEB_PORT}, 0 takes a free one (default: none)')
-    parser.add_argument('--web-api', choices=(*APIS, DISABLED), default='v3',
+    parser.add_argument('--web-api', choices=(*APIS, DISABLED), default=None,
                         help='v3: as X-Plane 12.4, which can start flights; v2: as 12.1.4; '
-                        'disabled: as when its settings disable incoming traffic (%(default)s)')
+                        'disabled: as when its settings disable incoming traffic (default: v3)')
     options.add_beacon(parser)
 
 
@@ -130,6 +130,8 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
         target = _SETTINGS
     if send_port is None and version >= FIRST_WITH_SENDER:
         send_port = arguments.port and arguments.port + 1
+    if send_port and send_port == arguments.port:
+        raise ValueError(f'--send-port: X-Plane listens on {send_port} (--port) already')
     endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
     sender = None if send_port is None else UdpEndpoint(arguments.host, send_port, faults)
     return XplaneUdpFrontend(
@@ -142,8 +144,10 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
 def _web(arguments: Namespace) -> WebServer | None:
     """Return the Web API, which X-Plane serves to its own computer only."""
     if arguments.web_port is None:
+        if arguments.web_api is not None:
+            raise ValueError(f'--web-api: give --web-port as well, {WEB_PORT} for example')
         return None
     if arguments.version < FIRST_WITH_WEB_API:
         raise ValueError(
             f'--web-port: X-Plane {arguments.version} has no Web API, {FIRST_WITH_WEB_API} has')
-    return WebServer((options.LOOPBACK, arguments.web_port), arguments.web_api)
+    return WebServer((options.LOOPBACK, arguments.web_port), arguments.web_api or 'v3')
