@@ -190,7 +190,10 @@ def refused(capsys, *arguments):
 
 def test_what_is_wrong_with_a_live_view_is_said(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert '--live: 70000 is not a port' in refused(capsys, '--live', '70000')
+    for port in ('70000', '0'):
+        with pytest.raises(SystemExit):
+            main.main(['--live', port])
+        assert f"argument --live: '{port}' is not a port, 1..65535" in capsys.readouterr().err
     assert 'speed (speed is for --live)' in refused(capsys, '--speed', '2')
     assert 'speed is 0.0' in refused(capsys, '--speed', '0', '--live')
     with Live(0, 'one') as live:

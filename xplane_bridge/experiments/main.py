@@ -56,7 +56,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
         settings = settings_module.complete(settings, scenario)
         settings_module.check(settings, scenario, bool(arguments.live))
-        settings_module.check_live(arguments.live)
         scenario = settings_module.with_aircraft(scenario, settings)
     except ScenarioError as error:
         print(f'experiment: {error}', file=sys.stderr)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import asdict, dataclass, replace
 import math
 from typing import Any
@@ -368,12 +368,12 @@ def from_options(arguments: Namespace) -> Settings:
 def add_live_option(parser: ArgumentParser) -> None:
     """Add the option for Experiment.live."""
     parser.add_argument(
-        '--live', nargs='?', type=int, const=LIVE_PORT, default=0, metavar='PORT',
+        '--live', nargs='?', type=_port, const=LIVE_PORT, default=0, metavar='PORT',
         help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
         f'({LIVE_PORT}); docs/live.md')
 
 
-def check_live(port: int) -> None:
-    """Raise ScenarioError if that is no port."""
-    if not 0 <= port <= 65535:
-        raise ScenarioError(f'--live: {port} is not a port, 1..65535')
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise ArgumentTypeError(f'{text!r} is not a port, 1..65535')
+    return int(text)
