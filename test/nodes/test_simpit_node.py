@@ -324,6 +324,10 @@ def test_air_data_joins_the_airspeed_with_the_last_atmosphere(ros, plugin):
     assert alone.header.frame_id == ''
     plugged.say(simpit.Atmosphere(7, 1.125, 280.0, 95.5))
     both = ros.next('air_data', where=lambda message: not math.isnan(message.density))
+    # What has not come, and the air at the Mun, are unknown, not impossible.
+    plugged.say(simpit.Atmosphere(0, 1.125, 280.0, 95.5))
+    ros.next('air_data', where=lambda message: math.isnan(message.density))
+    assert ros.diagnosed('plausibility')[1] == 'nothing impossible'
     assert (both.static_pressure, both.temperature, both.density) == (95500.0, 280.0, 1.125)
     assert both.indicated_airspeed == pytest.approx(102.9, rel=1e-6)
 

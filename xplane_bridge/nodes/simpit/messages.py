@@ -165,11 +165,13 @@ class Publisher:
         # There are no axes of a wind that is never known.
         out.header.frame_id = ''
         out.wind.x = out.wind.y = out.wind.z = math.nan
-        # NaN stays NaN there.
-        values = (
-            conversions.air(air) if isinstance(air, simpit.Atmosphere) else (math.nan,) * 3)
+        out.static_pressure = out.temperature = out.density = math.nan
+        if not isinstance(air, simpit.Atmosphere) or (
+                simpit.AtmosphereFlags.HAS_ATMOSPHERE not in simpit.AtmosphereFlags(air.flags)):
+            # Unknown or none at all, as at the Mun, and not impossible.
+            return
         for name, value in zip(
-                ('static_pressure', 'temperature', 'density'), values, strict=True):
+                ('static_pressure', 'temperature', 'density'), conversions.air(air), strict=True):
             setattr(out, name, self.plausibility.air(name, value))
 
     def _make(self, topic: Topic) -> None:
