@@ -27,6 +27,7 @@ from xplane_bridge.protocols.simpit import Profile, PROFILES
 from xplane_bridge.sessions.simpit import AUTO, registrable, RULES
 
 EVERYTHING = '*'
+_FASTEST = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class SimpitParameters(CommandParameters):
         '', 'Serial port connected to the plugin: a device (/dev/serial/by-id/... keeps its '
         'name), or a pyserial URL (socket://host:port, rfc2217://host:port). Required.')
     baud: int = parameter(
-        115200, "Baud rate, as in the plugin's Settings.cfg.", minimum=1, maximum=4_000_000)
+        115200, "Baud rate, as in the plugin's Settings.cfg.", minimum=1, maximum=_FASTEST)
     profile: str = parameter(
         AUTO, 'Version of the plugin: '
         + ', '.join(f'{profile.name} is {profile.plugins}' for profile in PROFILES.values())
@@ -98,7 +99,7 @@ def cockpits_of(
             f'parameter cockpit_bauds: {len(bauds)} baud rates for {len(given.cockpits)} '
             'cockpits; give one for all, or one for each')
     found: list[CockpitPort] = []
-    for entry, baud in zip(given.cockpits, bauds, strict=False):
+    for entry, baud in zip(map(str, given.cockpits), bauds, strict=False):
         port, profile = split_cockpit(entry)
         if profile != AUTO and profile not in PROFILES:
             raise ValueError(
@@ -106,7 +107,12 @@ def cockpits_of(
                 f'{", ".join(PROFILES)}')
         if not isinstance(baud, int) or isinstance(baud, bool):
             raise ValueError(f'parameter cockpit_bauds: {baud!r} is not a whole number')
-        check_port(port, baud)
+        if not 1 <= baud <= _FASTEST:
+            raise ValueError(f'parameter cockpit_bauds: {baud} is not in 1 .. {_FASTEST}')
+        try:
+            check_port(port, baud)
+        except ValueError as error:
+            raise ValueError(f'parameter cockpits: {error}') from None
         if port in (given.port, *(other.port for other in found)):
             raise ValueError(
                 f'parameter cockpits: {port} is already used; each cockpit and the game have a '
@@ -131,10 +137,12 @@ def games_of(ports: Sequence[object]) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in map(str, ports):
         name, equals, port = entry.partition('=')
-        if not (name.isidentifier() and name.isascii() and equals and port):
+        # ROS has no names with two underscores, and hides those that begin with one.
+        if not (name.isidentifier() and name.isascii() and equals and port) or (
+                name.startswith('_') or '__' in name):
             raise ValueError(
                 f"parameter ports: '{entry}': expected name=port, such as left=/dev/ttyUSB0; a "
-                'name has letters, digits and underscores')
+                'name has letters, digits and single underscores, and begins with a letter')
         if name in found or port in found.values():
             raise ValueError(f"parameter ports: '{entry}': its name or its port occurs twice")
         found[name] = port
