@@ -648,6 +648,17 @@ def test_what_was_settled_is_kept_and_forgotten_at_a_restart():
     assert timeline.day_base == 1
 
 
+@pytest.mark.parametrize('off', [-20 * 86400, -4000, 4000, 300 * 86400])
+def test_a_sample_dated_far_off_its_packet_gets_the_time_of_the_first(off):
+    timeline = Timeline()
+    good = SINCE_JAN1, SINCE_JAN1 + 0.5
+    data = tagged(*((1.0, each) for each in (*good, SINCE_JAN1 + off)), time=DAY_45)
+    placed = place(timeline, data, utc(2026, 2, 14))
+    ahead = (placed.times - placed.first_ns) / 1e9
+    assert ahead.tolist() == pytest.approx([0.0, 0.5, 0.0], abs=1e-6)
+    assert (timeline.statistics.times_out_of_range, timeline.day_base) == (1, 1)
+
+
 def test_times_with_the_appendix_factors_are_trusted_and_counted():
     # Row 4: days * 8640000000, hours * 360000000 give 395216789012 us for the same moment.
     timeline = Timeline()

@@ -159,6 +159,7 @@ class Timeline:
             start = self._start_of_year(since, received)
             if samples is not None:
                 self._unwrap(samples, since)
+                self._drop_strays(samples, since)
                 since += self._compare(samples.first - since, start + since - received)
         if samples is not None:
             times = samples.times
@@ -245,6 +246,17 @@ class Timeline:
         times[ahead < -_HALF_YEAR] += after - begin
         times[ahead > _HALF_YEAR] -= begin - before
         samples.first, samples.last = int(times.min()), int(times.max())
+
+    def _drop_strays(self, samples: _Samples, since: int) -> None:
+        """Give samples an hour off their packet's time, unless all are, that of the first."""
+        if samples.last - samples.first <= _HOUR:
+            return
+        times = samples.times
+        near = np.abs(times - since - (self.sample_days or 0) * _DAY) <= _HOUR
+        if near.any():
+            self.statistics.times_out_of_range += len(times) - int(near.sum())
+            samples.first, samples.last = int(times[near].min()), int(times[near].max())
+            times[~near] = samples.first
 
     def _compare(self, ahead: int, early: int) -> int:
         """
