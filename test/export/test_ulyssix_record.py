@@ -161,6 +161,7 @@ def test_a_publisher_with_other_parameters_continues_in_another_file(tmp_path):
     (['nothing.pcap', '--to', 'a.csv'], 'there is no capture nothing.pcap'),
     (['flight.pcap', '--to', 'taken.csv'], 'taken.csv exists; --force overwrites it'),
     (['flight.pcap', '--to', 'none/a.mf4'], 'there is no folder'),
+    (['flight.pcap', '--to', '/proc/a.csv'], '/proc cannot be written to: '),
     (['taken.csv', '--to', 'a.csv'], 'not a capture'),
     (['flight.pcap', '--to', 'a.csv', '--port', '7'], 'no packet; is it a capture of Ulyssix'),
     (['flight.pcap', '--to', 'a.csv', '--map', 'taken.csv'], 'taken.csv'),

@@ -25,6 +25,7 @@ import math
 from pathlib import Path
 import re
 import sys
+from tempfile import TemporaryFile
 import threading
 import time
 from typing import TextIO
@@ -45,7 +46,9 @@ from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, Timeline, UlyssixSess
 _UNITS = {'': 1, 'k': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
 _HINT = ('check that the publisher is running, that it sends to this computer (or to the group or '
          'broadcast address) and to this port, and that no firewall drops UDP')
-_FULL = {errno.ENOSPC: 'the disk is full', errno.EDQUOT: 'the quota of the disk is used up'}
+_FULL = {
+    errno.ENOSPC: 'the disk is full', errno.EDQUOT: 'the quota of the disk is used up',
+    errno.EFBIG: 'the file is as large as the system allows (ulimit -f, or the file system)'}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -182,6 +185,11 @@ class _Job:
                 raise IsADirectoryError(f'{path} is a folder, expected a file')
         if not self._to.resolve().parent.is_dir():
             raise FileNotFoundError(f'there is no folder {self._to.resolve().parent}')
+        try:
+            TemporaryFile(dir=self._to.resolve().parent).close()
+        except OSError as error:
+            raise OSError(
+                f'{self._to.resolve().parent} cannot be written to: {error.strerror}') from None
 
     def _open(self) -> Source:
         given = self._given
