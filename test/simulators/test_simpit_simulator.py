@@ -494,7 +494,7 @@ def test_command_prints_its_ports_and_ends_on_sigterm(path):
 def test_command_says_why_it_cannot_start():
     with start('--port', 'pty:/no/such/folder/x') as child:
         assert child.wait(DEADLINE) == 1
-        assert 'simulator: pty:/no/such/folder/x: no such port' in child.stdout.read()
+        assert 'simulator: pty:/no/such/folder/x: no link can be made there' in child.stdout.read()
 
 
 def test_packet_of_a_channel_that_no_plugin_has_is_ignored(path):

@@ -293,6 +293,10 @@ def _device(name: str, baud: int) -> Any:
 def _problem(name: str, error: Exception) -> str:
     """Return why a port cannot be opened, and what to do about it."""
     number = getattr(error, 'errno', None) or (error.args[0] if error.args else None)
+    if name.startswith(_PTY) and number in (
+            errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        why = os.strerror(number)
+        return f'{name}: no link can be made there ({why}); is its folder right?'
     if number == errno.ENOENT:
         return f'{name}: no such port; is the adapter plugged in, is the name right?'
     if number in (errno.EBUSY, errno.EAGAIN):
