@@ -33,11 +33,16 @@ ROOT = Path(__file__).resolve().parents[2]
 AIRCRAFT = ROOT / 'examples' / 'aircraft'
 
 
-def test_its_modes_are_the_textbooks():
+def modes():
     specification = importlib.util.spec_from_file_location(
         'modes', AIRCRAFT / 'navion' / 'modes.py')
     script = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(script)
+    return script
+
+
+def test_its_modes_are_the_textbooks():
+    script = modes()
     book = script.modes(*script.matrices(0.0023769, 176.0))
     for name, value in script.PRINTED.items():
         # The spiral is a small difference, of rounded numbers.
@@ -47,6 +52,15 @@ def test_its_modes_are_the_textbooks():
     there = script.modes(*script.matrices(1.0581 / script.SLUG_FT3, 57.68 / script.FOOT))
     for name, value in script.of_model(model).items():
         assert value == pytest.approx(there[name], rel=0.02), name
+
+
+def test_what_is_no_linear_model_is_refused(tmp_path, monkeypatch):
+    empty = tmp_path / 'empty.json'
+    empty.write_text('{}')
+    for arguments in ([], ['no/such'], [str(empty)]):
+        monkeypatch.setattr('sys.argv', ['modes.py', *arguments])
+        with pytest.raises(SystemExit, match='usage: modes.py FILE'):
+            modes().main()
 
 
 def test_its_own_gains_fly_it_through_a_scenario():

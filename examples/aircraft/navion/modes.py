@@ -91,9 +91,12 @@ def of_model(model):
 
 def main():
     """Print the table."""
-    with open(sys.argv[1]) as file:
-        model = json.load(file)
-    at = {state['name']: state['value'] for state in model['states']}
+    try:
+        with open(sys.argv[1]) as file:
+            model = json.load(file)
+        at = {state['name']: state['value'] for state in model['states']}
+    except (IndexError, OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f'usage: modes.py FILE, with the output of linearize: {error!r}')
     density = 1.225 * (1.0 - 2.25577e-5 * at['altitude']) ** 4.2559
     columns = [
         ('textbook', PRINTED), ('its equations', modes(*matrices(0.0023769, 176.0))),
