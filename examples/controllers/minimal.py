@@ -23,7 +23,6 @@ It imports ROS and messages only, and keeps the contract of docs/controllers.md.
 are other laws in the same node.
 """
 
-from contextlib import suppress
 from math import asin, atan2, cos, isnan, pi, remainder, sin, tan, tau
 from types import SimpleNamespace
 
@@ -147,8 +146,14 @@ def measured(heard):
 def main(law=Law):
     """Fly until Ctrl-C."""
     rclpy.init()
-    with suppress(KeyboardInterrupt, ExternalShutdownException):
+    try:
         rclpy.spin(Controller(law))
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except Exception:
+        # After Ctrl-C nothing can be published any more.
+        if rclpy.ok():
+            raise
 
 
 if __name__ == '__main__':
