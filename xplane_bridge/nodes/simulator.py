@@ -81,7 +81,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.make_publisher(Clock, '/clock') if given.publish_clock else None)
         self._message = Clock()
         self._properties = PropertyTopics(self, given.topics())
-        self._seen = (time.monotonic(), 0.0)
+        self._seen = (time.monotonic(), self._elapsed)
         try:
             self.server.start()
         except ImportError as error:
