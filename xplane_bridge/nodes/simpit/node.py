@@ -219,7 +219,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def _on_connected(self, event: Connected, _: int) -> None:
         self._publisher.forget()
         self.inform(
-            'connected', f"{event.game.value} answers; profile '{event.profile}' "
+            f'connected {event.profile}', f"{event.game.value} answers; profile '{event.profile}' "
             f'(plugins {PROFILES[event.profile].plugins})')
 
     # Diagnostics.
