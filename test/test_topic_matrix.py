@@ -20,6 +20,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='simulator_node needs jsbsim')
 
 import topic_matrix
 

@@ -291,7 +291,7 @@ class Quality:
         """Count values that cannot be true, and notice whether they change."""
         state = self._state
         least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-        if values.dtype.kind == 'f' and not np.isfinite(least.sum() + most.sum()):
+        if values.dtype.kind == 'f' and not (np.isfinite(least) & np.isfinite(most)).all():
             invalid = ~np.isfinite(values)
             state['invalid'][here] += np.add.reduceat(invalid, starts, dtype=np.int64)
             values = np.where(invalid, np.nan, values)
