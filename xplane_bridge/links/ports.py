@@ -45,7 +45,7 @@ _DRAIN_STEP = 0.005
 
 _PTY = 'pty:'
 _NETWORK = ('socket', 'rfc2217')
-# A computer that was switched off answers no more, and TCP alone would notice after 15 minutes:
+# If the computer at the other end is switched off, TCP by default times out after 15 minutes:
 # seconds of silence until it is asked, between questions, and until the connection is given up.
 _IDLE = 3
 _INTERVAL = 2
