@@ -21,6 +21,9 @@ play() runs a list of Incidents and checks that
 - no command reaches the peer later than its lifetime after it was given;
 - after a quiet time each requested value is fresh, or reported missing if the peer lacks it;
 - after stop() the peer is as others left it.
+
+lose() drops the datagrams, or the replies, of one thing that must be true in the end, and checks
+that it is, or that an error was told.
 """
 
 from abc import ABC, abstractmethod
@@ -28,12 +31,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 import random
 
+from xplane_bridge.sessions.base import CommandDone
+
 STEP = 0.04
 LIFETIME = 0.5
 # Leases are renewed every 30 s at the latest.
 QUIET = 40.0
 # How long after the session's end its last datagrams may still be sent, at its own pace.
 FAREWELL = 3.0
+# What a lost datagram may need to be sent again and shown.
+REPEATED = 6.0
 # Nobody else writes for this long before and after a takeover, so a session can tell who wrote.
 CALM = 4.0
 
@@ -107,6 +114,9 @@ class Adapter(ABC):
     known_after_restart = True
     # Whether a command has to repeat earlier commands.
     repeats = False
+    # What must be true in the end, by name: a function (session, now) that asks for it, and the
+    # values of cells that it leads to; None stands for what they were before they were taken.
+    musts = {}
 
     @abstractmethod
     def make_session(self):
@@ -135,6 +145,9 @@ class Adapter(ABC):
     def release(self, session, now):
         """Release what was taken, as the user may request at any time."""
         session.release(now)
+
+    def take_all(self, session, now):  # noqa: B027
+        """Take everything that can be taken, before one of ``musts``."""
 
     def missing(self, session, now):
         """Return the names that the session reports as missing."""
@@ -183,6 +196,9 @@ class World:
         self.lost_track = False
         self.sent = set()
         self._number = 0
+        self.told = []
+        # Called with each datagram to the peer, and each reply; returns whether it is lost.
+        self.loses_sent = self.loses_reply = lambda channel, data: False
         self._end = None
         self._ends_at = self._settled_at = 0.0
 
@@ -203,7 +219,8 @@ class World:
             for channel, data in waiting:
                 self.peer.receive(channel, data, self.now)
             for channel, data in self.peer.frame(self.now):
-                if channel in self.open and self._random.random() >= self.loss:
+                if channel in self.open and self._random.random() >= self.loss and (
+                        not self.loses_reply(channel, data)):
                     self._note(self.session.receive(channel, data, None, self.now))
                     self._send()
         self._note(self.session.expired())
@@ -218,10 +235,11 @@ class World:
             if self.adapter.repeats:
                 numbers -= self.sent
             self.sent |= numbers
-            if self.peer is None or self._random.random() < self.loss:
+            if self.peer is None or self._random.random() < self.loss or (
+                    self.loses_sent(channel, data)):
                 continue
             for number in numbers:
-                late = self.now - self.given[number]
+                late = self.now - self.given.get(number, self.now)
                 assert late <= LIFETIME + STEP, (
                     f'command {number} reached the peer {late:.2f} s after it was given')
             self.waiting.append((channel, data))
@@ -229,6 +247,8 @@ class World:
 
     def _note(self, events):
         for event in events:
+            if isinstance(event, CommandDone) and event.error:
+                self.told.append(event.error)
             for name in self.adapter.values_in(event):
                 self.seen[name] = self.now
 
@@ -389,3 +409,96 @@ def play(adapter, incidents, away_at_end=False, seed=0):
             left = world.peer.cells.values[name]
             assert left == value, (
                 f'{name} was set to {value} by others, and stop() left it at {left}')
+
+
+# Loss of what must be true in the end.
+
+@dataclass
+class Lost:
+    """Drops one datagram whenever it is sent: a number of times, or for some seconds."""
+
+    world: World
+    victim: object
+    times: float = float('inf')
+    seconds: float = float('inf')
+    count: int = 0
+    since: float | None = None
+
+    def __call__(self, channel, data):
+        """Return whether this one is lost."""
+        if self.victim not in (data, channel):
+            return False
+        if self.since is None:
+            self.since = self.world.now
+        if self.count >= self.times or self.world.now >= self.since + self.seconds:
+            return False
+        self.count += 1
+        return True
+
+
+LOSSES = {
+    'once': {'times': 1}, 'five times': {'times': 5}, 'for 3 s': {'seconds': 3.0}}
+
+
+def _taken_world(adapter):
+    """Return a world in which everything was taken, and all of it shown."""
+    world = World(adapter)
+    adapter.start(world.session, world.now)
+    world.run(5.0)
+    adapter.take_all(world.session, world.now)
+    world.run(CALM)
+    assert not world.told
+    return world
+
+
+def sent_for(adapter, must):
+    """Return the datagrams sent because of one of ``musts``, and the channels of the replies."""
+    world = _taken_world(adapter)
+    sent, replies, usual = [], [], set()
+
+    def note(channel, data):
+        if data not in usual and data not in sent:
+            sent.append(data)
+        return False
+
+    def know(channel, data):
+        usual.add(data)
+        return False
+
+    def hear(channel, data):
+        if channel not in replies:
+            replies.append(channel)
+        return False
+
+    world.loses_sent = know
+    world.run(2.0)
+    world.loses_sent, world.loses_reply = note, hear
+    adapter.musts[must][0](world.session, world.now)
+    world.run(REPEATED)
+    return sent, replies
+
+
+def lose(adapter, must, victim, loss, *, reply=False):
+    """
+    Lose one datagram of what must be true in the end, or the replies on one channel.
+
+    ``loss`` are the arguments of Lost. At the end it is true, or an error was told.
+    """
+    world = _taken_world(adapter)
+    lost = Lost(world, victim, **loss)
+    if reply:
+        world.loses_reply = lost
+    else:
+        world.loses_sent = lost
+    cells = world.peer.cells
+    before = dict(cells.before)
+    ask, expected = adapter.musts[must]
+    ask(world.session, world.now)
+    world.run(REPEATED)
+    told = world.told or world.session.left.owed
+    wrong = {
+        name: cells.values[name] for name, value in expected.items()
+        if cells.values[name] != (
+            adapter.neutral(name, before[name]) if value is None else value)}
+    assert lost.count, f'{victim} was not sent again'
+    assert told or not wrong, f'{must}: {wrong} although nothing was told'

@@ -63,6 +63,7 @@ class Session:
         self.events = []
         self.deadline = None
         self.polls = 0
+        self.mistakes = 0
         self.received = []
 
     def send(self, channel, data, now):
@@ -86,6 +87,9 @@ class Session:
 
     def poll(self, now):
         self.polls += 1
+        if self.mistakes:
+            self.mistakes -= 1
+            raise IndexError('a mistake in poll')
         if self.deadline is not None and now >= self.deadline:
             self.deadline = None
             self.events.append('due')
@@ -228,6 +232,17 @@ def test_mistake_of_the_session_is_reported_and_ends_nothing(rig):
     assert isinstance(rig.failures.get(timeout=DEADLINE), KeyError)
     rig.loop.call(rig.session.send, 'a', b'on')
     assert rig.event() == ('a', b'on')
+
+
+def test_mistake_in_poll_is_reported_and_the_session_is_polled_again_soon(rig):
+    rig.loop.start()
+    rig.session.deadline = 0.0
+    rig.session.mistakes = 2
+    rig.loop.call(rig.session.send, 'a', b'later')
+    for _ in range(2):
+        assert isinstance(rig.failures.get(timeout=DEADLINE), IndexError)
+    assert {rig.event(), rig.event()} == {'due', ('a', b'later')}
+    assert rig.session.polls < 20
 
 
 def test_socket_that_cannot_be_opened_is_reported_and_counted(rig):

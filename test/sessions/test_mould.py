@@ -18,7 +18,7 @@ import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mould import Incident, KINDS, play
+from mould import Incident, KINDS, lose, LOSSES, play, sent_for
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
@@ -42,3 +42,16 @@ incidents = st.lists(st.builds(
 @given(incidents, st.booleans(), st.integers(0, 3))
 def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
     play(ADAPTERS[protocol](), incidents, away_at_end, seed)
+
+
+@pytest.mark.parametrize(('protocol', 'must'), [
+    (protocol, must) for protocol, adapter in ADAPTERS.items() for must in adapter.musts])
+def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
+    adapter = ADAPTERS[protocol]
+    sent, replies = sent_for(adapter(), must)
+    assert sent, f'{must} sends nothing'
+    for loss in LOSSES.values():
+        for data in sent:
+            lose(adapter(), must, data, loss)
+        for channel in replies:
+            lose(adapter(), must, channel, loss, reply=True)

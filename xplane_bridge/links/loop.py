@@ -31,6 +31,8 @@ from xplane_bridge.links.udp import Counters, UdpSocket
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
 _JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
+# How long a session whose poll() has raised is left alone, in seconds.
+_AFTER_FAILURE = 0.1
 
 # Consecutive datagrams of one socket, from the peer and from strangers each, before the other
 # sockets and poll() get their turn.
@@ -80,6 +82,7 @@ class SessionLoop(ABC):
         name: str,
     ) -> None:
         self.lock = threading.Lock()
+        self._polled = threading.Condition(self.lock)
         self._session = session
         self._on_event = on_event
         self._on_failure = on_failure
@@ -90,6 +93,8 @@ class SessionLoop(ABC):
         # The thread did not end in time: there is nobody left to notify.
         self._abandoned = False
         self._sleeping_until = 0.0
+        # When poll() last raised something, None if the last call did not.
+        self._failed_at: float | None = None
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
 
     def start(self) -> None:
@@ -128,11 +133,20 @@ class SessionLoop(ABC):
                 return result
             failures = self._transmit(now)
             self._waiting += self._session.expired()
-            deadline = self._session.next_deadline()
+            deadline = self._next_deadline()
             if self._has_work() or (deadline is not None and deadline < self._sleeping_until):
                 os.eventfd_write(self._wake, 1)
         self._hand_out((), 0, failures)
         return result
+
+    def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """
+        Wait until the session fulfils ``condition``, checked after each poll(); return whether.
+
+        Not for the loop's own thread, which would wait for itself.
+        """
+        with self._polled:
+            return self._polled.wait_for(condition, timeout)
 
     def _main(self) -> None:
         try:
@@ -169,6 +183,25 @@ class SessionLoop(ABC):
         except Exception as error:
             failures.append(error)
             return ()
+
+    def _poll(
+        self, now: float, failures: list[Exception]
+    ) -> Sequence[tuple[str, bytes | None]]:
+        """Return what the session has to send, or record what went wrong."""
+        try:
+            outgoing = self._session.poll(now)
+            self._failed_at = None
+        except Exception as error:
+            failures.append(error)
+            self._failed_at, outgoing = now, ()
+        self._polled.notify_all()
+        return outgoing
+
+    def _next_deadline(self) -> float | None:
+        """Return when to poll the session next, None if only data matter."""
+        if self._failed_at is not None:
+            return self._failed_at + _AFTER_FAILURE
+        return self._session.next_deadline()
 
     @abstractmethod
     def _transmit(self, now: float) -> Sequence[Exception]:
@@ -212,8 +245,8 @@ class UdpLoop(SessionLoop):
     only that port. ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the lock, with
     the kernel's receive time of the datagram that completed the event, or the current time for
     an event caused by time; close() delivers the remaining ones itself.
-    ``on_failure(error)`` is called for errors in the callbacks, in the session's receive() or in
-    opening a socket; they do not end the loop.
+    ``on_failure(error)`` is called for errors in the callbacks, in the session's receive() and
+    poll() or in opening a socket; they do not end the loop.
     """
 
     def __init__(
@@ -229,7 +262,6 @@ class UdpLoop(SessionLoop):
     ) -> None:
         super().__init__(session, on_event, on_failure, name)
         self._port = port
-        self._transmitted = threading.Condition(self.lock)
         self._open_channel = open_channel
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
@@ -249,17 +281,12 @@ class UdpLoop(SessionLoop):
                 total.add(part)
             return total
 
-    def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait until the session fulfils ``condition``, checked after each poll()."""
-        with self._transmitted:
-            return self._transmitted.wait_for(condition, timeout)
-
     # Called with the lock held.
 
     def _transmit(self, now: float) -> list[Exception]:
-        """Send what the session has to send; return what went wrong in opening sockets."""
+        """Send what the session has to send; return what went wrong."""
         failures: list[Exception] = []
-        for channel, data in self._session.poll(now):
+        for channel, data in self._poll(now, failures):
             if data is None:
                 if channel in self._links:
                     self._remove(channel)
@@ -272,7 +299,6 @@ class UdpLoop(SessionLoop):
                     failures.append(error)
                     continue
             self._links[channel].send(data)
-        self._transmitted.notify_all()
         return failures
 
     def _disconnect(self) -> None:
@@ -311,7 +337,7 @@ class UdpLoop(SessionLoop):
                     return
                 failures = self._transmit(time.monotonic())
                 events = self._take_events()
-                deadline = self._session.next_deadline()
+                deadline = self._next_deadline()
                 self._sleeping_until = min(
                     math.inf if deadline is None else deadline, self._reopen())
             self._hand_out(events, time.time_ns(), failures)

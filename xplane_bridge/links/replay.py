@@ -161,13 +161,15 @@ class ReplayLoop(SessionLoop):
         with self.lock:
             now = self._now()
             result = function(*arguments, now)
+            failures: Sequence[Exception] = ()
             if self._running:
-                self._transmit(now)
+                failures = self._transmit(now)
                 self._waiting += self._session.expired()
                 if not self._playing:
                     self._playing = True
                     self._moment = time.monotonic()
                 os.eventfd_write(self._wake, 1)
+        super()._hand_out((), 0, failures)
         return result
 
     def counters(self) -> Counters:
@@ -190,14 +192,15 @@ class ReplayLoop(SessionLoop):
 
     def _transmit(self, _: float) -> Sequence[Exception]:
         """Record what the session wants to send."""
-        for channel, data in self._session.poll(self._now()):
+        failures: list[Exception] = []
+        for channel, data in self._poll(self._now(), failures):
             if data is not None:
                 self._asked.pop(data, None)
                 self._asked[data] = channel
                 self._counters.sent += 1
         while len(self._asked) > _REMEMBERED:
             del self._asked[next(iter(self._asked))]
-        return ()
+        return failures
 
     def _disconnect(self) -> None:
         """Do nothing: the thread closes the file."""
@@ -289,14 +292,14 @@ class ReplayLoop(SessionLoop):
                 if not self._running:
                     return False
                 now = self._now()
-                self._transmit(now)
+                failures = self._transmit(now)
                 events = self._take_events()
-                deadline = self._session.next_deadline()
+                deadline = self._next_deadline()
                 wake = until if deadline is None else min(until, deadline)
                 idle = not events and now < until
                 if idle and not self._speed:
                     self._time = min(until, max(wake, now + _SHORTEST_STEP))
-            self._hand_out(events, self._begin_ns + round(now * 1e9))
+            self._hand_out(events, self._begin_ns + round(now * 1e9), failures)
             if now >= until:
                 return True
             if idle and self._speed and wake > now:

@@ -137,9 +137,11 @@ class SerialLoop(SessionLoop):
 
     def _transmit(self, now: float) -> Sequence[Exception]:
         """Send what the session has to send, as far as the port accepts it."""
-        outgoing = b''.join(data for _, data in self._session.poll(now) if data is not None)
+        failures: list[Exception] = []
+        outgoing = b''.join(
+            data for _, data in self._poll(now, failures) if data is not None)
         if self._port is None:
-            return ()
+            return failures
         if not self._pending:
             self._moved_at = now
         self._pending += outgoing
@@ -150,7 +152,7 @@ class SerialLoop(SessionLoop):
         if self._port.descriptor is not None:
             self._flush(self._port, now)
         # A port failure closes it, in the loop's thread.
-        return ()
+        return failures
 
     def _has_work(self) -> bool:
         return super()._has_work() or bool(self._pending) or self._failed is not None
@@ -225,9 +227,9 @@ class SerialLoop(SessionLoop):
                 if not self._running:
                     return
                 now = time.monotonic()
-                self._transmit(now)
+                failures = self._transmit(now)
                 events = self._take_events()
-                until = self._session.next_deadline()
+                until = self._next_deadline()
                 self._sleeping_until = math.inf if until is None else until
                 port = self._port
                 pending = bool(self._pending)
@@ -235,7 +237,7 @@ class SerialLoop(SessionLoop):
                 if pending and failed is None and now >= self._moved_at + WRITE_TIMEOUT:
                     self._counters.stuck += 1
                     failed = OSError(errno.ETIMEDOUT, 'stuck: it accepts no more bytes')
-            self._hand_out(events, time.time_ns())
+            self._hand_out(events, time.time_ns(), failures)
             if port is not None and failed is None:
                 failed = self._wait_and_read(port, pending)
             elif port is None:

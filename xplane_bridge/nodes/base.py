@@ -112,6 +112,8 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         # By command; senders may name a session's commands at will.
         self.refused = Kinds(few=32)
         self.failed = ''
+        # What the process ends with, if it is this node's own.
+        self.exit_code = 0
         # Ends the process, if it is this node's own.
         self.quit: Callable[[], None] | None = None
         self._opened = False

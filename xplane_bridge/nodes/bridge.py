@@ -34,11 +34,21 @@ from xplane_bridge.nodes.datagrams import (
     Rates,
     values_status,
 )
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.diagnostics import ERROR, LONGEST_LINE, OK, STALE, Status, WARN
+from xplane_bridge.nodes.lists import named
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.stamps import write_stamp
 from xplane_bridge.nodes.watchdog import CommandWatchdog
-from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, ReadDone, Session
+from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    Left,
+    PeerChanged,
+    PeerState,
+    ReadDone,
+    RELEASE_TIMEOUT,
+    Session,
+)
 
 Handler = Callable[[Any, int], None]
 
@@ -47,6 +57,9 @@ S = TypeVar('S', bound=Session)
 
 # Telemetry older than this is stale, in seconds.
 FRESH = 1.0
+
+# How long after release_timeout the session's link may still be busy with something else.
+_GRACE = 0.5
 
 
 class Bridge(BridgeNode[P], Generic[P, S]):
@@ -78,6 +91,9 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def open(self) -> None:
         """Create the session, its link, and the ROS interface."""
         self.session = self.make_session()
+        self.session.release_timeout = getattr(
+            self.parameters, 'release_timeout', RELEASE_TIMEOUT)
+        self.left = Left()
         self.link = self.make_replay() if self.plays_capture else self.make_link()
         self.pending = Pending(self)
         self.simulator_clock: SimulatorClock | None = None
@@ -101,13 +117,26 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     def begin(self) -> None:
         """Start talking."""
+        self.left = Left()
         self.link.call(self.session.start)
 
     def end(self) -> None:
-        """Stop talking, and give back what was taken."""
+        """Stop talking, and give back what was taken; return when the peer has shown it."""
         for watchdog in self.watchdogs():
             watchdog.disarm()
         self.link.call(self.session.stop)
+        self.link.wait_for(
+            lambda: not self.session.leaving, self.session.release_timeout + _GRACE)
+        with self.link.lock:
+            self.left = self.session.left
+        if not self.left.owed:
+            return
+        sentence = f'may stay as it was left: {", ".join(self.left.owed)}; {self.left.reason}'
+        if self.left.is_error:
+            self.exit_code = 1
+            self.get_logger().error(printable(sentence, LONGEST_LINE))
+        else:
+            self.get_logger().warning(printable(sentence, LONGEST_LINE))
 
     def close(self) -> None:
         """Close the link, join its thread."""
@@ -225,7 +254,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
                 self.diagnose_peer(),
                 *self.diagnose_values(now),
                 self.diagnose_telemetry(now),
-                *self.diagnose_commands(),
+                *self.diagnose_commands(now),
                 *self.diagnose_more(now),
             ]
         if isinstance(self.link, ReplayLoop):
@@ -288,12 +317,20 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         """Return the values of the telemetry status; ``rates`` are updates per second."""
         return ()
 
-    def diagnose_commands(self) -> Sequence[Status]:
-        """Return the status of commands."""
-        stopped = any(watchdog.expired for watchdog in self.watchdogs())
-        return (Status(
-            'commands', WARN if stopped else OK,
-            'commands stopped arriving' if stopped else 'watched', tuple(self.command_values())),)
+    def diagnose_commands(self, now: float) -> Sequence[Status]:
+        """Return the status of commands: what was taken, and whether the peer shows it."""
+        session = self.session
+        level, text = OK, 'watched'
+        if self.left.owed:
+            level = ERROR if self.left.is_error else WARN
+            text = f'may stay as it was left: {named(self.left.owed)}; {self.left.reason}'
+        elif self.active and (wrong := session.contradictions(now)):
+            level, text = WARN, named(wrong, '; ')
+        elif any(watchdog.expired for watchdog in self.watchdogs()):
+            level, text = WARN, 'commands stopped arriving'
+        return (Status('commands', level, text, (
+            *self.command_values(),
+            ('given back, not yet shown', ', '.join(sorted(session.owed)) or 'nothing'))),)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return the values of the commands status."""

@@ -72,6 +72,10 @@ class CommandParameters(WatchdogParameters):
     command_lifetime: float = parameter(
         0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
         minimum=0.01, maximum=60.0)
+    release_timeout: float = parameter(
+        3.0, 'Seconds for which what was taken from the simulator is given back again and again '
+        'until it shows it; deactivation waits for this. A process is given 5 s to end by launch.',
+        minimum=0.0, maximum=60.0)
 
 
 def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:

@@ -48,7 +48,8 @@ def run(
     Run one node, or several, until SIGINT or SIGTERM; return the process's exit code.
 
     ``table`` is listed by ``--help``. With ``autostart``, a failed configuration ends the process
-    with code 1.
+    with code 1; so does a peer that was there and did not show that what was taken from it was
+    given back.
     """
     description = sys.modules[make_node.__module__].__doc__ or ''
     check_command_line(description, table, sys.argv[1:] if args is None else args)
@@ -78,7 +79,9 @@ def run(
                     return 1
         sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
-        return 0
+        for node in nodes:
+            node.shut_down()
+        return max(node.exit_code for node in nodes)
     finally:
         for node in nodes:
             node.shut_down()

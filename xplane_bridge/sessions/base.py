@@ -36,6 +36,9 @@ from xplane_bridge.protocols.foreign import Kinds
 MOST_READ = 2000
 """Maximum number of datarefs in one read; in all pending reads, twice as many."""
 
+RELEASE_TIMEOUT = 3.0
+"""Seconds for which giving back is repeated if the peer does not show it."""
+
 LONGEST_READ = 60.0
 """Seconds after which a read ends, complete or not."""
 
@@ -61,6 +64,7 @@ class PeerState(Enum):
     BROKEN = 'broken'
     SILENT = 'silent'
     AWAY = 'away'
+    LEAVING = 'leaving'
 
 
 # Events common to all sessions; each has its own in addition.
@@ -96,15 +100,32 @@ class ReadDone:
 @dataclass(frozen=True, slots=True)
 class CommandDone:
     """
-    The end of one command: sent, or not sent and the reason.
+    The end of one command: shown by the peer, or the reason why not.
 
-    ``what`` names the command for people. A command that nobody waits for has this event only if
-    it was not sent.
+    ``what`` names the command for people. ``error`` says that it was not sent, or was sent and
+    not shown; ``message`` how the peer has shown it, or that its protocol cannot. A command that
+    nobody waits for has this event only if there is an error.
     """
 
     ticket: int
     what: str
     error: str = ''
+    message: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """
+    How stop() has ended: what the peer has not shown to be given back.
+
+    ``owed`` names it as Session.taken does, empty if nothing is left. ``reason`` is a sentence for
+    people: why, and how to undo it. ``is_error``: the peer was there, or loading; nobody can do
+    anything about one that was away already.
+    """
+
+    owed: tuple[str, ...] = ()
+    reason: str = ''
+    is_error: bool = False
 
 
 @dataclass(slots=True)
@@ -155,6 +176,7 @@ class Session(ABC):
         self._active = False
         self._deadline: float | None = None
         self._expired: list[Any] = []
+        self.release_timeout = RELEASE_TIMEOUT
 
     # For the owner.
 
@@ -164,7 +186,26 @@ class Session(ABC):
 
     @abstractmethod
     def stop(self, now: float) -> None:
-        """Stop talking, and give back what was taken."""
+        """
+        Stop talking, and give back what was taken.
+
+        While ``leaving`` this is repeated; the link must go on until it has ended.
+        """
+
+    @property
+    def leaving(self) -> bool:
+        """
+        Return whether stop() still waits until the peer shows what was given back.
+
+        It ends when all of it was shown, or after ``release_timeout`` seconds; then ``left`` says
+        how.
+        """
+        return False
+
+    @property
+    def left(self) -> Left:
+        """Return how the last stop() has ended."""
+        return Left()
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -183,6 +224,19 @@ class Session(ABC):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return what release() would give back: 'throttle', 'elevator of aircraft 3' ..."""
+        return ()
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not yet shown by the peer: it is repeated."""
+        return ()
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """
+        Return sentences where what is commanded, what is held and what is reported disagree.
+
+        Only what has been so for longer than a report takes.
+        """
         return ()
 
     @property

@@ -344,7 +344,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             ('sample times out of range', str(statistics.times_out_of_range)),
         ))
 
-    def diagnose_commands(self) -> Sequence[Status]:
+    def diagnose_commands(self, now: float) -> Sequence[Status]:
         """Return nothing: a publisher accepts no commands."""
         return ()
 
