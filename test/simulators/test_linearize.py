@@ -26,6 +26,8 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.control.linear_model import from_json
 from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators.aircraft_state import KNOT
+from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.linearize import linearize
 from xplane_bridge.simulators.linearize_command import main
 from xplane_bridge.simulators.spare import in_steady_flight, spare_of
@@ -58,6 +60,46 @@ def test_differences_agree_with_jsbsims_own_linearization(
     modes = sorted(np.abs(np.linalg.eigvals(own.a)))[-5:]
     others = sorted(np.abs(np.linalg.eigvals(jsbsim.a)))[-5:]
     assert modes == pytest.approx(others, rel=0.06 if name == 'f16' else 0.01)
+
+
+@pytest.mark.parametrize(('name', 'altitude', 'airspeed'), [
+    ('c172p', 1500.0, 51.44), ('f16', 5000.0, 180.0), ('737', 5000.0, 150.0)])
+def test_the_inputs_are_the_commands_of_a_flight_that_begins_trimmed(
+        name: str, altitude: float, airspeed: float) -> None:
+    """Trim wheels hold it: what was added to them as well would move the aircraft."""
+    found = linearize(in_steady_flight(name, altitude, airspeed)[0], 'differences')
+    state = Aircraft(name, Initial(
+        altitude_msl=altitude, airspeed_kt=airspeed / KNOT)).state
+    for signal in found.inputs:
+        begun = (state.engines[0].throttle if signal.name == 'throttle'
+                 else getattr(state, signal.name))
+        assert signal.value == pytest.approx(
+            begun, abs=0.03 if signal.name == 'throttle' else 0.01), signal
+
+
+def test_a_textbook_law_flies_about_the_inputs_of_the_model() -> None:
+    """With u = u0 - K x and no integral the aircraft stays where the model holds."""
+    linalg = pytest.importorskip('scipy.linalg', reason='needs scipy')
+    spare, _ = in_steady_flight('f16', 5000.0, 180.0)
+    model = linearize(spare, 'differences')
+    used = [STATES.index(name) for name in (
+        'true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate', 'altitude')]
+    columns = [model.index('inputs', name) for name in ('elevator', 'throttle')]
+    a, b = model.a[np.ix_(used, used)], model.b[np.ix_(used, columns)]
+    weights = np.diag([1.0, 400.0, 400.0, 100.0, 0.01]), np.diag([25.0, 25.0])
+    k = np.linalg.solve(weights[1], b.T @ linalg.solve_continuous_are(a, b, *weights))
+    u0 = np.array([model.inputs[column].value for column in columns])
+    x0 = np.array([model.states[row].value for row in used])
+    aircraft = Aircraft('f16', Initial(altitude_msl=5000.0, airspeed_kt=180.0 / KNOT))
+    furthest = 0.0
+    for _ in range(20 * 60):
+        s = aircraft.state
+        x = np.array([s.tas, s.alpha, s.theta, s.q, s.altitude_msl])
+        elevator, throttle = u0 - k @ (x - x0)
+        aircraft.set_controls(elevator=elevator, throttle=throttle)
+        aircraft.advance(1.0 / 60.0)
+        furthest = max(furthest, abs(s.altitude_msl - 5000.0))
+    assert furthest < 2.0
 
 
 def test_the_sign_of_each_control_is_that_of_flight_controls() -> None:

@@ -26,6 +26,7 @@ from xplane_bridge.simulators.aircraft_state import AircraftState, KNOT
 from xplane_bridge.simulators.cockpit import Cockpit
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.jsbsim_model import Model, TrimError
+from xplane_bridge.simulators.steady import to_trim_wheels
 from xplane_bridge.simulators.terrain import elevation_m
 from xplane_bridge.simulators.trim import Steady, trim
 
@@ -85,6 +86,9 @@ def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_an
     gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
     the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
     exist, or that cannot fly so.
+
+    The trim wheels hold the flight, where the model has them, and those controls are centred: so
+    flies an aircraft that begins trimmed, and so has what it is commanded its zero.
     """
     load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
     model = load()
@@ -110,6 +114,7 @@ def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_an
     except TrimError as error:
         raise ValueError(
             f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude:g} m: {error}') from None
+    to_trim_wheels(model, Cockpit(model))
     return Spare(name, load, model.state, tuple(1.0 for _ in engines)), steady
 
 
