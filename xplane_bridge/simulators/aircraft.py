@@ -55,15 +55,17 @@ class Aircraft:
 
     def __init__(self, model: str = 'c172p', initial: Initial | None = None,
                  dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
-                 settings: Mapping[str, float] | None = None) -> None:
+                 settings: Mapping[str, float] | None = None, *,
+                 outputs: bool = False) -> None:
         """
         Load the model and put it in its initial state.
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
         (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
         unstable); seed (0..2**31 - 1) is for the turbulence; settings are JSBSim properties that
-        each model loaded for it starts with. Raises ValueError for a model that does not exist or
-        load or an initial state that cannot be trimmed, ImportError if JSBSim is not installed.
+        each model loaded for it starts with; with outputs JSBSim opens the files and sockets that
+        the model names, otherwise none. Raises ValueError for a model that does not exist or load
+        or an initial state that cannot be trimmed, ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
@@ -75,6 +77,7 @@ class Aircraft:
         self.dt = dt
         self.seed = seed
         self.settings = dict(settings or {})
+        self.outputs = outputs
         self.crashes = 0
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
@@ -336,7 +339,8 @@ class Aircraft:
     def _build(self) -> None:
         """Load a fresh model, not placed yet."""
         self._model = Model(
-            self.model, self.dt, self.seed, self.aircraft_path, self.settings)
+            self.model, self.dt, self.seed, self.aircraft_path, self.settings,
+            outputs=self.outputs)
         self._set = self._model.set
         self._cockpit = Cockpit(self._model)
         self._state = None

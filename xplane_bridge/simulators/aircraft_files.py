@@ -39,6 +39,8 @@ class AircraftFiles:
     aircraft: Path
     engine: Path
     systems: Path
+    folder: object = None
+    """Keeps a temporary folder for as long as somebody loads from it."""
 
     @property
     def file(self) -> Path:

@@ -27,6 +27,7 @@ import numpy as np
 from xplane_bridge.optional import missing
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.aircraft_files import AircraftFiles, find
+from xplane_bridge.simulators.aircraft_inert import inert, NOWHERE
 from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.simulators.geometry import Vector
 from xplane_bridge.simulators.limits import clamp, MAX_SPEED
@@ -60,15 +61,19 @@ class Model:
     A JSBSim model in an FGFDMExec of its own; not placed yet.
 
     ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
-    properties. Raises ValueError for a model that does not exist or that JSBSim cannot load, and
-    for a property that cannot be written; ImportError if JSBSim is not installed.
+    properties. ``outputs``: JSBSim may open the files and sockets that the model names. Raises
+    ValueError for a model that does not exist or that JSBSim cannot load, and for a property that
+    cannot be written; ImportError if JSBSim is not installed.
     """
 
     def __init__(self, name: str, dt: float, seed: int, path: str = '',
-                 values: Mapping[str, float] | None = None) -> None:
+                 values: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
         self._jsbsim = jsbsim = _import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self._fdm: Any = _load(jsbsim, self.files)
+        self._fdm: Any = _load(
+            jsbsim, self.files if outputs else inert(self.files), self.files.file)
+        if not outputs:
+            self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
         self._text = self.files.text()
         self.set = self._fdm.set_property_value
@@ -301,7 +306,7 @@ class Model:
         self.set('propulsion/active_engine', -1)
 
 
-def _load(jsbsim: Any, files: AircraftFiles) -> Any:
+def _load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
     said: list[str] = []
 
@@ -343,7 +348,7 @@ def _load(jsbsim: Any, files: AircraftFiles) -> Any:
     finally:
         jsbsim.set_logger(quiet)
     raise ValueError(
-        f'JSBSim cannot load {files.file}: '
+        f'JSBSim cannot load {named}: '
         f'{_one_line(reason) or "it does not say why"}')
 
 

@@ -102,7 +102,8 @@ def _make_server(arguments: Namespace) -> Server:
 
     def make_world() -> World:
         return World(Aircraft(arguments.model, initial, seed=arguments.seed,
-                              aircraft_path=arguments.aircraft_path))
+                              aircraft_path=arguments.aircraft_path,
+                              outputs=arguments.aircraft_outputs))
 
     frontends = [
         protocol_named(chosen.protocol).load().make_frontend(chosen, faults)
@@ -167,6 +168,8 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
     group.add_argument('--model', default='c172p', help='JSBSim aircraft (%(default)s)')
     group.add_argument('--aircraft-path', default='', metavar='FOLDER',
                        help="folder of your own aircraft, laid out as JSBSim's")
+    group.add_argument('--aircraft-outputs', action='store_true',
+                       help="open the files and sockets that the aircraft's file names")
     group.add_argument('--parked', action='store_true',
                        help='start on the ground, engines idling, instead of trimmed in the air')
     group.add_argument('--latitude', type=float, default=_START.lat_deg,
