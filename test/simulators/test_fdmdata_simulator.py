@@ -15,6 +15,7 @@
 """The simulated Huginn: recorded datagrams, JSBSim's values, sockets, XML-RPC, command line."""
 
 from contextlib import closing
+import http.client
 import math
 import re
 import socket
@@ -34,6 +35,7 @@ from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend, Huginn
+from xplane_bridge.simulators.http import MOST_CONNECTIONS
 from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
@@ -310,6 +312,38 @@ def test_a_caller_who_says_nothing_keeps_nobody_waiting_and_the_log_stays_quiet(
         assert server.call(lambda world: world.paused)
         assert idle.fileno() > 0
     assert capfd.readouterr() == ('', '')
+
+
+@pytest.mark.parametrize(('header', 'status'), [
+    (b'Content-Length: 700000000', b' 413 '), (b'Content-Length: 00000000000700000000', b' 413 '),
+    (b'Content-Length: -1', b' 413 '), (b'Transfer-Encoding: chunked', b' 413 '),
+    (b'Content-Encoding: gzip\r\nContent-Length: 9', b' 501 ')])
+def test_a_body_that_is_too_large_or_compressed_is_refused_unread(header, status):
+    frontend = make_frontend()
+    with running(frontend):
+        with socket.create_connection(frontend.rpc_address, timeout=DEADLINE) as flood:
+            flood.sendall(b'POST / HTTP/1.0\r\n' + header + b'\r\n\r\n' + 9 * b'x')
+            assert status in flood.recv(100)
+        assert rpc(frontend).pause() is True
+
+
+def test_callers_beyond_the_first_few_are_turned_away_until_one_goes():
+    frontend = make_frontend()
+    with running(frontend):
+        idle = [socket.create_connection(frontend.rpc_address, timeout=DEADLINE)
+                for _ in range(MOST_CONNECTIONS)]
+        with socket.create_connection(frontend.rpc_address, timeout=DEADLINE) as further:
+            assert further.recv(1) == b''
+        for one in idle:
+            one.close()
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            # Until the threads of the others have ended.
+            try:
+                assert rpc(frontend).pause() is True
+                break
+            except (OSError, http.client.HTTPException):
+                assert time.monotonic() < deadline
 
 
 def test_a_stopped_program_answers_what_waited_once_it_goes_on():

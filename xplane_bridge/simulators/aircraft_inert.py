@@ -85,7 +85,8 @@ def _without(text: bytes, file: Path) -> bytes | None:
         return None
     for element in opened:
         root.remove(element)
-    return ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
+    copied: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
+    return copied
 
 
 def _copy(files: AircraftFiles, text: bytes) -> TemporaryDirectory[str]:

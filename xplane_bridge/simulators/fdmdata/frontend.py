@@ -16,16 +16,15 @@
 
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from socketserver import ThreadingMixIn
 import threading
 import time
-from typing import Any
 from xmlrpc.server import SimpleXMLRPCRequestHandler, SimpleXMLRPCServer
 
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
+from xplane_bridge.simulators.http import BoundedHandler, BoundedServer
 from xplane_bridge.simulators.world import World
 
 # Without a frame for this long the program is considered frozen and answers nothing.
@@ -34,21 +33,21 @@ _LONGEST_PAUSE = 0.02
 _JOIN_TIMEOUT = 5.0
 
 
-class _QuietHandler(SimpleXMLRPCRequestHandler):
-    """XML-RPC requests, without a line on the terminal for invalid ones."""
+class _RpcHandler(BoundedHandler, SimpleXMLRPCRequestHandler):
+    """XML-RPC requests: small ones, not compressed."""
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+    def decode_request_content(self, data: bytes) -> bytes | None:
+        """Return the request; a compressed one, of any size, is refused."""
+        if self.headers.get('Content-Encoding', 'identity').lower() == 'identity':
+            return data
+        self.send_response(501)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+        return None
 
 
-class _RpcServer(ThreadingMixIn, SimpleXMLRPCServer):
-    """XML-RPC server; an idle connection blocks neither other ones nor closing."""
-
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: the caller has gone away."""
+class _RpcServer(BoundedServer, SimpleXMLRPCServer):
+    """The server of XML-RPC."""
 
 
 class FdmdataFrontend(Frontend):
@@ -160,7 +159,7 @@ class FdmdataFrontend(Frontend):
 
     def _make_rpc(self, address: tuple[str, int]) -> SimpleXMLRPCServer:
         try:
-            server = _RpcServer(address, _QuietHandler)
+            server = _RpcServer(address, _RpcHandler)
         except OSError as error:
             raise LinkError(
                 f'TCP {address[0]}:{address[1]}: {error.strerror}; is another program using it?'

@@ -17,19 +17,15 @@
 
 from __future__ import annotations
 
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from queue import Empty, SimpleQueue
 import threading
-from typing import Any
 
 from xplane_bridge.links.udp import LinkError
+from xplane_bridge.simulators.http import BoundedHandler, BoundedServer
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.web_api import Answer, WebApi
 
-_MOST_CONNECTIONS = 16
-_LARGEST_BODY = 65536
-# Without a byte from the client for this long its connection is closed.
-_PATIENCE = 5.0
 _LOOK = 0.02
 _JOIN_TIMEOUT = 5.0
 
@@ -105,40 +101,18 @@ class WebServer:
         return None
 
 
-class _Server(ThreadingHTTPServer):
-    """An idle connection blocks neither other ones nor closing."""
-
-    daemon_threads = True
-    block_on_close = False
+class _Server(BoundedServer, HTTPServer):
+    """The server of one Web API."""
 
     def __init__(self, address: tuple[str, int], web: WebServer) -> None:
         super().__init__(address, _Handler)
         self.web = web
-        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection, or close it if there are too many."""
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in its thread."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: the client has gone away."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(BoundedHandler, BaseHTTPRequestHandler):
     """The requests of one connection."""
 
     protocol_version = 'HTTP/1.1'
-    timeout = _PATIENCE
     server: _Server
 
     def do_GET(self) -> None:
@@ -154,12 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer_with_body()
 
     def _answer_with_body(self) -> None:
-        length = self.headers.get('Content-Length', '')
-        if not length.isdecimal() or int(length[:9]) > _LARGEST_BODY:
-            self.close_connection = True
-            self._send((413, b''))
-            return
-        self._answer(self.rfile.read(int(length)))
+        self._answer(self.rfile.read(int(self.headers['Content-Length'])))
 
     def _answer(self, body: bytes) -> None:
         answer = self.server.web.ask(self.command, self.path, body)
@@ -176,6 +145,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header('Content-Length', str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
