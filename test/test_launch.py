@@ -27,6 +27,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory
+from docs_blocks import blocks, ROOT
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
@@ -254,3 +256,25 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
     assert f'picture: {picture}' in output
     assert picture.exists()
     assert bag.exists()
+
+
+@pytest.mark.parametrize('autostart', [False, True])
+def test_launch_manages_a_node(ros, tmp_path, autostart):
+    """As docs/launch.md has it, and a node that has activated itself when it is configured."""
+    name = 'managed.launch.py'
+    (block,) = (block for block in blocks(ROOT / 'docs' / 'launch.md')
+                if block.options.get('file') == name)
+    text = '\n'.join(block.lines) + '\n'
+    assert "'autostart': False" in text
+    (tmp_path / name).write_text(text.replace("'autostart': False", f"'autostart': {autostart}"))
+    with launched(tmp_path / 'managed') as launch:
+        if autostart:
+            refused = 'change_state refused: transition configure (1) is not possible in the state'
+            assert any(refused in line for line in launch.stdout)
+        ros.wait_for(lambda: ros.call(
+            GetState, '/uav1/xpc_node/get_state', GetState.Request()
+        ).current_state.label == 'active', 'the active node')
+        launch.send_signal(signal.SIGINT)
+        output, _ = launch.communicate(timeout=DEADLINE)
+        assert launch.returncode == 0
+        assert 'Traceback' not in output

@@ -265,6 +265,31 @@ def test_a_manager_takes_it_through_its_states(ros):
     assert node.calls[-4:] == ['open', 'begin', 'end', 'close']
 
 
+@pytest.mark.parametrize(('asked', 'sentence'), [
+    ({'id': Transition.TRANSITION_ACTIVATE}, 'transition activate (3) is not possible'),
+    ({'id': Transition.TRANSITION_CONFIGURE}, 'transition configure (1) is not possible'),
+    ({'id': Transition.TRANSITION_INACTIVE_SHUTDOWN}, 'transition shutdown (6) is not possible'),
+    ({}, 'transition create (0) is not possible'),
+    ({'id': 77}, 'transition unknown (77) is not possible'),
+    ({'label': 'cleanup'}, "transition 'cleanup' is not possible"),
+])
+def test_an_impossible_transition_is_refused_with_a_sentence(ros, asked, sentence):
+    node = ros.start(Node)
+    ros.subscribe(Log, '/rosout', 100)
+    ros.wait_for(lambda: ros.observer.count_publishers('/rosout') > 1, 'the log')
+    response = ros.call(ChangeState, '/node/change_state', ChangeState.Request(
+        transition=Transition(**asked)))
+    assert not response.success
+    expected = (f'change_state refused: {sentence} in the state active; '
+                'possible: deactivate (4), shutdown (7)')
+    ros.wait_for(lambda: [log for log in ros.messages['/rosout'] if log.msg == expected], expected)
+    # It lives on, and makes those that are possible, by number or by label.
+    assert node.active
+    assert ros.call(ChangeState, '/node/change_state', ChangeState.Request(
+        transition=Transition(label='deactivate'))).success
+    assert not node.active
+
+
 def test_what_open_made_is_gone_after_it_failed_and_after_cleanup(ros):
     node = ros.start(Node, configure=False)
 

@@ -49,6 +49,7 @@ from xplane_bridge.nodes.parameters import BadParameterError, parameter
 from xplane_bridge.nodes.services import Action, Service
 from xplane_bridge.nodes.stamps import Stamps
 from xplane_bridge.nodes.throttle import MOST, Throttle
+from xplane_bridge.nodes.transitions import refuse_impossible
 from xplane_bridge.protocols.foreign import Kinds, printable
 
 _DIAGNOSTICS_PERIOD = 1.0
@@ -131,6 +132,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             _DIAGNOSTICS_PERIOD, self.publish_diagnostics, clock=self.steady_clock
         )
         self.add_on_set_parameters_callback(self._on_set_parameters)
+        refuse_impossible(self, self.refuse)
 
     # Implemented by subclasses.
 
