@@ -16,10 +16,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Generic, TypeVar
 
 _T = TypeVar('_T')
+
+
+class Held(Enum):
+    """
+    Who has an item of the ledger.
+
+    ::
+
+        take() --> TAKEN --owe()--> OWED --forget(): a report shows it--> gone
+                     ^---take()------'
+    """
+
+    TAKEN = 'taken'
+    OWED = 'given back, not yet shown'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +45,16 @@ class Entry(Generic[_T]):
     vehicle: int
     value: str
     before: _T | None = None
+    held: Held = Held.TAKEN
 
 
 class Ledger(Generic[_T]):
     """
     What was taken from the user of the simulator, by vehicle and by value.
 
-    It is given back only to the peer that it was taken from: a session that meets another
-    instance calls clear().
+    What is given back is owed until the peer shows it, not until a datagram has left. It is given
+    back only to the peer that it was taken from: a session that meets another instance calls
+    clear().
     """
 
     def __init__(self) -> None:
@@ -46,26 +64,48 @@ class Ledger(Generic[_T]):
         return bool(self._entries)
 
     def __contains__(self, key: tuple[int, str]) -> bool:
-        return key in self._entries
+        """Return whether an item is taken, and not owed."""
+        entry = self._entries.get(key)
+        return entry is not None and entry.held is Held.TAKEN
 
     def take(self, vehicle: int, value: str, before: _T | None = None) -> None:
-        """Record that this was taken. The original value is kept from the first time."""
-        self._entries.setdefault((vehicle, value), Entry(vehicle, value, before))
+        """
+        Record that this was taken, or taken again.
 
-    def entries(self, vehicle: int | None = None) -> list[Entry[_T]]:
-        """Return what was taken, from one vehicle or from all, in order."""
+        The original value is kept from the first time.
+        """
+        entry = self._entries.get((vehicle, value)) or Entry(vehicle, value, before)
+        self._entries[vehicle, value] = replace(entry, held=Held.TAKEN)
+
+    def entries(self, vehicle: int | None = None, held: Held = Held.TAKEN) -> list[Entry[_T]]:
+        """Return what is taken, or owed, of one vehicle or of all, in order."""
         return [
-            entry for entry in self._entries.values() if vehicle in (None, entry.vehicle)]
+            entry for entry in self._entries.values()
+            if vehicle in (None, entry.vehicle) and entry.held is held]
+
+    def owe(
+        self, vehicle: int | None = None, values: Collection[str] | None = None
+    ) -> list[Entry[_T]]:
+        """
+        Record that what is taken is given back, and return it.
+
+        ``vehicle`` None means of all, ``values`` None everything. It stays until forget().
+        """
+        entries = [
+            replace(entry, held=Held.OWED) for entry in self.entries(vehicle)
+            if values is None or entry.value in values]
+        self._entries.update(((entry.vehicle, entry.value), entry) for entry in entries)
+        return entries
 
     def give_back(self, vehicle: int | None = None) -> list[Entry[_T]]:
-        """Return what was taken, from one vehicle or from all, and forget it."""
+        """Return what is taken, of one vehicle or of all, and forget it."""
         entries = self.entries(vehicle)
         for entry in entries:
             del self._entries[entry.vehicle, entry.value]
         return entries
 
     def forget(self, vehicle: int, value: str) -> None:
-        """Forget one item: it was given back, or another client took it."""
+        """Forget one item: a report shows that it was given back, or another client took it."""
         self._entries.pop((vehicle, value), None)
 
     def clear(self) -> None:
@@ -74,7 +114,15 @@ class Ledger(Generic[_T]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what was taken, for people: 'throttle', 'elevator of aircraft 3' ..."""
-        return tuple(
-            f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value
-            for entry in self._entries.values())
+        """Return what is taken, for people: 'throttle', 'elevator of aircraft 3' ..."""
+        return tuple(map(name_of, self.entries()))
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what is owed, for people."""
+        return tuple(map(name_of, self.entries(held=Held.OWED)))
+
+
+def name_of(entry: Entry[_T]) -> str:
+    """Return the name of an item, for people."""
+    return f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value
