@@ -22,7 +22,7 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 
 from pyarrow import parquet
 
-from xplane_bridge.campaigns import files, rows, table
+from xplane_bridge.campaigns import campaign, files, rows, table
 from xplane_bridge.campaigns.files import Folder
 from xplane_bridge.campaigns.plan import load, PlanError
 
@@ -62,6 +62,27 @@ def test_the_table_depends_neither_on_the_order_of_rows_nor_on_interruptions(tmp
     assert str(found[0].to_pylist()) == str(found[1].to_pylist())
     given[8]['figure.duration'] += 1e-13
     assert flown(tmp_path / 'other', plan, [given]).digest != once.digest
+
+
+def test_progress_counts_the_flights_of_all_runs(tmp_path, capsys):
+    plan, given = plan_of(tmp_path, 10), list(rows.synthetic(10))
+    for row, outcome in zip(given, ['passed'] * 4 + ['missed'] * 6, strict=True):
+        row['outcome'] = outcome
+    with Folder(tmp_path / 'kept', plan) as folder:
+        for row in given[:6]:
+            folder.add(row)
+
+    class Flies:
+        workers = 1
+
+        def run(self, tasks, on_row):
+            for task in tasks:
+                on_row(given[task.flight])
+
+    with Folder(tmp_path / 'kept', plan) as folder:
+        assert folder.outcomes == {'passed': 4, 'missed': 2}
+        campaign.run(plan, folder, Flies)
+    assert capsys.readouterr().out.startswith('10 of 10 flights (4 passed, 6 missed), in ')
 
 
 def test_a_row_that_was_not_written_to_its_end_is_flown_again(tmp_path):

@@ -18,6 +18,7 @@ import math
 
 import pytest
 
+from xplane_bridge.campaigns import rows
 from xplane_bridge.experiments.conduct import Account, Conduct, Limits, SAYS
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
@@ -48,6 +49,15 @@ def missed(conduct, now=2.0):
 
 def wrong(conduct):
     return {name: conduct.counts[name] for name in SAYS if conduct.counts[name]}
+
+
+def test_a_campaign_tells_no_flights_apart_by_how_busy_the_machine_was():
+    """Its table has a hash: of the flights in lockstep, not of latencies."""
+    quick, slow = (
+        rows.figures_of({'controller': flown(lockstep=True, answer=answer).figures(5.0, now)})
+        for answer, now in ((0.002, 2.0), (0.019, 3.0)))
+    assert quick == slow
+    assert quick['figure.controller.commands'] == 100.0
 
 
 @pytest.mark.parametrize('lockstep', [True, False])

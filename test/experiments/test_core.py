@@ -26,6 +26,8 @@ import pytest
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.targets import Target
+from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import core, execution, main, scenario
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.core_vehicle import FRAME
@@ -194,6 +196,42 @@ def test_another_law_flies(tmp_path):
     # Engaged at 0.6 s, it commands in that frame; the last state needs no command.
     assert law.updates == 180 - 36
     assert law.target.heading == pytest.approx(math.radians(230.0), abs=0.05)
+
+
+@pytest.mark.parametrize(('bad', 'what'), [
+    (5.0, 'out of range'), (math.nan, 'that are not finite')])
+def test_a_law_is_held_to_the_contract_of_a_controller_through_ros(tmp_path, bad, what):
+    class Mine:
+        def engage(self, now, controls, target=None):
+            self.target, self.count = Target(now.altitude, now.heading, now.airspeed), 0
+
+        def update(self, now, dt):
+            self.count += 1
+            return Controls(0.1 if self.count < 50 else bad, 0.0, 0.0, 0.7)
+
+    run = CoreRun(scenario.load(str(short(tmp_path))), law=Mine())
+    commands = list(run.frames())
+    assert {one.elevator for one in commands[36:]} == {0.1}
+    missed = [one for one in run.evaluate().judgements if not one.passed]
+    assert [one.criterion for one in missed] == [f'controller: commands {what} at most 0']
+    assert missed[0].value == 144 - 49
+    assert 'first at 1.4 s' in str(missed[0])
+    found = run.evaluate().figures['controller']
+    assert (found['commands'], found['answered'], found['states']) == (144, 144, 144)
+
+
+def test_a_law_that_keeps_the_contract_is_said_to(tmp_path):
+    class Mine:
+        def engage(self, now, controls, target=None):
+            self.target = Target(now.altitude, now.heading, now.airspeed)
+
+        def update(self, now, dt):
+            return Controls(0.0, 0.0, 0.0, 0.7)
+
+    run = CoreRun(scenario.load(str(short(tmp_path))), law=Mine())
+    run.fly()
+    judgements = {one.criterion: one.passed for one in run.evaluate().judgements}
+    assert judgements['controller: keeps its contract'] is True
 
 
 def test_it_is_a_command_that_needs_no_ros(tmp_path):

@@ -82,6 +82,13 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('statistic: max_abs', 'statistic: biggest', "got 'biggest'"),
     (', at_most: 30', '', 'expected at_least, at_most or both'),
     ('quantity: roll_deg', 'figure: roll', '"statistic" belongs to a quantity'),
+    ('quantity: roll_deg', 'quantity: rol_deg',
+     "criteria[0].quantity: there is no quantity 'rol_deg': expected one of latitude"),
+    ('quantity: roll_deg, statistic: max_abs, from: 2', 'figure: track.rms',
+     "criteria[0].figure: there is no figure 'track.rms': expected one that begins"),
+    ('from: 2, at_most', 'from: 8.0, to: 4.0, at_most',
+     'criteria[0]: it ends at 4 s, but begins at 8 s'),
+    ('from: 2, at_most', 'from: 25.0, at_most', 'criteria[0].from: expected at most 20'),
 ], ids=lambda value: value[:40])
 def test_a_mistake_is_said_with_its_place(old, new, sentence):
     text = GOOD.replace(old, new)

@@ -62,6 +62,15 @@ def test_the_error_is_from_the_target_that_held():
     assert list(error.values) == [1, 2, -7, -6]
 
 
+@pytest.mark.parametrize('off', [-3e-3, -2e-13, 0.0, 2e-13, 3e-3])
+def test_a_window_begins_with_its_first_frame_however_its_time_is_rounded(off):
+    """A sum of 1500 frames is 24.99999999999986 s; what happens at 30 s is after the window."""
+    found = flight(altitude=([24.98, 25.0 + off, 27.0, 30.0 + off], [1.0, 7.0, 2.0, 9.0]))
+    one = Criterion('altitude', 'first', 25.0, 30.0, 7.0, 7.0)
+    other = Criterion('altitude', 'max', 25.0, 30.0, 7.0, 7.0)
+    assert all(one.passed for one in judged(found, one, other, flown=40.0))
+
+
 def test_a_target_without_a_stamp_is_of_the_newest_state_when_it_was_recorded():
     """Recordings from before autopilot/active_target had a header have these."""
     rows = {

@@ -48,7 +48,7 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
     """
     if folder.done < len(plan):
         flown_by = engine()
-        with Progress(len(plan), folder.done) as progress:
+        with Progress(len(plan), folder.outcomes) as progress:
             def ended(row: Row) -> None:
                 folder.add(row)
                 progress.ended(row)

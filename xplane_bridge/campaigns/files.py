@@ -22,6 +22,7 @@ file, which appears as a whole or not at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 import fcntl
@@ -49,6 +50,8 @@ class Folder:
     """
     The files of a campaign; a context that nobody else can enter at the same time.
 
+    ``outcomes`` counts those of all flights that have a row.
+
     Raises PlanError, with a sentence, for a folder of another plan or of something else, or one in
     which another campaign is running.
     """
@@ -58,6 +61,7 @@ class Folder:
         self._plan = plan
         self._rows = self.path / ROWS
         self._done = bytearray(len(plan))
+        self.outcomes: Counter[str] = Counter()
         self._batch: list[Row] = []
         self._journal = -1
         self._lock = -1
@@ -95,10 +99,9 @@ class Folder:
         """Return a folder as it is, without making, entering or changing it."""
         folder = cls(path, plan)
         folder._check()
-        for flight in folder._flown():
-            folder._done[flight] = 1
+        folder._note_flown()
         for row in folder.journaled():
-            folder._done[row['flight']] = 1
+            folder._note(row['flight'], row['outcome'])
         return folder
 
     @property
@@ -120,7 +123,7 @@ class Folder:
         if time.monotonic() - self._synced > _AT_RISK:
             os.fsync(self._journal)
             self._synced = time.monotonic()
-        self._done[row['flight']] = 1
+        self._note(row['flight'], row['outcome'])
         self._batch.append(row)
         if len(self._batch) >= _BATCH:
             self.flush()
@@ -177,21 +180,28 @@ class Folder:
         """See what is done; what the journal has becomes a Parquet file."""
         parts = self.parts()
         self._parts = int(parts[-1].stem.removeprefix('part-')) + 1 if parts else 0
-        for flight in self._flown():
-            self._done[flight] = 1
+        self._note_flown()
         self._journal = os.open(
             self._rows / _JOURNAL, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._batch = [row for row in self.journaled() if not self._done[row['flight']]]
         for row in self._batch:
-            self._done[row['flight']] = 1
+            self._note(row['flight'], row['outcome'])
         self.flush()
 
-    def _flown(self) -> Iterator[int]:
-        """Yield the flights of all Parquet files."""
+    def _note(self, flight: int, outcome: str) -> None:
+        """Note what became of a flight."""
+        if not self._done[flight]:
+            self._done[flight] = 1
+            self.outcomes[outcome] += 1
+
+    def _note_flown(self) -> None:
+        """Note the flights of all Parquet files."""
         optional.require('a campaign', 'pyarrow')
         from pyarrow import parquet
         for part in self.parts():
-            yield from parquet.read_table(part, columns=['flight'])[0].to_pylist()
+            for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
+                    part, columns=['flight', 'outcome'])), strict=True):
+                self._note(flight, outcome)
 
 
 def origin_of(folder: Path) -> str:

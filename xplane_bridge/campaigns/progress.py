@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 import sys
 import time
 from types import TracebackType
@@ -42,14 +43,15 @@ class Progress:
     """
     Shows the flights of a campaign as they end; a context.
 
-    ``total`` is the number of flights, of which ``done`` had ended before. The rest is taken to
-    fly as fast as those since the start.
+    ``total`` is the number of flights; ``before`` counts the outcomes of those that had ended
+    before. The rest is taken to fly as fast as those since the start.
     """
 
-    def __init__(self, total: int, done: int) -> None:
+    def __init__(self, total: int, before: Mapping[str, int]) -> None:
+        done = sum(before.values())
         self._total, self._before, self._ended = total, done, 0
         self._begin = self._said = time.monotonic()
-        self._outcomes: Counter[str] = Counter()
+        self._outcomes = Counter(before)
         self._bar = _Bar.of(total, done)
 
     def __enter__(self) -> Progress:

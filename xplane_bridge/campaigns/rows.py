@@ -58,7 +58,8 @@ NOT_COMPARED = ('seconds', 'command')
 """Columns that differ between two flights of the same: how long it took, and where."""
 
 # Figures of the machine, and of how it was kept busy: not of the flight.
-_OF_THE_MACHINE = ('load', 'latency', 'link')
+_OF_THE_MACHINE = (
+    'load', 'latency', 'link', 'controller.latency', 'controller.rate', 'controller.longest_gap')
 
 _FIRST = {
     'flight': 'int64', 'key': 'string', 'scenario': 'string', 'simulator': 'string',
@@ -76,8 +77,8 @@ def figures_of(figures: Mapping[str, Any]) -> Row:
     What is in a list has its number in the name. Omitted are texts, and what belongs to the
     machine instead of the flight: load and latencies.
     """
-    return {f'{FIGURE}{name}': value for name, value in _flat({
-        name: value for name, value in figures.items() if name not in _OF_THE_MACHINE}, '')}
+    return {f'{FIGURE}{name}': value for name, value in _flat(figures, '')
+            if not any(f'{name}.'.startswith(f'{one}.') for one in _OF_THE_MACHINE)}
 
 
 def _flat(value: Any, name: str) -> Iterator[tuple[str, float]]:

@@ -17,6 +17,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+import site
+import sysconfig
+
+_PLACES = tuple({Path(place).resolve() for place in (
+    *(sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')),
+    *site.getsitepackages(), site.getusersitepackages())})
+
+
+def is_installed(path: Path) -> bool:
+    """Return whether a file is Python's own, or of a package that was installed for it."""
+    real = path.resolve()
+    return any(real.is_relative_to(place) for place in _PLACES) or bool(
+        {'site-packages', 'dist-packages'} & set(real.parts))
 
 
 def folder(name: str) -> Path:

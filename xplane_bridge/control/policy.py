@@ -37,15 +37,17 @@ from importlib.util import module_from_spec, spec_from_file_location
 import inspect
 from pathlib import Path
 import sys
+import traceback
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from xplane_bridge.control.action import Action, CONTROLS, LEVELS
-from xplane_bridge.control.installed import folder
+from xplane_bridge.control.installed import folder, is_installed
 from xplane_bridge.control.observation import columns, NAMES, SIZE, Vector
 
+_PACKAGE = Path(__file__).resolve().parents[1]
 ONNX, PYTHON = '.onnx', '.py'
 _EXPECTED = ('expected the name of a policy of this package, a file.onnx, a '
              'package.module:attribute or a file.py:attribute')
@@ -211,4 +213,17 @@ def _action_of(policy: object) -> Action:
 
 
 def _said(error: Exception) -> str:
-    return f'{type(error).__name__}: {error}' if str(error) else type(error).__name__
+    said = f'{type(error).__name__}: {error}' if str(error) else type(error).__name__
+    return f'{said}{_place(error)}'
+
+
+def _place(error: Exception) -> str:
+    """Return where an error was raised, as the line of somebody's own file; '' if in none."""
+    if isinstance(error, SyntaxError):
+        return ''      # It says so itself.
+    own = [frame for frame in traceback.extract_tb(error.__traceback__)
+           if not Path(frame.filename).is_relative_to(_PACKAGE) and Path(frame.filename).is_file()]
+    # Rather the policy's than that of a library that it calls.
+    for frame in reversed([one for one in own if not is_installed(Path(one.filename))] or own):
+        return f' ({frame.filename}, line {frame.lineno})'
+    return ''

@@ -59,6 +59,14 @@ _MAX_MESSAGES = 10_000_000
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
+ROUNDED_TIME = 0.004
+"""
+Seconds by which the time of a frame may be rounded.
+
+X-Plane's is single precision: after a day it is rounded to 8 ms; and a sum of frames is not exact
+either. Rounding must not decide in which frame something happens, nor which frame is judged.
+"""
+
 # Between two messages no aircraft turns this far (rad): it has been placed.
 _PLACED = 0.5
 
@@ -70,8 +78,13 @@ class Series(NamedTuple):
     values: Array
 
     def between(self, begin: float, end: float) -> Series:
-        """Return the part from ``begin`` to ``end``, both inclusive; NaN means no limit."""
-        low = 0 if math.isnan(begin) else int(np.searchsorted(self.times, begin, 'left'))
+        """
+        Return the part from ``begin`` to ``end``, both inclusive; NaN means no limit.
+
+        A frame whose time is rounded to just before ``begin`` is part of it.
+        """
+        low = 0 if math.isnan(begin) else int(
+            np.searchsorted(self.times, begin - ROUNDED_TIME, 'left'))
         high = len(self.times) if math.isnan(end) else int(
             np.searchsorted(self.times, end, 'right'))
         return Series(self.times[low:high], self.values[low:high])
@@ -297,9 +310,13 @@ def quantity(flight: Flight, name: str) -> Series:
     elif plain in flight.series:
         found = flight.series[plain]
     else:
-        known = ', '.join((*QUANTITIES, *(f'{target}_error' for target in _TARGETS)))
-        raise KeyError(f'there is no quantity {name!r}: expected one of {known}')
+        raise KeyError(f'there is no quantity {name!r}: expected one of {", ".join(known())}')
     return Series(found.times, np.degrees(found.values)) if plain != name else found
+
+
+def known() -> tuple[str, ...]:
+    """Return the names of all quantities, without those in degrees."""
+    return (*QUANTITIES, *(f'{target}_error' for target in _TARGETS))
 
 
 def statistic(series: Series, kind: str) -> float:

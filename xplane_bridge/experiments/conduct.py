@@ -190,6 +190,15 @@ class Conduct:
             self._note(wrong, f'stamp {stamp:.3f} s')
         return wrong, self._good(values)
 
+    def law(self, values: Mapping[str, float], time: float) -> dict[str, float]:
+        """Note a command of a law in this process, which has no stamp; return its good values."""
+        self.engage(time, time)
+        self.newest = self.answered = time
+        for name in ('commands', 'states', 'answered'):
+            self.counts[name] += 1
+        self._heard_at = time
+        return self._good(values)
+
     def _good(self, values: Mapping[str, float]) -> dict[str, float]:
         """Note what is wrong with values; return them, or none if the bridge would refuse them."""
         for name, value in values.items():

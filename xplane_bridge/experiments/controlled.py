@@ -304,8 +304,9 @@ class ControlledVehicle(Vehicle):
         if silent > self._timeout:
             if self._relay is not None:
                 self._relay.finish(now)
-            self.conduct.hangs(silent)
-            raise ControllerError(f'the controller {what} for {silent:.1f} s{self._wrong()}')
+            # The time allowed, not a moment more: equal flights say the same.
+            self.conduct.hangs(self._timeout)
+            raise ControllerError(f'the controller {what} for {self._timeout:g} s{self._wrong()}')
 
     def _wrong(self) -> str:
         wrong = [f'{self.conduct.counts[name]} {words}' for name, words in SAYS.items()

@@ -36,6 +36,7 @@ import sys
 import time
 from typing import Any
 
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.conversions.units import KNOT
 from xplane_bridge.conversions.vehicle import Controls
@@ -45,7 +46,7 @@ from xplane_bridge.experiments.execution import Display, ExperimentError
 from xplane_bridge.experiments.live import Live, served
 from xplane_bridge.experiments.peers import simulated_start
 from xplane_bridge.experiments.piloting import Law
-from xplane_bridge.experiments.policy_law import PolicyLaw
+from xplane_bridge.experiments.policy_law import ActionLaw, PolicyLaw
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.sensed import figures_of
 from xplane_bridge.experiments.settings import (
@@ -110,7 +111,9 @@ class CoreRun(SteppedRun):
     Fly a scenario in this process.
 
     ``vehicle`` is what flies; another law than the autopilot's may be given, other sensors (name
-    or file, 'none') than the scenario's, and a wire that rounds (see CoreVehicle). Raises
+    or file, 'none') than the scenario's, and a wire that rounds (see CoreVehicle). What a law of
+    your own commands is judged as docs/controllers.md has it: out of range, or not finite, it is
+    counted, and the aircraft keeps the command before. Raises
     ScenarioError for a scenario that needs real time or other sensors, and ValueError if the
     initial state cannot be trimmed.
     """
@@ -130,6 +133,8 @@ class CoreRun(SteppedRun):
             figures_of(sensors) if sensors not in ('', NO_SENSORS) else None, wire)
         super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
         self.begin = 0.0
+        if law is not None and not isinstance(law, Cascade | ActionLaw):
+            self.hold_to_contract(type(law).__name__)
 
     def fly(self) -> None:
         """Fly it to its end; raise ExperimentError if that is not possible."""

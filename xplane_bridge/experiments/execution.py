@@ -26,7 +26,7 @@ import numpy as np
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.analysis import Series
+from xplane_bridge.experiments.analysis import ROUNDED_TIME, Series
 from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.excitation import AXES, Excitation
@@ -34,11 +34,8 @@ from xplane_bridge.experiments.route import RouteFlight, Telemetry
 from xplane_bridge.experiments.scenario import Scenario
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 
-# X-Plane's time is single precision: after a day it is rounded to 8 ms. Rounding must not decide
-# in which frame something happens.
-_ROUNDED_TIME = 0.004
 # A little less: what is executed at this time is due then, however the sum is rounded.
-_DUE_BEFORE = _ROUNDED_TIME - 1e-6
+_DUE_BEFORE = ROUNDED_TIME - 1e-6
 # Events that a busy machine delays by more than this are reported as late.
 _LATE = 0.5
 _SURFACES = ('elevator', 'aileron', 'rudder')
@@ -138,9 +135,9 @@ class Execution:
     def act(self, now: float) -> None:
         """Execute all events that are due."""
         duration = self.scenario.duration
-        over = now >= self.begin + duration - _ROUNDED_TIME
+        over = now >= self.begin + duration - ROUNDED_TIME
         self.flown = duration if over else now - self.begin
-        while self._events and self._events[0].at <= self.flown + _ROUNDED_TIME:
+        while self._events and self._events[0].at <= self.flown + ROUNDED_TIME:
             event = self._events.popleft()
             if self.flown - event.at > _LATE:
                 self._display.say(
@@ -150,8 +147,8 @@ class Execution:
             self.occurrences.append(occurrence)
             if event.expect is not None:
                 self._waiting.append(occurrence)
-        if self.flown >= self._follow_at - _ROUNDED_TIME:
-            while self._follow_at <= self.flown + _ROUNDED_TIME:
+        if self.flown >= self._follow_at - ROUNDED_TIME:
+            while self._follow_at <= self.flown + ROUNDED_TIME:
                 self._follow_at += _ROUTE_PERIOD
             self._follow(now)
         self.show(self.flown)
@@ -172,7 +169,7 @@ class Execution:
         if self._held is None:
             return None if self._base is None else self.excited(self._base, now)
         event, end, _ = self._held
-        if now < end - _ROUNDED_TIME:
+        if now < end - ROUNDED_TIME:
             return dict(event.value)
         self._let_go()
         return {name: 0.0 for name in event.value if name in _SURFACES}
@@ -308,7 +305,7 @@ class Execution:
         for occurrence in list(self._waiting):
             expect = occurrence.event.expect
             assert expect is not None
-            if flown < occurrence.at + expect.until - occurrence.event.at - _ROUNDED_TIME:
+            if flown < occurrence.at + expect.until - occurrence.event.at - ROUNDED_TIME:
                 continue
             self._waiting.remove(occurrence)
             name, = occurrence.event.value

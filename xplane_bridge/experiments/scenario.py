@@ -30,6 +30,7 @@ from typing import Any
 from xplane_bridge import plain_yaml
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments import controller, fields
+from xplane_bridge.experiments.analysis import known
 from xplane_bridge.experiments.events import (
     check_order,
     CONTROLS,
@@ -46,6 +47,10 @@ from xplane_bridge.experiments.fields import ScenarioError as ScenarioError
 from xplane_bridge.plain_yaml import shown
 
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
+FIGURES = (
+    'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
+    'steps', 'windows')
+"""How the names of figures begin."""
 _AIRCRAFT = ('model', 'aircraft_path')
 _INITIAL = (
     'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
@@ -73,7 +78,8 @@ class Criterion:
     Inclusive limits of a statistic of a quantity in a window, or of a figure.
 
     ``name`` is a quantity of analysis.py with its unit (``_deg`` is in degrees), or, without
-    ``statistic``, a figure's dotted name. An omitted end of the window is NaN.
+    ``statistic``, a figure's dotted name. An omitted end of the window is NaN; the frame at
+    ``end`` is not in it, the one at ``begin`` is.
     """
 
     name: str
@@ -179,7 +185,7 @@ def parse(name: str, content: Any) -> Scenario:
                     event.at >= route.begin):
                 raise ScenarioError(
                     f'route: the heading at {event.at:g} s would leave it; omit one of them')
-    criteria = tuple(_criterion(item, f'criteria[{n}]')
+    criteria = tuple(_criterion(item, f'criteria[{n}]', duration)
                      for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
     if not criteria and not any(event.expect for event in events):
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
@@ -229,7 +235,7 @@ def _route(item: Any, duration: float) -> Route:
             given.get('bank_deg', _BANK_DEG), 'route.bank_deg', at_least=1.0, at_most=60.0))
 
 
-def _criterion(item: Any, where: str) -> Criterion:
+def _criterion(item: Any, where: str, duration: float) -> Criterion:
     given = fields.mapping(item, where, optional=(
         'quantity', 'statistic', 'from', 'to', 'figure', 'at_least', 'at_most'))
     if 'at_least' not in given and 'at_most' not in given:
@@ -240,10 +246,23 @@ def _criterion(item: Any, where: str) -> Criterion:
         for key in ('quantity', 'statistic', 'from', 'to'):
             if key in given:
                 raise ScenarioError(f'{where}: "{key}" belongs to a quantity, not to a figure')
-        return Criterion(str(given['figure']), '', math.nan, math.nan, *limits)
+        name = fields.text(given['figure'], f'{where}.figure')
+        if name.split('.')[0] not in FIGURES:
+            raise ScenarioError(
+                f'{where}.figure: there is no figure {shown(name)}: expected one that begins with '
+                f'{", ".join(FIGURES)}')
+        return Criterion(name, '', math.nan, math.nan, *limits)
     if 'quantity' not in given or 'statistic' not in given:
         raise ScenarioError(f'{where}: expected a figure, or a quantity with its statistic')
     statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
-    window = [fields.number(given[key], f'{where}.{key}') if key in given else math.nan
-              for key in ('from', 'to')]
-    return Criterion(str(given['quantity']), statistic, *window, *limits)
+    name = fields.text(given['quantity'], f'{where}.quantity')
+    if name.removesuffix('_deg') not in known():
+        raise ScenarioError(
+            f'{where}.quantity: there is no quantity {shown(name)}: expected one of '
+            f'{", ".join(known())}, with _deg for degrees')
+    begin, end = (
+        fields.number(given[key], f'{where}.{key}', at_least=0.0, at_most=duration)
+        if key in given else math.nan for key in ('from', 'to'))
+    if end <= begin:
+        raise ScenarioError(f'{where}: it ends at {end:g} s, but begins at {begin:g} s')
+    return Criterion(name, statistic, begin, end, *limits)

@@ -24,6 +24,7 @@ from typing import Protocol
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.analysis import Flight
+from xplane_bridge.experiments.conduct import Account, Conduct
 from xplane_bridge.experiments.execution import Display, Execution, Flown
 from xplane_bridge.experiments.route import Telemetry
 from xplane_bridge.experiments.scenario import Scenario
@@ -58,24 +59,46 @@ class SteppedRun(Execution):
     ) -> None:
         super().__init__(scenario, vehicle, telemetry, display)
         self._flying = vehicle
+        self._conduct: Conduct | None = None
+        self._passed: Controls | None = None
 
     def look(self) -> bool:
         """Observe the state, and let happen what is due; return whether a frame is to be flown."""
-        self._flying.observe()
-        self.act(self._flying.time)
+        vehicle = self._flying
+        vehicle.observe()
+        self.act(vehicle.time)
+        if self._conduct is not None:
+            self.account = replace(self.account, now=vehicle.time) if self.account else None
         return not self.is_over
+
+    def hold_to_contract(self, law: str) -> None:
+        """Judge the commands of somebody's own law as those of a controller through ROS."""
+        self._conduct = Conduct(lockstep=True)
+        self.account = Account(law, self._conduct, self._flying.time)
 
     def fly_on(self) -> Controls:
         """Fly a frame from the observed state on; return the command that it was flown with."""
         vehicle = self._flying
         if self.engaged:
-            command = vehicle.command_of_law()
+            command = self._checked(vehicle.command_of_law())
             if self.excitations:
                 command = replace(command, **self.excited(command.given(), vehicle.time))
         else:
+            if self._conduct is not None:
+                self._conduct.release(vehicle.time, vehicle.time)
             command = vehicle.own_command(self.held_controls(vehicle.time) or {})
         vehicle.fly_on(command)
         return command
+
+    def _checked(self, command: Controls) -> Controls:
+        """Return a command of the law; what a bridge would refuse, as it was before."""
+        if self._conduct is None:
+            return command
+        if self._conduct.law(command.given(), self._flying.time):
+            self._passed = command
+        elif self._passed is None:
+            self._passed = self._flying.own_command({})
+        return self._passed
 
     def evaluate(self) -> report.Result:
         """Return figures and criteria of what was flown. Raises KeyError for unknown figures."""

@@ -24,7 +24,13 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.analysis import Flight, quantity, Series, statistic
+from xplane_bridge.experiments.analysis import (
+    Flight,
+    quantity,
+    ROUNDED_TIME,
+    Series,
+    statistic,
+)
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.response import step_response, StepResponse
 from xplane_bridge.experiments.scenario import Criterion, Scenario
@@ -142,7 +148,8 @@ def _judge(
 ) -> Judgement:
     if criterion.statistic:
         begin = 0.0 if math.isnan(criterion.begin) else criterion.begin
-        end = flown if math.isnan(criterion.end) else criterion.end
+        # What happens at the end does not belong to what was before, however that is rounded.
+        end = flown if math.isnan(criterion.end) else criterion.end - ROUNDED_TIME
         value = statistic(
             quantity(flight, criterion.name).between(begin, end), criterion.statistic
         ) if end <= flown else math.nan

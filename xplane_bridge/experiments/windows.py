@@ -178,7 +178,7 @@ def _window(name: str, event: Event, flight: Flight, begin: float, until: float)
 
 
 def _movement(series: Series, begin: float, until: float) -> Movement:
-    times, values = series.between(begin - 1e-3, until)
+    times, values = series.between(begin, until)
     if not len(values) or not np.isfinite(values).all():
         return Movement()
     deviation = values - values[0]
