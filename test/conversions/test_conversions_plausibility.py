@@ -102,6 +102,21 @@ def test_an_impossible_control_is_not_known():
     passed = Plausibility().state(replace(STATE, controls=Controls(throttle=1e38, gear=1.0)))
     assert passed.controls == Controls(gear=1.0)
 
+    gate = Plausibility()
+    assert gate.state(replace(STATE, controls=Controls(flaps=7.0, gear=1.0))).controls == (
+        Controls(gear=1.0))
+    assert list(gate.withheld) == ['flaps']
+
+
+def test_what_is_withheld_without_a_pause_is_one_fault():
+    times = iter((5.0, 6.0, 7.5, 20.0))
+    gate = Plausibility(clock=lambda: next(times))
+    for _ in range(3):
+        gate.withhold('flaps', 7.0)
+    assert gate.withheld['flaps'].since == 5.0
+    gate.withhold('flaps', 7.0)
+    assert (gate.withheld['flaps'].since, gate.withheld['flaps'].count) == (20.0, 4)
+
 
 def test_a_position_that_is_not_known_is_no_fault():
     gate = Plausibility()

@@ -14,11 +14,14 @@
 
 """X-Plane's datarefs as a state when some of them are missing."""
 
+from dataclasses import replace
 import math
 
 import pytest
 
 from xplane_bridge.conversions.xplane import missed, OWN_DATAREFS, own_state
+from xplane_bridge.conversions.xplane_rows import rows_state
+from xplane_bridge.protocols.xplane_udp import to_segments
 
 POSITION = 'sim/flightmodel/position/'
 PLACE = (47.0, 8.0, 1500.0)
@@ -45,10 +48,26 @@ def test_one_dataref_that_does_not_come_empties_its_own_field_only():
 
 
 @pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
-def test_a_value_that_is_not_finite_is_none(value):
+def test_a_value_that_is_not_finite_is_none_and_named(value):
     name = POSITION + 'Prad'
-    assert own_state(PLACE, ATTITUDE, values_without() | {name: value}) == (
+    state = own_state(PLACE, ATTITUDE, values_without() | {name: value})
+    assert state.impossible == ((name, value),)
+    assert replace(state, impossible=()) == (
         own_state(PLACE, ATTITUDE, values_without(name)))
+
+
+@pytest.mark.parametrize('value', [math.nan, math.inf])
+@pytest.mark.parametrize('name', ['pitch', 'wind_from', 'static_pressure', 'velocity_up'])
+def test_a_row_s_value_that_is_not_finite_is_none_and_named(name, value):
+    given = {'pitch': 0.1, 'roll': 0.2, 'true_heading': 1.0, 'static_pressure': 9e4,
+             'wind_speed': 3.0, 'wind_from': 1.0,
+             'velocity_east': 1.0, 'velocity_up': 2.0, 'velocity_south': 3.0}
+    state = rows_state(10, to_segments(10, given | {name: value}))
+    (named, got), = state.impossible
+    assert named == name
+    assert math.isnan(got) or got == value
+    del given[name]
+    assert replace(state, impossible=()) == rows_state(10, to_segments(10, given))
 
 
 def test_huge_values_whose_sum_is_infinite_are_values():

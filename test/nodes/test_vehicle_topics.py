@@ -92,7 +92,7 @@ def test_an_impossible_position_withholds_fix_and_odom_alone():
     assert {'fix', 'odom', 'datum'} <= set(node.said)
     status = plausibility_status({'': vehicle.plausibility})
     assert status.level == WARN
-    assert 'longitude 1e+300 (1 times, 0 s ago)' in status.message
+    assert 'longitude 1e+300 (1 times, for 0 s)' in status.message
     assert status.values == (('longitude, withheld', '1'),)
 
 

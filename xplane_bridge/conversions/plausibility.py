@@ -67,11 +67,15 @@ AIR_BOUNDS: dict[str, tuple[float, float]] = {
     'density': (-1e-3, 1e4),
 }
 
-# Ratios are -1.5..1.5 by definition; engines with reverse or emergency power exceed that.
-_RATIO = 10.0
-_CONTROLS = (
-    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake', 'brake_left',
-    'brake_right', 'elevator_trim', 'aileron_trim', 'rudder_trim')
+# Engines with reverse or emergency power exceed -1..1.
+_POWER = 10.0
+# The others are -1..1, 0..1 or, speedbrakes, -0.5..1.5 by definition; the rest is a margin.
+_BOTH_WAYS, _ONE_WAY = (-1.6, 1.6), (-0.1, 1.1)
+_CONTROLS: dict[str, tuple[float, float]] = {
+    'elevator': _BOTH_WAYS, 'aileron': _BOTH_WAYS, 'rudder': _BOTH_WAYS,
+    'throttle': (-_POWER, _POWER), 'flaps': _ONE_WAY, 'gear': _ONE_WAY, 'speedbrake': _BOTH_WAYS,
+    'brake_left': _ONE_WAY, 'brake_right': _ONE_WAY,
+    'elevator_trim': _BOTH_WAYS, 'aileron_trim': _BOTH_WAYS, 'rudder_trim': _BOTH_WAYS}
 _VECTORS = (
     ('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE),
     # A quaternion.
@@ -81,7 +85,11 @@ _VECTORS = (
 _air_values = attrgetter(*AIR_BOUNDS)
 _air_bounds = tuple((name, *bounds) for name, bounds in AIR_BOUNDS.items())
 _control_values = attrgetter(*_CONTROLS)
+_control_bounds = tuple((name, *bounds) for name, bounds in _CONTROLS.items())
 _vectors = attrgetter(*(name for name, _ in _VECTORS))
+
+# Values withheld further apart than this, in seconds, are not of one fault.
+_PAUSE = 3.0
 
 
 def place_fault(
@@ -118,6 +126,8 @@ class Withheld:
     count: int
     value: float
     at: float
+    since: float
+    """When the first of those arrived that came without a pause."""
 
 
 class Plausibility:
@@ -142,9 +152,10 @@ class Plausibility:
 
     def withhold(self, name: str, value: float) -> None:
         """Count a value that is not published."""
-        last = self._withheld.get(name)
+        last, now = self._withheld.get(name), self._clock()
         self._withheld[name] = Withheld(
-            last.count + 1 if last else 1, value, self._clock())
+            last.count + 1 if last else 1, value, now,
+            last.since if last and now - last.at < _PAUSE else now)
         if self._told is not None:
             self._told(name, value)
 
@@ -222,8 +233,9 @@ class Plausibility:
 
     def _controls(self, controls: Controls) -> Controls:
         changes: dict[str, Any] = {}
-        for value, name in zip(_control_values(controls), _CONTROLS, strict=True):
-            if value is None or -_RATIO <= value <= _RATIO:
+        for value, (name, low, high) in zip(
+                _control_values(controls), _control_bounds, strict=True):
+            if value is None or low <= value <= high:
                 continue
             changes[name] = None
             self.withhold(name, value)
@@ -232,5 +244,5 @@ class Plausibility:
     def _engines(self, engines: EngineControls) -> EngineControls:
         changes: dict[str, Any] = {
             name: None for name, values in engines.given().items()
-            if not self._within(f'{name} of an engine', values, _RATIO)}
+            if not self._within(f'{name} of an engine', values, _POWER)}
         return replace(engines, **changes) if changes else engines

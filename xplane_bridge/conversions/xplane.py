@@ -151,15 +151,21 @@ def other_prefix(aircraft: int) -> str:
 
 
 class Values(dict[str, float | None]):
-    """Values by dataref name, None if X-Plane has none or it is not finite."""
+    """
+    Values by dataref name, None if X-Plane has none or it is not finite.
+
+    ``not_finite`` are those: name and value.
+    """
 
     def __init__(self, values: Mapping[str, float]) -> None:
         super().__init__(values)
+        self.not_finite: tuple[tuple[str, float], ...] = ()
         # The sum of finite numbers is finite, unless they are huge.
         if not math.isfinite(sum(values.values())):
-            for name, value in values.items():
-                if not math.isfinite(value):
-                    del self[name]
+            self.not_finite = tuple(
+                (name, value) for name, value in values.items() if not math.isfinite(value))
+            for name, _ in self.not_finite:
+                del self[name]
 
     def __missing__(self, name: str) -> None:
         return None
@@ -218,7 +224,7 @@ def own_state(
             values[xplane_levers.ENGINE_COUNT], arrays) if arrays else None,
         time=values[TIME],
         paused=bool(values[PAUSED]),
-        impossible=attitude_fault(attitude),
+        impossible=(*values.not_finite, *attitude_fault(attitude)),
     )
 
 
@@ -253,7 +259,7 @@ def other_state(
         ),
         time=values[TIME],
         paused=bool(values[PAUSED]),
-        impossible=attitude_fault(attitude),
+        impossible=(*values.not_finite, *attitude_fault(attitude)),
     )
 
 

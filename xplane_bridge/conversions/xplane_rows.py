@@ -24,7 +24,9 @@ used: two sources contradict each other about the sign of the axial one (5.10).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 import math
+from operator import attrgetter
 
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
@@ -42,6 +44,7 @@ QUANTITIES: tuple[str, ...] = (
     'true_heading', 'angle_of_attack', 'latitude_deg', 'longitude_deg', 'altitude_msl',
     'velocity_east', 'velocity_up', 'velocity_south', 'throttle',
 )
+_all_of = attrgetter(*QUANTITIES)
 
 
 def telemetry_rows(version: int) -> tuple[int, ...]:
@@ -53,10 +56,15 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     """
     Return the state of the user's aircraft from rows of one frame.
 
-    Values that have not arrived, that have no row in this version, or that are -999 are None; a
-    position is NOWHERE.
+    Values that have not arrived, that have no row in this version, that are -999 or not finite are
+    None; a position is NOWHERE. ``impossible`` names those that are not finite.
     """
     given = quantities(version, segments)
+    not_finite = tuple(
+        (name, value) for name, value in zip(QUANTITIES, _all_of(given), strict=True)
+        if isinstance(value, float) and not math.isfinite(value))
+    if not_finite:
+        given = replace(given, **dict.fromkeys((name for name, _ in not_finite), None))
     latitude, longitude, altitude = (
         given.latitude_deg, given.longitude_deg, given.altitude_msl)
     place = NOWHERE
@@ -67,8 +75,8 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     local = _finite(given.velocity_east, given.velocity_up, given.velocity_south)
     angles_deg = None if angles is None else (
         angles[0] / DEGREE, angles[1] / DEGREE, angles[2] / DEGREE)
-    impossible = attitude_fault(angles_deg)
-    orientation = None if angles is None or impossible else frames.ned_frd_to_enu_flu(
+    fault = attitude_fault(angles_deg)
+    orientation = None if angles is None or fault else frames.ned_frd_to_enu_flu(
         frames.euler_to_quaternion(*angles))
     velocity = None if local is None else frames.opengl_to_enu(local)
     throttles = given.throttle or (None,)
@@ -96,7 +104,7 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
         ),
         engines=_engines(given),
         time=given.total_time,
-        impossible=impossible,
+        impossible=(*not_finite, *fault),
     )
 
 

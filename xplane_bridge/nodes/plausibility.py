@@ -20,13 +20,15 @@ from collections.abc import Mapping
 import time
 from typing import Any
 
-from xplane_bridge.conversions.plausibility import Plausibility
+from xplane_bridge.conversions.plausibility import Plausibility, Withheld
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.diagnostics import OK, Status, WARN
 
 # How long diagnostics warn about an impossible value, in seconds, and how many they name.
 _ANNOUNCED = 60.0
 _NAMED = 5
+# One that was not seen for this long, in seconds, is over.
+_OVER = 3.0
 
 
 def make_gate(node: BridgeNode[Any], prefix: str = '') -> Plausibility:
@@ -44,7 +46,7 @@ def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
         (prefix + name, what) for prefix, gate in gates.items()
         for name, what in gate.withheld.items()]
     recent = [
-        f'{name} {what.value:g} ({what.count} times, {now - what.at:.0f} s ago)'
+        f'{name} {what.value:g} ({what.count} times, {_when(what, now)})'
         for name, what in found if now - what.at < _ANNOUNCED]
     more = f' and {len(recent) - _NAMED} more' if len(recent) > _NAMED else ''
     return Status(
@@ -52,3 +54,9 @@ def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
         f'impossible values received, not published: {", ".join(recent[:_NAMED])}{more}'
         if recent else 'nothing impossible',
         tuple((f'{name}, withheld', str(what.count)) for name, what in found))
+
+
+def _when(what: Withheld, now: float) -> str:
+    """Return since when a value is impossible, or how long ago it was."""
+    ago = now - what.at
+    return f'{ago:.0f} s ago' if ago >= _OVER else f'for {now - what.since:.0f} s'
