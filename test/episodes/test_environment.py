@@ -88,7 +88,7 @@ def test_the_same_seed_is_the_same_to_the_bit_whatever_was_flown_before(short, l
     first = flown(env, 7, action=action)
     assert flown(env, 8, action=action) != first
     flown(env, 9, 10, action, wind=[3.0, 0.0, 0.0], turbulence=[20.0, 6], sensors='consumer')
-    flown(env, 9, 3, action, aircraft='pa28')
+    flown(env, 9, 3, action, aircraft='pa28', initial={'gains': 'c172p'})
     with pytest.raises(ValueError, match='cannot be trimmed'):
         env.reset(seed=1, options={'initial': {'airspeed': 300.0}})
     for _ in range(3):

@@ -43,7 +43,6 @@ from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.fields import ScenarioError
 from xplane_bridge.experiments.settings import CORE, Settings
 
-_DEFAULT_MODEL = 'c172p'
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
 _LONGEST = 86_400.0
@@ -169,8 +168,8 @@ class Plan:
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
             controller=controller.name,
-            aircraft=str(content.get('initial', {}).get('model', _DEFAULT_MODEL)), seed=seed,
-            time_limit=self.time_limit, parameters=given, share=sections.share(),
+            aircraft=str(content.get('initial', {}).get('model', settings.DEFAULT_MODEL)),
+            seed=seed, time_limit=self.time_limit, parameters=given, share=sections.share(),
             folder=os.path.join(folder, FLIGHTS, key) if folder else '',
             command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
@@ -188,6 +187,8 @@ def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]
     initial = {**content.get('initial', {}), 'model': aircraft.model}
     if aircraft.path:
         initial['aircraft_path'] = aircraft.path
+    if aircraft.gains:
+        initial['gains'] = aircraft.gains
     return {**content, 'initial': initial}
 
 
@@ -271,7 +272,9 @@ def _check(plan: Plan) -> None:
             try:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
-                    settings.check(flown_by(simulator, controller.name), found)
+                    settings.check(
+                        flown_by(simulator, controller.name), found,
+                        other_law=controller.name.startswith(sections.POLICY))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
                 raise ScenarioError(

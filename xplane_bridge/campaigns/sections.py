@@ -52,10 +52,15 @@ class Controller(NamedTuple):
 
 
 class Aircraft(NamedTuple):
-    """A model, empty for the scenario's own, and the folder it is in, empty for JSBSim's."""
+    """
+    A model, empty for the scenario's own, and the folder it is in, empty for JSBSim's.
+
+    ``gains`` are those of a file or of another model, empty for its own.
+    """
 
     model: str
     path: str
+    gains: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,16 @@ def controller_of(item: Any, where: str) -> Controller:
 def aircraft_of(item: Any, where: str, folder: str) -> Aircraft:
     """Return an aircraft: a JSBSim model, or one with the folder it is in."""
     if isinstance(item, Mapping):
-        given = fields.mapping(item, where, required=('model',), optional=('aircraft_path',))
+        given = fields.mapping(
+            item, where, required=('model',), optional=('aircraft_path', 'gains'))
         path = os.path.expanduser(fields.text(given.get('aircraft_path', ''),
                                               f'{where}.aircraft_path'))
         if path and not os.path.isdir(path := os.path.abspath(os.path.join(folder, path))):
             raise ScenarioError(f'{where}.aircraft_path: there is no folder {path}')
-        return Aircraft(aircraft_of(given['model'], f'{where}.model', folder).model, path)
+        named = fields.text(given.get('gains', ''), f'{where}.gains')
+        if os.path.isfile(file := os.path.join(folder, os.path.expanduser(named))):
+            named = os.path.abspath(file)
+        return Aircraft(aircraft_of(given['model'], f'{where}.model', folder).model, path, named)
     # A model's name may look like a number: 737.
     if not isinstance(item, str | int) or isinstance(item, bool):
         raise ScenarioError(f'{where}: expected the name of a model, got {shown(item)}')

@@ -83,11 +83,10 @@ def read(model: str | Path) -> Mapping[str, Any]:
     """Return the parameters (gains, envelope) in the file of an aircraft; ValueError if none."""
     path = Path(model)
     if path.suffix != '.yaml':
-        known_in = _folder()
-        path = known_in / f'{model}.yaml'
+        path = _folder() / f'{model}.yaml'
         if not path.is_file():
-            known = ', '.join(sorted(file.stem for file in known_in.glob('*.yaml')))
-            raise ValueError(f'no gains are known for {model}: expected a file, or one of {known}')
+            raise ValueError(
+                f'no gains are known for {model}: expected a file, or one of {_known()}')
     try:
         content = plain_yaml.load_file(str(path))
     except OSError as error:
@@ -115,6 +114,30 @@ def file_of(model: str, aircraft_path: str = '') -> Path | None:
     return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
 
 
+def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
+    """
+    Return the file whose gains fly an aircraft: what is ``named``, or else its own.
+
+    ``named`` is a file (.yaml), or the name of an aircraft of this package. Raises ValueError if
+    that is neither, or if nothing is named and the aircraft has none: it is never flown with
+    those of another one that nobody named.
+    """
+    if named:
+        file = (Path(named).expanduser() if named.endswith('.yaml')
+                else _folder() / f'{named}.yaml')
+        if file.is_file():
+            return file
+        raise ValueError(f'there are no gains {named}: expected a file (.yaml), or one of '
+                         f'{_known()}')
+    own = file_of(model, aircraft_path)
+    if own is None:
+        raise ValueError(
+            f'no gains are known for {model}, and the autopilot flies no aircraft with those of '
+            f'another one unless they are named: find its own (tune --model {model}), or name a '
+            f'file or one of {_known()} with --gains, or gains in "initial"')
+    return own
+
+
 def parameters_of(model: str | Path) -> dict[str, float]:
     """
     Return gains and limits of an aircraft's file by the names of autopilot_node's parameters.
@@ -140,6 +163,10 @@ def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> d
             raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
         found[name] = float(value)
     return found
+
+
+def _known() -> str:
+    return ', '.join(sorted(file.stem for file in _folder().glob('*.yaml')))
 
 
 def _folder() -> Path:

@@ -33,6 +33,7 @@ from xplane_bridge.conversions.geoid import ellipsoid_to_msl
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.core_vehicle import tuned, undulation
 from xplane_bridge.experiments.scenario import Criterion, Scenario
+from xplane_bridge.experiments.settings import DEFAULT_MODEL
 from xplane_bridge.simulators.terrain import elevation_m, HIGHEST
 
 
@@ -151,10 +152,10 @@ class EnvelopeLeft:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        model = scenario.initial.get('model', 'c172p')
-        path = scenario.initial.get('aircraft_path', '')
-        is_known = gains.file_of(model, path) is not None
-        _, limits = tuned(model, path)
+        model, path, named = (scenario.initial.get(name, default) for name, default in (
+            ('model', DEFAULT_MODEL), ('aircraft_path', ''), ('gains', '')))
+        is_known = bool(named) or gains.file_of(model, path) is not None
+        _, limits = tuned(model, path, named)
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE
         self._down = -_ATTITUDE_MARGIN * limits.pitch_limit_down / DEGREE

@@ -32,7 +32,7 @@ import tempfile
 import weakref
 
 from xplane_bridge import optional
-from xplane_bridge.control.action import Action
+from xplane_bridge.control.action import Action, CONTROLS
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.observation import Vector
 from xplane_bridge.episodes.flight import Start
@@ -43,7 +43,12 @@ from xplane_bridge.experiments.core_vehicle import tuned
 from xplane_bridge.experiments.policy_law import ActionLaw
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
-from xplane_bridge.experiments.settings import NO_SENSORS, Settings
+from xplane_bridge.experiments.settings import (
+    DEFAULT_MODEL,
+    gains_of,
+    NO_SENSORS,
+    Settings,
+)
 from xplane_bridge.experiments.simulation import observing, start_simulation
 from xplane_bridge.experiments.stepped import SteppedRun
 from xplane_bridge.experiments.verdict import Judgement
@@ -155,6 +160,8 @@ class RosFlight:
         """Raise ScenarioError for what cannot be flown here."""
         if scenario.sensors not in ('', NO_SENSORS):
             raise ScenarioError('room ros observes without sensors: give sensors "none"')
+        if self._action is not CONTROLS:
+            gains_of(scenario.initial)
         if not (host := self._settings().host):
             return
         wanted = [name for name in ('initial', 'aircraft', 'seed') if getattr(start, name)]
@@ -175,14 +182,16 @@ class RosFlight:
         processes = use(Processes(log))
         start_simulation(
             processes, settings, namespace, {} if settings.host else self.scenario.initial)
-        model = self.scenario.initial.get('model', 'c172p')
+        initial = self.scenario.initial
         self._law = ActionLaw(self._action)
         vehicle = self._vehicle = PilotedVehicle(
             node, namespace, observer, processes, self._law, settings.lockstep,
             bool(self.scenario.needs_simulator()))
         self._law.place(
             vehicle.observation,
-            Cascade(*tuned(model, self.scenario.initial.get('aircraft_path', ''))))
+            Cascade(*tuned(
+                initial.get('model', DEFAULT_MODEL), initial.get('aircraft_path', ''),
+                initial.get('gains', ''))))
         vehicle.begin()
         run = SteppedRun(self.scenario, vehicle, vehicle.monitor, Silent())
         run.begin = vehicle.began

@@ -36,6 +36,7 @@ import sys
 import time
 from typing import Any
 
+from xplane_bridge.control.action import CONTROLS
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.conversions.units import KNOT
@@ -50,7 +51,9 @@ from xplane_bridge.experiments.policy_law import ActionLaw, PolicyLaw
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
 from xplane_bridge.experiments.sensed import figures_of
 from xplane_bridge.experiments.settings import (
+    DEFAULT_MODEL,
     Experiment,
+    gains_of,
     INTERRUPTED,
     NO_SENSORS,
     NOT_FLOWN,
@@ -115,7 +118,7 @@ class CoreRun(SteppedRun):
     your own commands is judged as docs/controllers.md has it: out of range, or not finite, it is
     counted, and the aircraft keeps the command before. Raises
     ScenarioError for a scenario that needs real time or other sensors, and ValueError if the
-    initial state cannot be trimmed.
+    initial state cannot be trimmed, or if the autopilot is to fly an aircraft without gains.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0, law: Law | None = None,
@@ -128,9 +131,13 @@ class CoreRun(SteppedRun):
         initial = scenario.initial
         sensors = sensors or scenario.sensors
         self.vehicle = CoreVehicle(
-            start_of(initial), seed, law, initial.get('model', 'c172p'),
+            start_of(initial), seed, law, initial.get('model', DEFAULT_MODEL),
             initial.get('aircraft_path', ''),
-            figures_of(sensors) if sensors not in ('', NO_SENSORS) else None, wire)
+            figures_of(sensors) if sensors not in ('', NO_SENSORS) else None, wire,
+            initial.get('gains', ''))
+        if scenario.engages() and (law is None or (
+                isinstance(law, ActionLaw) and law.action is not CONTROLS)):
+            gains_of(initial)
         super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
         self.begin = 0.0
         if law is not None and not isinstance(law, Cascade | ActionLaw):

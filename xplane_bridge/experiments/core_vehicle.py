@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
 import math
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -91,12 +92,17 @@ class CoreVehicle(Piloting):
     def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None,
                  model: str = 'c172p', aircraft_path: str = '',
                  sensors: Figures | None = None,
-                 wire: Callable[[Aircraft], Wire] | None = None) -> None:
-        """Trim the aircraft; ValueError if that is not possible."""
+                 wire: Callable[[Aircraft], Wire] | None = None, gains_named: str = '') -> None:
+        """
+        Trim the aircraft; ValueError if that is not possible.
+
+        ``gains_named`` are used instead of its own (gains.chosen); of an aircraft without any
+        nothing may be engaged that needs some.
+        """
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
-        self.law: Law = law or Cascade(*tuned(model, aircraft_path))
+        self.law: Law = law or Cascade(*tuned(model, aircraft_path, gains_named))
         if isinstance(law, ActionLaw):
-            law.place(self.observation, Cascade(*tuned(model, aircraft_path)))
+            law.place(self.observation, Cascade(*tuned(model, aircraft_path, gains_named)))
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
@@ -295,11 +301,22 @@ class CoreVehicle(Piloting):
         return make_flight('core', 0.0, series, topics)
 
 
-@cache
-def tuned(model: str, aircraft_path: str = '') -> tuple[Gains, Envelope]:
+def tuned(model: str, aircraft_path: str = '', named: str = '') -> tuple[Gains, Envelope]:
     """Return gains and envelope of a model, the defaults where none are known."""
-    file = gains.file_of(model, aircraft_path)
-    return (Gains(), Envelope()) if file is None else (gains.load(file), envelope.load(file))
+    try:
+        file = gains.chosen(model, aircraft_path, named)
+    except ValueError:
+        if named:
+            raise
+        return Gains(), Envelope()
+    known = file.stat()
+    return _read(file, known.st_mtime_ns, known.st_size)
+
+
+@cache
+def _read(file: Path, changed: int, size: int) -> tuple[Gains, Envelope]:
+    """Return what is in a file as it was ``changed`` last."""
+    return gains.load(file), envelope.load(file)
 
 
 def _throttle(state: AircraftState) -> float:

@@ -28,9 +28,7 @@ from rclpy.node import Node
 
 from xplane_bridge import optional
 from xplane_bridge.control import gains
-from xplane_bridge.control.action import CONTROLS
 from xplane_bridge.control.policy import absolute
-from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import peers, real_start
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.controlled import (
@@ -56,7 +54,9 @@ from xplane_bridge.experiments.run import Run
 from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.experiments.settings import (
     Experiment,
+    gains_of,
     INTERRUPTED,
+    is_above_autopilot,
     MISSED,
     NOT_FLOWN,
     PASSED,
@@ -223,13 +223,11 @@ def _start(
     flying = start_simulation(
         processes, settings, namespace, initial, experiment.sensors,
         settings.foreign and settings.lockstep)
-    autopilot = None if settings.foreign and not _is_above_autopilot(settings) else (
+    autopilot = None if settings.foreign and not is_above_autopilot(settings) else (
         processes.start('autopilot_node', peers.ros_arguments(namespace, {
             **_time_of(settings),
             **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
-            **_gains_for(
-                initial.get('model', '' if settings.host else 'c172p'),
-                initial.get('aircraft_path', ''), view),
+            **_gains_for(experiment, view),
             **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})},
             _BELOW_POLICY if settings.foreign else {})).pid)
     flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
@@ -243,21 +241,20 @@ def _time_of(settings: Settings) -> dict[str, bool]:
     return {'use_sim_time': True} if settings.follows_clock else {}
 
 
-def _is_above_autopilot(settings: Settings) -> bool:
-    """Return whether a policy flies that commands the autopilot, not the controls."""
-    return bool(settings.policy) and load_policy(settings.policy).action is not CONTROLS
-
-
-def _gains_for(model: str, aircraft_path: str, view: View) -> dict[str, float]:
+def _gains_for(experiment: Experiment, view: View) -> dict[str, float]:
     """Return the autopilot's parameters for an aircraft, {} for one that nobody named."""
-    if not model:
+    settings, scenario = experiment.settings, experiment.scenario
+    if settings.host and not {'model', 'gains'} & scenario.initial.keys():
+        view.say('which aircraft flies there is not known: the autopilot has the gains of the '
+                 'c172p; --gains names others')
         return {}
-    file = gains.file_of(model, aircraft_path)
-    if file is None:
-        view.say(f'no gains are known for {model}: the autopilot has those of the c172p; '
-                 f'tune --model {model} finds its own')
+    try:
+        return gains.parameters_of(gains_of(scenario.initial))
+    except ValueError:
+        if scenario.engages():
+            raise
+        # Nobody asks it.
         return {}
-    return gains.parameters_of(file)
 
 
 def _record(processes: Processes, view: View, recording: str, namespace: str) -> str:

@@ -85,7 +85,8 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
     initial altitude.
     """
-    given = dict(initial)
+    # Gains are the controller's, not the aircraft's.
+    given = {name: value for name, value in initial.items() if name != 'gains'}
     if 'altitude' in given:
         given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
             given.get('latitude_deg', terrain.HOME_LAT_DEG),

@@ -57,7 +57,7 @@ def place(
 
     Raises ExperimentError if X-Plane accepts the flight, but it does not begin.
     """
-    if not settings.host or not initial.keys() - {'model', 'aircraft_path'}:
+    if not settings.host or not initial.keys() - {'model', 'aircraft_path', 'gains'}:
         return
     why = _refusal(settings) or _start(vehicle, initial, view)
     if why:

@@ -51,7 +51,7 @@ FIGURES = (
     'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
     'steps', 'windows')
 """How the names of figures begin."""
-_AIRCRAFT = ('model', 'aircraft_path')
+_AIRCRAFT = ('model', 'aircraft_path', 'gains')
 _INITIAL = (
     'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
 # Of a route's turns: three quarters of what the c172p's envelope allows.
@@ -103,6 +103,10 @@ class Scenario:
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
     sensors: str = ''
+
+    def engages(self) -> bool:
+        """Return whether a controller is ever engaged."""
+        return any(event.action == 'engage' and event.value for event in self.events)
 
     def needs_simulator(self) -> list[str]:
         """Return its events that no real simulator supports, as phrases."""

@@ -17,10 +17,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 import math
+from pathlib import Path
 from typing import Any
 
+from xplane_bridge.control import gains
+from xplane_bridge.control.action import CONTROLS
 from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import controller
 from xplane_bridge.experiments.scenario import Scenario, ScenarioError
@@ -33,6 +37,9 @@ PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 # In one process, without ROS: experiments/core.py.
 CORE = 'core'
 
+DEFAULT_MODEL = 'c172p'
+"""The aircraft of a scenario that names none."""
+
 # Where Foxglove and Lichtblick look by default.
 LIVE_PORT = 8765
 
@@ -43,7 +50,9 @@ NO_WEB = 'none'
 
 
 _FAULTS = ('loss', 'delay', 'jitter')
-_AIRCRAFT = ('model', 'aircraft_path')
+_AIRCRAFT = ('model', 'aircraft_path', 'gains')
+# Those that only a simulated aircraft has.
+_SIMULATED = ('model', 'aircraft_path')
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,8 @@ class Settings:
     ``controller`` is a command, external, or autopilot; ``controller_launch`` package and launch
     file. What is empty or 0 of the controller's settings is the scenario's: see complete().
     ``model`` is a JSBSim aircraft, in the folder ``aircraft_path`` or JSBSim's own; empty for that
-    of the scenario. ``sensors`` is a name or file, NO_SENSORS, or empty for those of the scenario.
+    of the scenario; ``gains``, a name or file, fly it instead of its own. ``sensors`` is a name or
+    file, NO_SENSORS, or empty for those of the scenario.
     ``policy`` refers to one that flies instead of a controller: control.policy.
     """
 
@@ -77,6 +87,7 @@ class Settings:
     policy: str = ''
     model: str = ''
     aircraft_path: str = ''
+    gains: str = ''
     sensors: str = ''
 
     @property
@@ -188,11 +199,18 @@ def _check_controller(settings: Settings, scenario: Scenario) -> None:
 
 
 def check(  # noqa: C901 -- one if per refusal
-    settings: Settings, scenario: Scenario, watched: bool = False,
+    settings: Settings, scenario: Scenario, watched: bool = False, other_law: bool = False,
 ) -> None:
-    """Raise ScenarioError for combinations that are not possible; ``watched``: in real time."""
+    """
+    Raise ScenarioError for combinations that are not possible.
+
+    ``watched``: in real time. ``other_law``: in one process something else flies than the
+    autopilot, which knows itself whether it needs gains.
+    """
     _check_controller(settings, scenario)
     _check_sensors(settings, scenario)
+    if not other_law:
+        _check_gains(settings, scenario)
     if settings.in_process:
         _check_in_process(settings, scenario, watched)
         return
@@ -209,7 +227,7 @@ def check(  # noqa: C901 -- one if per refusal
         raise ScenarioError(f'speed is {settings.speed}, expected above 0')
     default = Settings()
     if settings.host:
-        given = [name for name in ('speed', 'lockstep', 'seed', *_FAULTS, *_AIRCRAFT)
+        given = [name for name in ('speed', 'lockstep', 'seed', *_FAULTS, *_SIMULATED)
                  if getattr(settings, name) != getattr(default, name)]
         wanted = given + scenario.needs_simulator()
         if wanted:
@@ -240,6 +258,31 @@ def check(  # noqa: C901 -- one if per refusal
     if settings.lockstep and any(getattr(settings, name) for name in _FAULTS):
         raise ScenarioError('in lockstep the simulator waits for lost datagrams: omit '
                             + ', '.join(name for name in _FAULTS if getattr(settings, name)))
+
+
+def _check_gains(settings: Settings, scenario: Scenario) -> None:
+    """Raise ScenarioError if the autopilot is to fly an aircraft whose gains nobody knows."""
+    initial = with_aircraft(scenario, settings).initial
+    needed = scenario.engages() and (not settings.foreign or is_above_autopilot(settings))
+    # Which one a real simulator flies is not known here.
+    if (needed or initial.get('gains')) and not (
+            settings.host and not {'model', 'gains'} & initial.keys()):
+        try:
+            gains_of(initial)
+        except ValueError as error:
+            raise ScenarioError(str(error)) from None
+
+
+def is_above_autopilot(settings: Settings) -> bool:
+    """Return whether a policy flies that commands the autopilot, not the controls."""
+    return bool(settings.policy) and load_policy(settings.policy).action is not CONTROLS
+
+
+def gains_of(initial: Mapping[str, Any]) -> Path:
+    """Return the file with the gains for a scenario's aircraft; ValueError if there is none."""
+    return gains.chosen(
+        initial.get('model', DEFAULT_MODEL), initial.get('aircraft_path', ''),
+        initial.get('gains', ''))
 
 
 def _check_sensors(settings: Settings, scenario: Scenario) -> None:
@@ -326,6 +369,9 @@ def add_options(parser: ArgumentParser) -> None:
                         help="JSBSim aircraft (default: the scenario's, or c172p)")
     parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
                         help="folder of your own aircraft, laid out as JSBSim's")
+    parser.add_argument('--gains', default='', metavar='NAME',
+                        help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
+                        "aircraft of this package (default: the aircraft's own)")
     parser.add_argument('--sensors', default='', metavar='NAME',
                         help=f'sensors between the simulator and the controller: '
                         f'{", ".join(presets())}, a file (.yaml), or {NO_SENSORS} (default: as '

@@ -1,0 +1,114 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""An aircraft flies with its own gains, or with those that somebody named: never with others."""
+
+from pathlib import Path
+import shutil
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.campaigns import plan as plans
+from xplane_bridge.campaigns.plan import PlanError
+from xplane_bridge.control import action, gains
+from xplane_bridge.episodes.core_flight import CoreFlight
+from xplane_bridge.episodes.flight import Start
+from xplane_bridge.experiments import settings
+from xplane_bridge.experiments.core import CoreRun
+from xplane_bridge.experiments.core_vehicle import tuned
+from xplane_bridge.experiments.scenario import parse, ScenarioError
+from xplane_bridge.experiments.settings import Settings
+
+SENTENCE = (
+    'no gains are known for navion, and the autopilot flies no aircraft with those of another '
+    r'one unless they are named: find its own \(tune --model navion\), or name a file or one of '
+    '737, .*c172p.* with --gains')
+FLIGHT = {
+    'duration': 2.0, 'initial': {'model': 'navion', 'altitude': 1500.0, 'airspeed': 53.64},
+    'events': [{'at': 0.5, 'engage': True}],
+    'criteria': [{'quantity': 'roll', 'statistic': 'max_abs', 'at_most': 1.0}]}
+
+
+@pytest.fixture
+def untuned(tmp_path):
+    """Return a folder with an aircraft that has no gains beside it."""
+    shutil.copytree(
+        Path(__file__).resolve().parents[2] / 'examples' / 'aircraft' / 'navion',
+        tmp_path / 'aircraft' / 'navion', ignore=shutil.ignore_patterns('*.yaml'))
+    return tmp_path / 'aircraft'
+
+
+def flight(untuned, events=None, **initial):
+    return parse('mine', {
+        **FLIGHT, 'initial': {
+            **FLIGHT['initial'], 'aircraft_path': str(untuned), **initial},
+        **({} if events is None else {'events': events})})
+
+
+def test_it_is_refused_in_core_and_through_ros_before_the_flight(untuned):
+    for sim in ('core', 'xpc', 'xplane12'):
+        with pytest.raises(ScenarioError, match=SENTENCE):
+            settings.check(Settings(sim=sim), flight(untuned))
+    with pytest.raises(ValueError, match=SENTENCE):
+        CoreRun(flight(untuned))
+
+
+def test_a_campaign_refuses_it_with_its_plan(untuned):
+    plan = untuned.parent / 'plan.yaml'
+    plan.write_text("""
+scenarios: [steps]
+aircraft: [{model: navion, aircraft_path: aircraft}]
+""")
+    with pytest.raises(PlanError, match=SENTENCE):
+        plans.load(str(plan))
+    plan.write_text(plan.read_text().replace('path: aircraft', 'path: aircraft, gains: c172p'))
+    assert plans.load(str(plan)).task(0).content['initial']['gains'] == 'c172p'
+
+
+def test_an_episode_above_the_controls_refuses_it(untuned):
+    with pytest.raises(ValueError, match=SENTENCE):
+        CoreFlight(flight(untuned), action.ATTITUDE).reset(Start())
+    assert CoreFlight(flight(untuned), action.CONTROLS).reset(Start()).size
+
+
+def test_gains_that_are_named_fly_it(untuned):
+    run = CoreRun(flight(untuned, gains='c310'))
+    assert run.vehicle.law.gains == gains.load('c310')
+    own = untuned.parent / 'own.yaml'
+    shutil.copy(gains.file_of('c310'), own)
+    run = CoreRun(flight(untuned, gains=str(own)))
+    assert run.vehicle.law.gains == gains.load('c310')
+    for sim in ('core', 'xpc'):
+        settings.check(Settings(sim=sim, gains='c172p'), flight(untuned))
+        with pytest.raises(ScenarioError, match='there are no gains none: expected a file'):
+            settings.check(Settings(sim=sim, gains='none'), flight(untuned))
+
+
+def test_where_no_autopilot_flies_none_are_needed(untuned):
+    released = flight(untuned, [{'at': 0.5, 'doublet': {'axis': 'elevator', 'amplitude': 0.02},
+                                 'for': 1.0}])
+    CoreRun(released)
+    for sim in ('core', 'xpc'):
+        settings.check(Settings(sim=sim), released)
+    settings.check(Settings(sim='xpc', controller='mine'), flight(untuned))
+
+
+def test_gains_that_were_changed_are_read_again(untuned):
+    own = untuned / 'navion' / 'navion.yaml'
+    shutil.copy(gains.file_of('c310'), own)
+    assert tuned('navion', str(untuned))[0] == gains.load('c310')
+    shutil.copy(gains.file_of('f16'), own)
+    assert tuned('navion', str(untuned))[0] == gains.load('f16')
