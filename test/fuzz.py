@@ -58,8 +58,9 @@ def recorded(protocol, where=lambda vector: True):
 class Mutator:
     """Make mutants of ``seeds`` and of datagrams sent during the run."""
 
-    def __init__(self, seed, seeds):
+    def __init__(self, seed, seeds, largest=LARGEST_DATAGRAM):
         self.random = random.Random(seed)
+        self._largest = largest
         self._seeds = [data for data in seeds if data]
         self._said = deque(maxlen=64)
 
@@ -80,7 +81,7 @@ class Mutator:
         data = self.valid()
         for _ in range(self.random.choice((1, 1, 1, 2, 4))):
             data = self.random.choice(self._CHANGES)(self, bytearray(data))
-        return bytes(data[:LARGEST_DATAGRAM])
+        return bytes(data[:self._largest])
 
     def _place(self, data):
         return self.random.randrange(len(data) + 1)

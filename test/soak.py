@@ -19,6 +19,7 @@ Soak test: a node and a simulator for minutes or hours, with restarts, freezes, 
 prints how long telemetry took to recover and what the node's process holds at start and end. It
 exits with 1 if something grows, does not recover, or is reported without bound. The simulator is
 killed and stopped by signals; relay.py, between the two, drops datagrams and adds mutants.
+``files`` in place of a protocol reads mutants of strangers' files (fuzz_files.py).
 """
 
 from collections import Counter
@@ -36,6 +37,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from fuzz import is_fit_for_people
+import fuzz_files
 from nav_msgs.msg import Odometry
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -55,6 +57,7 @@ SHORTEST, LONGEST = 0.5, 5.0
 PEACE = 2.0
 # Telemetry that is not back after this long will not come back.
 PATIENCE = 45.0
+FILES = 'files'
 SAMPLE_PERIOD = 1.0
 # Mutants per second in a flood, from the peer's own port and from strangers.
 MUTANTS, STRANGERS = 1000, 500
@@ -353,14 +356,29 @@ def soak(protocol, minutes, seed):
         return failures
 
 
+def soak_files(minutes):
+    """Read mutants of every kind of file for that long; return the kinds that failed."""
+    failures, seed, end = set(), 1, time.monotonic() + 60.0 * minutes
+    while time.monotonic() < end:
+        for kind in fuzz_files.KINDS:
+            with tempfile.TemporaryDirectory() as folder:
+                if fuzz_files.run_apart(kind, seed, 200, folder):
+                    print(f'FAILED: fuzz_files.py {kind} {seed} 200', file=sys.stderr)
+                    failures.add(kind)
+        seed += 1
+    return sorted(failures)
+
+
 def main(arguments):
-    """Run the named protocols, by default all of them."""
+    """Run the named protocols, or strangers' files, by default all of them."""
     minutes = float(arguments[0]) if arguments else 10.0
-    protocols = arguments[1:] or PROTOCOLS
-    if unknown := set(protocols) - set(PROTOCOLS):
-        print(f'no protocol {", ".join(unknown)}; there are: {", ".join(PROTOCOLS)}',
+    known = (*PROTOCOLS, FILES)
+    chosen = arguments[1:] or known
+    if unknown := set(chosen) - set(known):
+        print(f'no protocol {", ".join(unknown)}; there are: {", ".join(known)}',
               file=sys.stderr)
         return 2
+    protocols = [name for name in chosen if name != FILES]
     os.environ.setdefault('ROS_DOMAIN_ID', '98')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     rclpy.init()
@@ -369,6 +387,8 @@ def main(arguments):
         print(f'{minutes:g} minutes of each of {", ".join(protocols)}; load before: {load}')
         failures = [failure for protocol in protocols
                     for failure in soak(protocol, minutes, int(os.environ.get('SOAK_SEED', '1')))]
+        if FILES in chosen:
+            failures += soak_files(minutes)
         return 1 if failures else 0
     finally:
         rclpy.try_shutdown()

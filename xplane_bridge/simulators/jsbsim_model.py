@@ -102,7 +102,7 @@ class Model:
         # JSBSim has no centre of gravity before its first initial conditions.
         try:
             self.initialise()
-        except jsbsim.BaseError as error:
+        except (jsbsim.BaseError, RuntimeError) as error:
             raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
         self.properties = Properties(self._fdm)
         if values:
@@ -343,7 +343,8 @@ def _load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
                 files.model, str(files.aircraft), str(files.engine), str(files.systems)):
             return fdm
         reason = ' '.join(said)
-    except jsbsim.BaseError as error:
+    except (jsbsim.BaseError, RuntimeError) as error:
+        # The second for names that cannot be properties.
         reason = str(error)
     finally:
         jsbsim.set_logger(quiet)
