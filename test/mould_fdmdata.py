@@ -14,6 +14,8 @@
 
 """Huginn, as an adapter for mould.py."""
 
+from dataclasses import replace
+
 from mould import Adapter, Peer
 
 from xplane_bridge.protocols import fdmdata
@@ -35,7 +37,7 @@ PLAN = {
 
 
 class Huginn(Peer):
-    """Answer each request at once; hold the controls."""
+    """Answer each request at once; hold the controls. Each run begins at another position."""
 
     def __init__(self, version, started):
         super().__init__(version, started, dict.fromkeys(SURFACES, 0.0))
@@ -57,6 +59,9 @@ class Huginn(Peer):
         else:
             kind = REPLIES[command]
             reply = kind(*[(now - self.started) % 80.0 + 1.0 for _ in kind.__slots__])
+            if command in (Command.GPS, Command.INS):
+                reply = replace(
+                    reply, latitude=47.0, longitude=self.started % 90.0, altitude=600.0)
         self._replies.append((channel, fdmdata.encode(reply)))
 
     def frame(self, now):
@@ -76,10 +81,19 @@ class FdmdataAdapter(Adapter):
     )
     others = (('aileron', -0.25), ('rudder', -0.5))
     optional = ('thermometer', 'gyroscope', 'gps')
-    # Only silence distinguishes another run of Huginn, or a bad link.
-    restart_takes = 2.0
+    # Only its position, which is polled twice per second, tells another run of Huginn.
+    settling_takes = 1.0
+    # Silence counts as another run too, and so may a bad link.
     known_dead_for = known_lossy_for = 1.0
     repeats = True
+    musts = {
+        'neutral': (lambda session, now: session.centre(now), dict.fromkeys(SURFACES)),
+        'stop': (lambda session, now: session.stop(now), dict.fromkeys(SURFACES))}
+
+    def take_all(self, session, now):
+        """Deflect all surfaces."""
+        session.set_controls(
+            {'aileron': 0.25, 'elevator': 0.5, 'rudder': -0.5, 'throttle': 0.75}, now)
 
     def make_session(self):
         """Return a session that asks for three groups of sensors."""

@@ -85,6 +85,7 @@ class Scripted:
             7: (30.0, 10.0, 90.0, 37.8131, 23.9001, 46.4, 609.7),
         }
         self.refused = set()
+        self.still = False
         self.requests = []
         self.data = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.data.bind(('127.0.0.1', 0))
@@ -111,7 +112,7 @@ class Scripted:
             return b'\xff'
         figures = list(self.figures[command])
         if command == 1 and math.isfinite(figures[2]):
-            self._flicker ^= 1
+            self._flicker ^= not self.still
             figures[2] += 1e-5 * self._flicker
         return struct.pack(f'>BB{len(figures)}f', 0, command, *figures)
 
@@ -134,9 +135,15 @@ def scripted():
 
 
 @contextmanager
-def flying(aircraft=None, held=False, **options):
-    """Run the simulated Huginn; yield its server, and the node's parameters for it."""
+def flying(aircraft=None, held=False, frontends=None, **options):
+    """
+    Run the simulated Huginn; yield its server, and the node's parameters for it.
+
+    ``frontends`` is a list to put the frontend into.
+    """
     frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
+    if frontends is not None:
+        frontends.append(frontend)
     with running(frontend, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
         yield server, {
             'data_port': frontend.data.address[1], 'controls_port': frontend.controls.address[1],
@@ -408,8 +415,8 @@ def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
     scripted.requests.clear()
     ros.next('temperature', 20)
     # Thermometer, pitot tube, static pressure and GPS yield the air data; accelerometer and
-    # gyroscope tell whether it is held.
-    assert set(scripted.requests) == {0, 1, 2, 4, 5, 6}
+    # gyroscope tell whether it is held, the INS whether it is the same run.
+    assert set(scripted.requests) == {0, 1, 2, 4, 5, 6, 7}
     assert scripted.requests.count(1) <= 8
     ros.subscribe(MagneticField, 'magnetic_field')
     ros.wait_for(lambda: 3 in scripted.requests, 'a request to the magnetometer')
@@ -587,7 +594,7 @@ def test_pause_resume_and_reset(ros):
     with flying(held=True) as (server, parameters):
         started(ros, parameters, 'fix')
         response = ros.call(SetBool, 'pause', SetBool.Request(data=False))
-        assert (response.success, response.message) == (True, 'resumed')
+        assert (response.success, response.message) == (True, 'resumed: its data change')
         assert not server.call(lambda world: world.paused)
         assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
         assert server.call(lambda world: world.paused)
@@ -651,10 +658,35 @@ def test_a_service_that_waits_delays_no_command(ros, scripted):
         assert not future.result().success
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_the_end_does_not_wait_for_a_server_that_never_ends_its_answer(ros, scripted, number):
-    """The pending call is abandoned before the last one, which has one second, is made."""
+def test_what_huginn_answers_and_shows_decides_about_a_pause(ros):
+    frontends = []
+    with flying(frontends=frontends) as (server, parameters):
+        node = started(ros, parameters, 'fix')
+        huginn = frontends[0].huginn
+        # Neither an answer that is no boolean counts, nor one that the data do not bear out.
+        for answer, text in ((lambda: 'paused', 'expected a boolean'),
+                             (lambda: True, 'sent; not shown within 3 s: its data still change')):
+            huginn.pause = answer
+            response = ros.call(SetBool, 'pause', SetBool.Request(data=True))
+            assert not response.success
+            assert text in response.message
+            # It may be paused all the same.
+            assert node.session.taken == ('pause',)
+        ros.diagnosed('commands', lambda level, message, values: (
+            level == WARN and 'somebody else has resumed it' in message))
+        del huginn.pause
+        assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+        ros.run_in(node, node.trigger_deactivate)
+        assert not server.call(lambda world: world.paused)
+        assert not node.left.owed
+
+
+@pytest.mark.parametrize(('number', 'still'), [(signal.SIGINT, False), (signal.SIGTERM, True)])
+def test_the_end_does_not_wait_for_a_server_that_never_ends_its_answer(
+        ros, scripted, number, still):
+    """The pending call is abandoned before the last ones, which have a second each, are made."""
     with dripping() as (rpc_port, happened):
+        scripted.still = still
         ports = {**scripted.parameters, 'rpc_port': rpc_port}
         with process('fdmdata_node', '--ros-args', *(
                 word for name, port in ports.items() for word in ('-p', f'{name}:={port}'))
@@ -667,9 +699,9 @@ def test_the_end_does_not_wait_for_a_server_that_never_ends_its_answer(ros, scri
             assert [happened.get(timeout=DEADLINE) for _ in range(2)] in (
                 ['pause given up', 'resume asked'], ['resume asked', 'pause given up'])
             assert happened.get(timeout=DEADLINE) == 'resume given up'
-            assert child.wait(DEADLINE) == 0
-            # It may have been paused: nobody knows, and the log says so.
-            assert 'it stays paused' in child.stdout.read()
+            # It may have been paused: its data tell.
+            assert child.wait(5.0) == int(still)
+            assert ('may stay as it was left: pause' in child.stdout.read()) is still
         assert not asked.done()
         ros.observer.destroy_client(client)
 

@@ -21,7 +21,13 @@ import struct
 import pytest
 
 from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    Left,
+    PeerAbsentError,
+    PeerChanged,
+    PeerState,
+)
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     FdmdataSession,
@@ -180,8 +186,8 @@ def test_what_is_due_together_is_asked_once():
 def test_without_a_plan_only_the_watch_asks():
     huginn = started({})
     assert not samples(huginn.run(10.0), '')
-    assert {command for _, command in huginn.requests} == {ACC, GYRO}
-    assert len(huginn.requests) == pytest.approx(40, abs=2)
+    assert {command for _, command in huginn.requests} == {ACC, GYRO, INS}
+    assert len(huginn.requests) == pytest.approx(60, abs=3)
 
 
 def test_plan_changes_while_running():
@@ -406,6 +412,149 @@ def test_thaw_after_a_freeze_recovers_and_is_recognized():
         (0.0, 0.25, 0.0, 0.75), (0.0, 0.0, 0.0, 0.75)]
 
 
+def test_stop_in_a_silence_centres_the_same_huginn_when_it_thaws():
+    huginn = met(delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.stands_still = True
+    huginn.run(3.0)
+    huginn.call(huginn.session.stop)
+    # In case it reads this after we have gone.
+    assert [values for _, values in huginn.controls[1:]] == [(0.0, 0.0, 0.0, 0.75)]
+    huginn.run(1.0)
+    assert len(huginn.controls) == 2
+    frozen(huginn, 0.0)
+    huginn.run(2.5)
+    assert not huginn.session.leaving
+    assert len(huginn.controls) > 4
+    assert huginn.session.left == Left()
+
+
+@pytest.mark.parametrize('back', [False, True])
+def test_stop_in_a_silence_says_what_a_huginn_that_stays_away_may_hold(back):
+    huginn = met(delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.up = False
+    huginn.run(2.0)
+    huginn.call(huginn.session.stop)
+    huginn.run(1.0)
+    huginn.up = back
+    huginn.run(2.5)
+    assert not huginn.session.leaving
+    # One that was restarted gets nothing, and owes nothing.
+    assert len(huginn.controls) == 2
+    assert huginn.session.left.owed == (() if back else ('elevator',))
+    assert not huginn.session.left.is_error
+
+
+def placed(huginn, latitude=47.0, longitude=11.0, altitude=600.0):
+    """Let the INS report this position, at 50 m/s."""
+    sound = type(huginn).answer
+    huginn.answer = lambda data: (
+        struct.pack('>BB7f', 0, INS, 0.0, 0.0, 90.0, latitude, longitude, 50.0, altitude)
+        if data[0] == INS else sound(huginn, data))
+
+
+@pytest.mark.parametrize('place', [
+    {'latitude': 47.02}, {'longitude': -169.0}, {'altitude': 2600.0}])
+def test_a_huginn_that_was_restarted_within_a_second_gets_no_old_controls(place):
+    huginn = met({}, delay=0.001)
+    placed(huginn)
+    huginn.run(1.0)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.up = False
+    huginn.run(0.6)
+    placed(huginn, **place)
+    huginn.up = True
+    events = huginn.run(1.0)
+    assert states(events) == []
+    assert recognized(events) == [False]
+    with pytest.raises(ValueError, match='throttle'):
+        huginn.controlled(elevator=0.25)
+    assert not huginn.session.taken
+    huginn.call(huginn.session.stop)
+    assert not huginn.session.leaving
+    assert len(huginn.controls) == 1
+
+
+def test_an_aircraft_that_flies_is_the_same_however_late_its_replies():
+    huginn = met({'ins': Wanted((INS,), 10.0)}, delay=0.001)
+    huginn.controlled(elevator=0.5, throttle=0.75)
+    for step in range(20):
+        # 50 m/s through the air, 150 over the ground, and half of the replies lost.
+        placed(huginn, longitude=179.99 + step * 0.0016)
+        huginn.lose = lambda reply, lost=bool(step % 2): lost
+        huginn.run(0.8)
+    assert recognized(huginn.events) == []
+    assert huginn.session.taken
+
+
+def test_own_reset_is_no_restart():
+    huginn = met({}, delay=0.001)
+    placed(huginn)
+    huginn.run(1.0)
+    huginn.call(huginn.session.take_pause)
+    huginn.call(huginn.session.expect_reset)
+    placed(huginn, latitude=40.0)
+    huginn.run(1.0)
+    huginn.call(huginn.session.forget_controls)
+    huginn.run(1.0)
+    assert recognized(huginn.events) == []
+    assert huginn.session.taken == ('pause',)
+
+
+@pytest.mark.parametrize('plan', [DEFAULT, {}])
+@pytest.mark.parametrize('works', [True, False])
+def test_a_pause_counts_when_the_data_show_it(plan, works):
+    huginn = met(plan, delay=0.001)
+    huginn.run(2.0)
+    for runs in (False, True):
+        huginn.held = works and not runs
+        if not works and runs:
+            huginn.held = True
+            huginn.run(1.0)
+        ticket = huginn.call(lambda now, runs=runs: huginn.session.expect_motion(runs, 'it', now))
+        done = [event for event in huginn.run(3.1) if isinstance(event, CommandDone)]
+        assert [event.ticket for event in done] == [ticket]
+        assert bool(done[0].error) is not works
+        assert works or 'it: sent; not shown within 3 s: its data' in done[0].error
+
+
+def test_a_pause_of_a_silent_huginn_is_not_shown():
+    huginn = met()
+    huginn.up = False
+    huginn.run(2.0)
+    huginn.call(lambda now: huginn.session.expect_motion(False, 'pause', now))
+    assert [event.error for event in huginn.run(3.1) if isinstance(event, CommandDone)] == [
+        'pause: sent; not shown within 3 s: nothing answers at its address']
+
+
+@pytest.mark.parametrize('resumed', [True, False])
+def test_stop_waits_until_the_data_show_that_the_pause_has_ended(resumed):
+    huginn = met()
+    huginn.call(huginn.session.take_pause)
+    huginn.held = True
+    huginn.run(3.0)
+    assert huginn.session.taken == ('pause',)
+    huginn.call(huginn.session.stop)
+    huginn.run(0.5)
+    assert huginn.session.owed == ('pause',)
+    huginn.held = not resumed
+    huginn.run(0.5 if resumed else 2.6)
+    assert not huginn.session.leaving
+    left = huginn.session.left
+    assert (left.owed, left.is_error) == ((), False) if resumed else (('pause',), True)
+    assert resumed or 'huginn_control.py resume' in left.reason
+
+
+def test_a_pause_that_somebody_else_has_ended_is_a_contradiction():
+    huginn = met()
+    huginn.call(huginn.session.take_pause)
+    huginn.run(1.0)
+    assert huginn.session.contradictions(huginn.now) == ()
+    huginn.run(2.0)
+    assert 'somebody else has resumed it' in huginn.session.contradictions(huginn.now)[0]
+
+
 def test_a_restarted_huginn_is_another_one_and_gets_nothing_of_the_former():
     huginn = met(delay=0.001)
     huginn.controlled(elevator=0.5, throttle=0.75)
@@ -553,12 +702,23 @@ def test_what_was_commanded_before_a_reset_is_not_repeated_after_it():
     assert len(huginn.controls) == 1
 
 
-def test_surfaces_are_given_back_once():
+def test_surfaces_are_centred_for_release_timeout_and_a_command_ends_that():
     huginn = met()
-    huginn.controlled(elevator=0.5, throttle=0.75)
+    huginn.controlled(elevator=0.5, aileron=0.25, throttle=0.75)
+    began = huginn.now
     huginn.call(huginn.session.centre)
-    huginn.call(huginn.session.stop)
-    assert [values for _, values in huginn.controls[1:]] == [(0.0, 0.0, 0.0, 0.75)]
+    assert not huginn.session.taken[1:]
+    assert sorted(huginn.session.owed) == ['aileron', 'elevator']
+    huginn.run(1.0)
+    huginn.controlled(elevator=0.125)
+    assert huginn.session.owed == ('aileron',)
+    huginn.run(5.0)
+    assert not huginn.session.owed
+    values = [values for _, values in huginn.controls[1:]]
+    assert set(values) == {(0.0, 0.0, 0.0, 0.75), (0.0, 0.125, 0.0, 0.75)}
+    assert len(values) == pytest.approx(14, abs=1)
+    # The last one leaves at the end: a line that was cut for that long carries it.
+    assert huginn.controls[-1][0] == pytest.approx(began + 3.0)
 
 
 def test_a_sensor_that_is_asked_no_more_tells_nothing_of_the_flight_model():
@@ -576,6 +736,15 @@ def test_stop_centres_the_surfaces_and_keeps_the_throttle():
     huginn.controlled(aileron=0.25, elevator=-0.5, rudder=1.0, throttle=0.75)
     huginn.call(huginn.session.stop)
     assert huginn.controls[-1][1] == (0.0, 0.0, 0.0, 0.75)
+    assert huginn.session.peer_state is PeerState.LEAVING
+    with pytest.raises(PeerAbsentError, match='not started'):
+        huginn.controlled(elevator=0.5)
+    huginn.run(2.9)
+    assert huginn.session.leaving
+    huginn.run(0.2)
+    assert not huginn.session.leaving
+    assert huginn.session.left == Left()
+    assert {values for _, values in huginn.controls[1:]} == {(0.0, 0.0, 0.0, 0.75)}
     huginn.requests.clear()
     huginn.run(5.0)
     assert not huginn.requests

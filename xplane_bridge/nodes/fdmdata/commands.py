@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from rclpy.task import Future
@@ -34,10 +35,14 @@ _WHY = {
              'move the elevator off its stop, and reset it again',
 }
 
+# Of an answer that makes no sense, in a sentence.
+_LONGEST_ANSWER = 60
+
 # A reset reinitialises and trims the flight model.
 _TIMEOUT = 5.0
-# The last call, when the node ends.
+# When the node is deactivated: one call, and the time between two.
 _TIMEOUT_AT_END = 1.0
+_PERIOD_AT_END = 0.5
 
 
 class _UnknownOutcomeError(ValueError):
@@ -45,56 +50,81 @@ class _UnknownOutcomeError(ValueError):
 
 
 class FdmdataCommands:
-    """The services pause and reset, and whether Huginn is paused by us."""
+    """The services pause and reset; the session knows whether Huginn is paused by us."""
 
     def __init__(self, node: Bridge[Any, FdmdataSession], rpc: XmlRpc) -> None:
         self._node = node
         self._rpc = rpc
-        self._paused_here = False
+        self._left = threading.Event()
+        self._resuming: threading.Thread | None = None
         node.make_service(SetBool, 'pause', self._pause)
         node.make_service(Trigger, 'reset', self._reset)
 
-    def end(self, *, in_doubt: bool) -> None:
-        """Resume a Huginn that was paused here, unless it may have been replaced since."""
+    def leave(self) -> None:
+        """Abandon pending calls; resume a Huginn that was paused here, until left()."""
         # Nobody waits for them any more; an unanswered pause may have been executed.
         self._rpc.end()
-        if not self._paused_here:
+        session = self._node.session
+        with self._node.link.lock:
+            paused = session.is_paused_here
+        if not paused:
             return
-        self._paused_here = False
-        if in_doubt:
-            self._node.warn(
-                'paused', 'it stays paused: Huginn was silent, and may have been restarted')
-            return
-        try:
-            self._rpc.call('resume', _TIMEOUT_AT_END)
-        except LinkError as error:
-            self._node.warn('paused', f'it stays paused: {printable(str(error))}')
+        self._left.clear()
+        self._resuming = threading.Thread(
+            target=self._resume, args=(session,), name='resume', daemon=True)
+        self._resuming.start()
 
-    def forget(self) -> None:
-        """Forget what was paused: Huginn was restarted."""
-        self._paused_here = False
+    def left(self) -> None:
+        """End resuming: its data have shown it, or there is no more time."""
+        if self._resuming is not None:
+            self._left.set()
+            self._rpc.end()
+            self._resuming.join()
+            self._resuming = None
+
+    def _resume(self, session: FdmdataSession) -> None:
+        """Resume Huginn again and again, unless it may be another one by now."""
+        while not self._left.is_set():
+            with self._node.link.lock:
+                in_doubt = session.in_doubt
+            if not in_doubt:
+                try:
+                    self._rpc.call('resume', _TIMEOUT_AT_END)
+                except LinkError as error:
+                    if not self._left.is_set():
+                        self._node.warn('paused', f'not resumed yet: {printable(str(error))}')
+            self._left.wait(_PERIOD_AT_END)
 
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
-        before = self._paused_here
-        # From now on it may be paused, answered or not.
-        self._paused_here |= request.data
+        link, session = self._node.link, self._node.session
+        before = session.is_paused_here
+        method = 'pause' if request.data else 'resume'
+        if request.data and not before:
+            # From now on it may be paused, answered or not.
+            link.call(session.take_pause)
         try:
-            await self._call('pause' if request.data else 'resume')
+            await self._call(method)
         except _UnknownOutcomeError:
             raise
         except ValueError:
-            self._paused_here = before
+            if not before:
+                link.call(session.forget_pause)
             raise
-        self._paused_here = bool(request.data)
+        done = await self._node.pending.wait(
+            link.call, session.expect_motion, not request.data, method)
+        if not request.data:
+            link.call(session.forget_pause)
         response.success = True
-        response.message = 'paused' if request.data else 'resumed'
+        response.message = f'{"paused" if request.data else "resumed"}: {done.message}'
 
     async def _reset(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        link, session = self._node.link, self._node.session
+        link.call(session.expect_reset)
         try:
             await self._call('reset')
         finally:
             # It trims: previous commands no longer say anything about the controls.
-            self._node.link.call(self._node.session.forget_controls)
+            link.call(session.forget_controls)
         response.success = True
         response.message = 'back at the initial conditions'
 
@@ -113,5 +143,9 @@ class FdmdataCommands:
         if failure is not None:
             kind = _UnknownOutcomeError if isinstance(failure, UnansweredError) else ValueError
             raise kind(printable(str(failure)))
+        if not isinstance(good, bool):
+            raise _UnknownOutcomeError(
+                f'{method}: the answer is {printable(repr(good)[:_LONGEST_ANSWER])}, expected a '
+                'boolean: is this Huginn?')
         if not good:
             raise ValueError(f'Huginn reports that {method} failed{_WHY.get(method, "")}')

@@ -118,11 +118,12 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
             _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
 
     def end(self) -> None:
-        """Stop polling; centre the surfaces and resume, if they were moved or it was paused."""
-        with self.link.lock:
-            in_doubt = self.session.in_doubt
-        super().end()
-        self._commands.end(in_doubt=in_doubt)
+        """Centre the surfaces and resume, if they were moved or it was paused; stop polling."""
+        self._commands.leave()
+        try:
+            super().end()
+        finally:
+            self._commands.left()
 
     def close(self) -> None:
         """Close the sockets and join the thread."""
@@ -185,10 +186,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         """Continue with a Huginn that was only frozen, or start over with a restarted one."""
         gate = self.gates['']
         if not event.same:
-            self._commands.forget()
-            self.inform(
-                'restarted',
-                'Huginn was silent, and counts as restarted: earlier commands are forgotten')
+            self.inform('restarted', f'{event.why}: earlier commands are forgotten')
         elif gate.watchdog.expired and self.parameters.on_command_timeout == 'neutral':
             # Commands stopped while it was silent.
             try:

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 from xplane_bridge.protocols.fdmdata import Controls
 from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.repetition import Repetition
 
 _SURFACES = ('aileron', 'elevator', 'rudder')
 
@@ -29,17 +30,29 @@ class HeldControls:
     The controls of one run of Huginn as commanded, and which of them were commanded.
 
     The datagram sets all four controls at once, and they cannot be read back: they are known only
-    from what was sent, and only for the same run of Huginn. It holds them forever.
+    from what was sent, and only for the same run of Huginn. It holds them forever. So what is
+    given back is repeated for a while.
     """
 
     def __init__(self) -> None:
         self._known: Controls | None = None
         self._taken = Ledger[float]()
+        self._giving = Repetition[str]()
 
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the names of the controls that were commanded."""
         return self._taken.names
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return the names of the surfaces that were given back and are being repeated."""
+        return tuple(self._giving)
+
+    @property
+    def known(self) -> Controls | None:
+        """Return what Huginn holds if nothing was lost, None if that is unknown."""
+        return self._known
 
     def merged(self, given: Mapping[str, float]) -> Controls:
         """
@@ -63,20 +76,36 @@ class HeldControls:
         self._known = controls
         for name in given:
             self._taken.take(0, name)
+            self._giving.end(name)
 
-    def give_back(self) -> Controls | None:
+    def give_back(self, now: float) -> None:
         """
-        Return the controls with all surfaces centred, if one was commanded; the throttle stays.
+        Centre all surfaces from now on, if one was commanded; the throttle stays.
 
         Their previous positions are unknown. Surfaces that were not commanded are already centred.
         """
-        given = {entry.value for entry in self._taken.give_back()}
-        if self._known is None or given.isdisjoint(_SURFACES):
-            return None
+        given = [entry.value for entry in self._taken.give_back() if entry.value in _SURFACES]
+        if self._known is None or not given:
+            return
         self._known = Controls(0.0, 0.0, 0.0, self._known.throttle)
-        return self._known
+        for name in given:
+            self._giving.begin(name, now)
+
+    def repeat(self, now: float) -> None:
+        """Give back again what is being given back: it may not have been heard."""
+        self._giving.restart(now)
+
+    def due(self, now: float, seconds: float) -> Controls | None:
+        """Return what to send now, of what is given back for ``seconds`` seconds."""
+        return self._known if self._giving.due(now, seconds) else None
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() has something."""
+        return self._giving.deadline
 
     def forget(self) -> None:
         """Forget everything: Huginn was restarted, or has moved the controls itself."""
         self._known = None
         self._taken.clear()
+        self._giving.clear()

@@ -44,9 +44,14 @@ class Telemetry(base.Telemetry):
 
 @dataclass(frozen=True, slots=True)
 class PeerRecognized:
-    """After a silence: whether this is the ``same`` Huginn, which was only frozen."""
+    """
+    Whether this is the ``same`` Huginn, which was only frozen.
+
+    ``why`` says, of another one, how that is known.
+    """
 
     same: bool
+    why: str = ''
 
 
 @dataclass(slots=True)

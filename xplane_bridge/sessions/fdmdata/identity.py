@@ -19,12 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 
-from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
+from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Gps, Ins, Reply, SensorReply
 from xplane_bridge.sessions.base import PeerState
 
 # Within this time after the first reply that ends a silence, a Huginn that was only frozen has
 # answered the requests sent meanwhile.
 _RECOGNITION = 0.25
+
+# What an aircraft may be off between two positions, in m, and the wind in m/s; receive times are
+# late by at most the age of a poll, in seconds.
+_STRAY, _WIND, _LATE = 100.0, 100.0, 0.5
+_DEGREE = 111_195.0
 
 # Data change with every step of 17 ms while the simulation runs; if none changes for this long
 # it is held (docs/wire/fdmdata.md, section 1).
@@ -76,6 +81,41 @@ class Identity:
         return None if witness is None else witness[0]
 
 
+class Track:
+    """
+    Detect that the aircraft is suddenly elsewhere: Huginn was restarted, or reset by somebody.
+
+    A restart may take less time than what counts as silence.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[float, Gps | Ins] | None = None
+
+    def jumps_to(self, reply: SensorReply, now: float) -> bool:
+        """Note a reply; return whether no aircraft could have flown to its position."""
+        if not isinstance(reply, Gps | Ins) or not _is_place(reply):
+            return False
+        last, self._last = self._last, (now, reply)
+        if last is None:
+            return False
+        then, before = last
+        speed = 2.0 * max(abs(before.airspeed), abs(reply.airspeed)) + _WIND
+        return _distance(before, reply) > _STRAY + speed * (now - then + _LATE)
+
+
+def _is_place(reply: Gps | Ins) -> bool:
+    values = reply.latitude, reply.longitude, reply.altitude, reply.airspeed
+    return all(map(math.isfinite, values)) and abs(reply.latitude) <= 90.0
+
+
+def _distance(one: Gps | Ins, other: Gps | Ins) -> float:
+    """Return how far two positions are apart, in m; precise enough for nearby ones."""
+    east = (other.longitude - one.longitude + 180.0) % 360.0 - 180.0
+    return math.hypot(
+        (other.latitude - one.latitude) * _DEGREE,
+        east * _DEGREE * math.cos(math.radians(one.latitude)), other.altitude - one.altitude)
+
+
 class Health:
     """Detect data that do not change, and data that are NaN."""
 
@@ -84,16 +124,18 @@ class Health:
         self._changed_at: float | None = None
         self._broken: set[Command] = set()
 
-    def hear(self, reply: SensorReply, now: float) -> None:
-        """Check a reply."""
+    def hear(self, reply: SensorReply, now: float) -> bool:
+        """Check a reply; return whether it differs from the last one of its sensor."""
         command = reply.command
         if all(map(math.isfinite, reply.values)):
             self._broken.discard(command)
         else:
             self._broken.add(command)
-        if self._changed_at is None or self._last.get(command, reply) != reply:
+        changed = self._last.get(command, reply) != reply
+        if self._changed_at is None or changed:
             self._changed_at = now
         self._last[command] = reply
+        return changed
 
     def state(self, is_fresh: Callable[[Command], bool], now: float) -> PeerState:
         """Return the state of a Huginn that answers; stale data are ignored."""

@@ -26,9 +26,16 @@ from xplane_bridge.sessions.fdmdata.events import Wanted
 _SLACK = 0.001
 
 WATCH = ''
-"""The entry that always exists: even a parked aircraft's accelerometer and gyroscope change."""
+"""
+The entry that always exists.
 
-_ALWAYS = {WATCH: Wanted((Command.ACCELEROMETER, Command.GYROSCOPE), 2.0)}
+Even a parked aircraft's accelerometer and gyroscope change; a position that jumps is another run.
+"""
+
+RESTLESS = (Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS)
+"""Sensors that change with every step of a simulation that runs, one of them at least."""
+
+_ALWAYS = {WATCH: Wanted(RESTLESS, 2.0)}
 
 
 class Plan:

@@ -24,18 +24,22 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
 from xplane_bridge.sessions.base import (
     Address,
+    Left,
     Outgoing,
     PeerAbsentError,
     PeerChanged,
     PeerState,
     Session,
+    Tickets,
 )
 from xplane_bridge.sessions.fdmdata.controls import HeldControls
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
-from xplane_bridge.sessions.fdmdata.identity import Health, Identity
-from xplane_bridge.sessions.fdmdata.plan import Plan, WATCH
+from xplane_bridge.sessions.fdmdata.identity import Health, Identity, Track
+from xplane_bridge.sessions.fdmdata.motion import Motion
+from xplane_bridge.sessions.fdmdata.plan import Plan, RESTLESS, WATCH
 from xplane_bridge.sessions.fdmdata.polls import Poll, Polls
 from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.ledger import Ledger
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
@@ -50,6 +54,14 @@ _PATIENCE = 0.5
 _POLLS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
+# After a pause by its service the data may still change for as long as a watching poll takes.
+_PAUSE_SHOWS = 2.0
+
+_PAUSE = 'pause'
+_VESSEL = 0
+_SILENT = 'Huginn was silent, and counts as restarted'
+_ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or reset'
+
 
 class FdmdataSession(Session):
     """
@@ -58,7 +70,17 @@ class FdmdataSession(Session):
     Each sensor is a lease: one that does not answer is left out of the polls (Polls) and polled
     separately, forever. An error reply names no command, and anybody can forge the single byte: a
     sensor counts as refused only while it does not answer. Identity tells whether a Huginn that
-    was silent is the same one. ``address`` is where Huginn is, for messages.
+    was silent is the same one, Track whether it was restarted without a silence. ``address`` is
+    where Huginn is, for messages.
+
+    The protocol shows no controls: surfaces that are given back are sent as centred again and
+    again for ``release_timeout``. It shows whether the simulation runs. stop() with something to
+    give back leads to the state LEAVING, in which Huginn is polled as before, and nothing else is
+    commanded::
+
+        start() -> UNKNOWN -> ANSWERING, HELD, BROKEN, AWAY -> stop() -> LEAVING -> UNKNOWN
+
+    ``peer_state`` is what the owner is told.
     """
 
     sentences = {
@@ -67,6 +89,7 @@ class FdmdataSession(Session):
         PeerState.HELD: 'held: it answers, but its data do not change',
         PeerState.BROKEN: 'its flight model contains NaN',
         PeerState.AWAY: 'not responding: Huginn is off or unreachable',
+        PeerState.LEAVING: 'being given back what was taken',
     }
 
     statistics: Statistics
@@ -75,11 +98,22 @@ class FdmdataSession(Session):
         super().__init__(Statistics())
         self._address = address
         self._controls = HeldControls()
+        self._pause = Ledger[None]()
+        self._paused_at = 0.0
+        self._motion = Motion()
+        self._tickets = Tickets()
+        # What Huginn is known to do, also while leaving.
+        self._state = PeerState.UNKNOWN
+        # Until when leaving lasts at most; None until its first poll.
+        self._leave_at: float | None = None
+        self._left = Left()
         self._plan = Plan()
         self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._refused: set[Command] = set()
         self._polls = Polls(self.statistics)
         self._identity = Identity()
+        # None while a reset of ours is under way: then the aircraft may jump.
+        self._track: Track | None = Track()
         self._health = Health()
         self._waiting_since: float | None = None
         self._probe_at = 0.0
@@ -94,8 +128,29 @@ class FdmdataSession(Session):
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Return the names of the controls that were commanded."""
-        return self._controls.taken
+        """Return the names of the controls that were commanded, and the pause."""
+        return (*self._controls.taken, *self._pause.names)
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return the names of the surfaces that are being centred; while leaving, the pause."""
+        return (*self._controls.owed, *(self._pause.names if self.leaving else ()))
+
+    @property
+    def leaving(self) -> bool:
+        """Return whether stop() still gives back."""
+        return self.peer_state is PeerState.LEAVING
+
+    @property
+    def left(self) -> Left:
+        """Return how the last stop() has ended."""
+        return self._left
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """Return that Huginn runs although it was paused here."""
+        if self._pause and self._motion.runs_since(self._paused_at + _PAUSE_SHOWS):
+            return ('paused by the service, but its data change: somebody else has resumed it',)
+        return ()
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -104,7 +159,7 @@ class FdmdataSession(Session):
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the sensors that do not answer, with since when."""
-        missing = self._leases.missing(now) if self._active else {}
+        missing = self._leases.missing(now) if self._talks else {}
         return {command.name.lower(): since for command, since in missing.items()}
 
     @property
@@ -112,9 +167,13 @@ class FdmdataSession(Session):
         """Return why Huginn accepts no commands now; empty if it does."""
         if not self._active:
             return 'the session is not started'
-        if self.peer_state is PeerState.UNKNOWN:
+        return self._silence()
+
+    def _silence(self) -> str:
+        """Return why Huginn hears nothing, or may be another one; empty if all is well."""
+        if self._state is PeerState.UNKNOWN:
             return f'waiting for the first reply from Huginn at {self._address}'
-        if self.peer_state is PeerState.AWAY:
+        if self._state is PeerState.AWAY:
             return f'nothing answers at {self._address}'
         if self._identity.until is not None:
             return f'Huginn answers again at {self._address}; finding out if it was restarted'
@@ -127,25 +186,68 @@ class FdmdataSession(Session):
 
     def start(self, now: float) -> None:
         """Start polling."""
+        if self.leaving:
+            self._end_leaving(now)
         self._active, self._identity.met = True, False
+        self._left = Left()
         self._forget()
-        self._controls.forget()
+        self._forget_taken()
         self._restart(now)
-        self.peer_state = PeerState.UNKNOWN
+        self._state = self.peer_state = PeerState.UNKNOWN
 
     def stop(self, now: float) -> None:
         """
-        Stop polling, and centre the surfaces if they were commanded.
+        Stop polling; centre the surfaces that were commanded, and wait for the end of a pause.
 
-        Huginn would hold the last ones forever. The throttle stays. A Huginn that is absent or was
-        restarted gets nothing.
+        Huginn would hold the last ones forever. The throttle stays. A Huginn that is silent is
+        sent them once, for it may be frozen and read them later, and again if it turns out to be
+        the same one; one that was restarted gets nothing.
         """
-        if not self.absence:
-            self.centre(now)
-        self._controls.forget()
+        self._expired += self._motion.abandon('the node was deactivated')
+        if not self._active:
+            return
         self._active = False
+        self._controls.give_back(now)
+        self._controls.repeat(now)
+        known = self._controls.known
+        if self._state is PeerState.AWAY and self._controls.owed and known is not None:
+            self._outbox.append(fdmdata.encode(known))
+        self.peer_state, self._leave_at, self._paused_at = PeerState.LEAVING, None, now
+        if not self.owed:
+            self._end_leaving(now)
+
+    @property
+    def _talks(self) -> bool:
+        return self._active or self.leaving
+
+    def _leave(self, now: float) -> None:
+        """Go on giving back; end when all of it was shown, or repeated for long enough."""
+        if self._leave_at is None:
+            self._leave_at = now + self.release_timeout
+        if self._pause and not self._silence() and self._motion.runs_since(self._paused_at):
+            self._pause.clear()
+        if now >= self._leave_at or not self.owed:
+            self._end_leaving(now)
+
+    def _end_leaving(self, now: float) -> None:
+        if self.owed:
+            self._left = self._what_is_left()
+        self._forget_taken()
         self._forget()
-        self.peer_state = PeerState.UNKNOWN
+        self._state = self.peer_state = PeerState.UNKNOWN
+
+    def _what_is_left(self) -> Left:
+        """Return what a Huginn that answers does not show, or what one that does not may hold."""
+        if absence := self._silence():
+            return Left(self.owed, (
+                f'{absence}. It gets nothing more from here: if it was only frozen, it may hold '
+                'this; send it controls, or resume it (huginn_control.py resume), or restart it'))
+        if self._pause:
+            return Left(self._pause.names, (
+                f'Huginn at {self._address} answers, but its data do not change: resume it '
+                '(huginn_control.py resume)'), is_error=True)
+        # Surfaces, repeated for release_timeout to one that answers: nothing more can be shown.
+        return Left()
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
@@ -183,27 +285,60 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        controls = self._controls.give_back()
-        if controls is not None:
-            self._outbox.append(fdmdata.encode(controls))
+        self._controls.give_back(now)
+
+    def expect_reset(self, now: float) -> None:
+        """Expect that the aircraft jumps by a reset of ours, until forget_controls()."""
+        self._track = None
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
         self._controls.forget()
+        self._track = Track()
+
+    def take_pause(self, now: float) -> None:
+        """Note that Huginn may be paused from here from now on."""
+        self._pause.take(_VESSEL, _PAUSE)
+        self._paused_at = now
+
+    @property
+    def is_paused_here(self) -> bool:
+        """Return whether Huginn may be paused from here."""
+        return bool(self._pause)
+
+    def forget_pause(self, now: float) -> None:
+        """Note that Huginn is not paused from here."""
+        self._pause.clear()
+
+    def expect_motion(self, runs: bool, what: str, now: float) -> int:
+        """
+        Expect that the data change from now on, or no longer; return a ticket.
+
+        Its CommandDone says whether they have shown it.
+        """
+        ticket = self._tickets.draw()
+        self._motion.expect(ticket, runs=runs, what=what, now=now)
+        return ticket
 
     # For the link.
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
+        if self._talks:
+            self._give_up(now)
+            if self._identity.until is not None and now >= self._identity.until:
+                self._recognize(now, same=False, events=self._expired, why=_SILENT)
+            if not self._silence() and (
+                    controls := self._controls.due(now, self.release_timeout)) is not None:
+                self._outbox.append(fdmdata.encode(controls))
+            self._expired += self._motion.ended(self._silence(), now)
+        if self.leaving:
+            self._leave(now)
         outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
         self.statistics.controls += len(self._outbox)
         self._outbox.clear()
-        if self._active:
-            self._give_up(now)
-            if self._identity.until is not None and now >= self._identity.until:
-                self._recognize(same=False, events=self._expired)
         outgoing += self._polls.closed()
-        self._deadline = self._ask(now, outgoing) if self._active else None
+        self._deadline = self._ask(now, outgoing) if self._talks else None
         if self._expired:
             self._deadline = now
         return outgoing
@@ -222,19 +357,27 @@ class FdmdataSession(Session):
     ) -> Sequence[Any]:
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
-        if not self._active:
+        if not self._talks:
             return ()
-        if self.peer_state is PeerState.AWAY:
+        if self._state is PeerState.AWAY:
             self._return(now)
         self._identity.met = True
         events = self._place(channel, reply, now)
-        state = self._health.state(lambda command: self._leases.is_fresh(command, now), now)
-        if state is not self.peer_state:
-            self.peer_state = state
-            events.append(PeerChanged(state))
+        events += self._change(
+            self._health.state(lambda command: self._leases.is_fresh(command, now), now))
         if self._identity.is_answered_by(channel, reply):
-            self._recognize(same=True, events=events)
+            self._recognize(now, same=True, events=events)
         return events
+
+    def _change(self, state: PeerState) -> list[Any]:
+        """Note what Huginn does; tell the owner unless it is being left."""
+        if state is self._state:
+            return []
+        self._state = state
+        if self.leaving:
+            return []
+        self.peer_state = state
+        return [PeerChanged(state)]
 
     # Polling.
 
@@ -246,11 +389,11 @@ class FdmdataSession(Session):
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
         """Poll what is due; return when to check again."""
-        if self.peer_state is PeerState.AWAY:
+        if self._state is PeerState.AWAY:
             if now >= self._probe_at:
                 self._probe_at = now + _PROBE_PERIOD
                 outgoing += self._send({}, [Command.THERMOMETER], now)
-            return self._probe_at
+            return self._soonest(self._probe_at)
         again = self._leases.due(now)
         is_due = self._plan.deadline <= now
         missing = self._leases.missing(now) if again or is_due else {}
@@ -261,11 +404,15 @@ class FdmdataSession(Session):
             entries = self._plan.due(now)
             wanted = {command for commands in entries.values() for command in commands}
             outgoing += self._send(entries, sorted(wanted.difference(missing)), now)
-        deadlines = (
+        return self._soonest(
             self._plan.deadline, self._leases.deadline, self._polls.deadline,
             None if self._waiting_since is None else self._waiting_since + SILENCE,
-            self._identity.until)
-        return min(at for at in deadlines if at is not None)
+            self._identity.until, None if self._silence() else self._controls.deadline)
+
+    def _soonest(self, *deadlines: float | None) -> float:
+        return min(
+            at for at in (*deadlines, self._motion.deadline, self._leave_at if self.leaving
+                          else None) if at is not None)
 
     def _send(
         self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
@@ -278,7 +425,7 @@ class FdmdataSession(Session):
     def _give_up(self, now: float) -> None:
         """Count requests that timed out as lost, and detect silence."""
         silent = (
-            self.peer_state is not PeerState.AWAY
+            self._state is not PeerState.AWAY
             and self._waiting_since is not None
             and now >= self._waiting_since + SILENCE
         )
@@ -291,19 +438,25 @@ class FdmdataSession(Session):
                 self._polls.drop(channel)
         if silent:
             self._forget(keep_identity=True)
-            self.peer_state = PeerState.AWAY
             self._probe_at = now
-            self._expired.append(PeerChanged(self.peer_state))
+            self._expired += self._change(PeerState.AWAY)
 
     def _forget(self, *, keep_identity: bool = False) -> None:
         """Forget what is outstanding and what was learnt about the peer."""
         self._polls.forget()
         if not keep_identity:
             self._settle()
+            self._track = Track()
         self._identity.until = None
         self._refused.clear()
         self._waiting_since = None
         self._health = Health()
+        self._motion.forget()
+
+    def _forget_taken(self) -> None:
+        """Forget what was taken: it was given back, or Huginn is another one."""
+        self._controls.forget()
+        self._pause.clear()
 
     # Receiving.
 
@@ -315,13 +468,17 @@ class FdmdataSession(Session):
         elif (poll := self._polls.take(channel, reply)) is not None:
             self._refused.discard(reply.command)
             self._hear(reply, now)
+            if self._track is not None and self._track.jumps_to(reply, now):
+                self._recognize(now, same=False, events=events, why=_ELSEWHERE)
             events += self._give_out(poll)
         self._waiting_since = now if self._polls else None
         return events
 
     def _hear(self, reply: SensorReply, now: float) -> None:
         self._leases.heard((reply.command,), now)
-        self._health.hear(reply, now)
+        changed = self._health.hear(reply, now)
+        if reply.command in RESTLESS:
+            self._motion.hear(changed, now)
 
     def _give_out(self, poll: Poll) -> list[Telemetry]:
         return [
@@ -337,14 +494,18 @@ class FdmdataSession(Session):
         """Start over with a Huginn that was silent; find out if it is the same one."""
         self._restart(now)
         if not self._identity.begin(now) and self._identity.met:
-            self._recognize(same=False, events=self._expired)
+            self._recognize(now, same=False, events=self._expired, why=_SILENT)
 
-    def _recognize(self, *, same: bool, events: list[Any]) -> None:
+    def _recognize(
+        self, now: float, *, same: bool, events: list[Any], why: str = ''
+    ) -> None:
         """Settle whether it is the same Huginn; otherwise forget what it held."""
         self._settle()
-        if not same:
-            self._controls.forget()
-        events.append(PeerRecognized(same))
+        if same:
+            self._controls.repeat(now)
+        else:
+            self._forget_taken()
+        events.append(PeerRecognized(same, why))
 
     def _settle(self) -> None:
         channel = self._identity.settle()
