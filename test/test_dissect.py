@@ -253,16 +253,6 @@ def test_program_answers_each_line_at_once():
         assert process.wait(timeout=60) == 0
 
 
-def test_program_is_quiet_when_its_reader_leaves():
-    with subprocess.Popen(
-            COMMAND, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE) as process:
-        process.stdout.close()
-        process.stdin.write(b'474554430003\n' * 10)
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
-        assert process.stderr.read() == b''
-
 
 def test_unknown_protocol_is_refused_with_a_usage_message(capsys):
     with pytest.raises(SystemExit) as caught:

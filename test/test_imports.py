@@ -36,7 +36,7 @@ ALLOWED = {
     'control': {'conversions', 'optional', 'plain_yaml'},
     'sensors': {'conversions', 'optional', 'plain_yaml'},
     'maps': {'conversions', 'optional', 'plain_yaml'},
-    'dissect': {'protocols', 'links', 'simulators'},
+    'dissect': {'protocols', 'links', 'simulators', 'command_line'},
     'nodes': {
         'sessions', 'conversions', 'maps', 'links', 'protocols', 'simulators', 'sensors',
         'control', 'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},

@@ -16,7 +16,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import io
+import os
+import sys
+from typing import Any
+
+# As of a command that SIGPIPE has ended.
+_READER_GONE = 141
+
+
+class _Output(io.FileIO):
+    """A standard stream whose reader may go, as `head` does: then the process ends, quietly."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            # What is still buffered is written at exit.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            raise SystemExit(_READER_GONE) from None
+
+
+def run_command(main: Callable[[], int | None]) -> int | None:
+    """
+    Return what an executable's ``main`` returns; what all of them have in common is done here.
+
+    If nobody reads the output any more, SystemExit is raised where something is printed: whatever
+    runs ends as after an error, but nothing is said.
+    """
+    sys.stdout, sys.stderr = streams = _quiet(sys.stdout), _quiet(sys.stderr)
+    try:
+        return main()
+    finally:
+        for stream in streams:
+            if stream is not None:
+                stream.flush()
+
+
+def _quiet(stream: Any) -> Any:
+    # A closed standard stream is None.
+    if stream is None:
+        return None
+    stream.flush()
+    raw = _Output(stream.fileno(), 'w', closefd=False)
+    # By PYTHONUNBUFFERED nothing is buffered.
+    return io.TextIOWrapper(
+        raw if stream.write_through else io.BufferedWriter(raw), stream.encoding,
+        stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through)
 
 
 def without_ros_arguments(argv: Sequence[str]) -> list[str]:

@@ -32,7 +32,6 @@ from importlib import import_module
 from io import BufferedReader
 import json
 import math
-import os
 import sys
 from types import ModuleType, NoneType, UnionType
 from typing import (
@@ -47,6 +46,7 @@ from typing import (
     Union,
 )
 
+from xplane_bridge.command_line import run_command
 from xplane_bridge.links.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
@@ -329,13 +329,10 @@ def main(argv: list[str] | None = None) -> int:
         # Each line is flushed, so that it answers immediately when used interactively.
         for line in _output(arguments, cast(BufferedReader, sys.stdin.buffer)):
             print(line, flush=True)
-    except BrokenPipeError:
-        # The reader has closed the pipe. Python would report that again when flushing at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         pass
     return 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -18,9 +18,6 @@
 import hashlib
 import os
 from pathlib import Path
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -31,21 +28,17 @@ pytest.importorskip('mcap', reason='recording needs mcap')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 
-from xplane_bridge.campaigns import ros_flight, supervisor
+from xplane_bridge.campaigns import ros_flight
 from xplane_bridge.campaigns.task import Task
 
 pytestmark = pytest.mark.xdist_group('flights')
 
-DEADLINE = 30.0
 CONTENT = {
     'duration': 2.0,
     'initial': {'altitude': 1000.0, 'airspeed': 51.444},
     'events': [{'at': 0.5, 'engage': True}],
     'criteria': [{'quantity': 'altitude_error', 'statistic': 'max_abs', 'at_most': 20.0}],
 }
-# It leaves its session, ignores interrupts, and loses its parent.
-STRAY = ('setsid sh -c "trap \\"\\" INT TERM; echo > {1}; sleep {0}; sleep {0}" & '
-         'read x < {1}; echo ready; ')
 
 
 def task(key, **given):
@@ -93,26 +86,3 @@ def test_what_is_not_flown_says_why():
     row = ros_flight.fly(task('refused', simulator='fdmdata'))
     assert (row['outcome'], row['exit']) == ('failed', 2)
     assert row['reason'].startswith('fdmdata has no time in its protocol')
-
-
-@pytest.mark.parametrize('end', ['limit', 'command', 'parent', 'signal'])
-def test_the_supervisor_leaves_nothing(end, tmp_path):
-    # A number of seconds that no other process sleeps.
-    mark = f'9{os.getpid()}{len(end)}'
-    fifo = tmp_path / 'fifo'
-    os.mkfifo(fifo)
-    command = STRAY.format(mark, fifo) + {
-        'command': 'exit 3', 'limit': f'trap "" INT; sleep {mark}; sleep {mark}',
-    }.get(end, f'exec sleep {mark}')
-    with subprocess.Popen(
-        [sys.executable, '-I', '-S', supervisor.__file__, '0.3' if end == 'limit' else '60',
-         'sh', '-c', command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:
-        assert process.stdout.readline() == 'ready\n'
-        if end == 'parent':
-            process.stdin.close()
-        elif end == 'signal':
-            process.send_signal(signal.SIGTERM)
-        code = process.wait(DEADLINE)
-        assert not running(mark)
-    assert code == {'limit': supervisor.HUNG, 'command': 3}.get(end, supervisor.ABANDONED)

@@ -14,11 +14,15 @@
 
 """An experiment as a user runs it: flown, recorded, judged and read back."""
 
+from contextlib import suppress
 import json
 import math
+import os
+from pathlib import Path
 import shutil
 import socket
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -74,6 +78,16 @@ def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeo
                  *arguments) as child:
         output, _ = child.communicate(timeout=timeout)
     return child.returncode, output
+
+
+def running(text):
+    """Return the ids of the processes that have a text in their command line."""
+    found = []
+    for path in Path('/proc').glob('[0-9]*/cmdline'):
+        with suppress(OSError):
+            if text.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
 
 
 @pytest.mark.parametrize(('sim', 'options'), [
@@ -168,6 +182,30 @@ def flies_as_in_one_process(prefix, seed):
     assert [one.at for one in run.occurrences] == pytest.approx(
         [event['at'] for event in json.loads(
             (prefix.with_suffix('.json')).read_text())['events']], abs=2e-6)
+
+
+def test_a_killed_experiment_leaves_no_process_and_the_next_one_flies(tmp_path):
+    file = tmp_path / 'flight.yaml'
+    file.write_text(SHORT.format(duration=60))
+    namespace = f'/killed_{os.getpid()}'
+    with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'killed'),
+                 '--namespace', namespace) as child:
+        for line in child.stdout:
+            if 'engage' in line:
+                break
+        assert len(running(namespace)) > 4
+        child.kill()
+        # The recorder and the others hold no pipe of its own.
+        child.communicate(timeout=30)
+    # A controller or a simulator that hung would be killed after 4 s.
+    deadline = time.monotonic() + 30.0
+    while running(namespace):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # Its recording is complete.
+    assert analysis.load(tmp_path / 'killed.mcap').counts[f'{namespace}/imu/data'] > 20
+    code, output = fly(tmp_path, '--namespace', namespace)
+    assert code == 0, output
 
 
 def test_faster_than_real_time(tmp_path):

@@ -28,15 +28,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 import multiprocessing
-import multiprocessing.connection
 import os
 import signal
-import threading
 import time
 from typing import Any, Protocol
 
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, Row
 from xplane_bridge.campaigns.task import Task
+from xplane_bridge.links.supervised import end_with_parent
 
 MOST_DEATHS = 2
 """A flight whose worker dies is flown again; if that one dies as well, it is a row 'crashed'."""
@@ -259,12 +258,4 @@ def _without_interrupts() -> Iterator[None]:
 def _begin_worker() -> None:
     """Let a worker end with the process that started it, however that ends, and by it only."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    sentinel = parent.sentinel
-
-    def follow() -> None:
-        multiprocessing.connection.wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
+    end_with_parent()

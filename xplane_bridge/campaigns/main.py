@@ -28,7 +28,7 @@ from xplane_bridge.campaigns.files import Folder
 from xplane_bridge.campaigns.flights import fly
 from xplane_bridge.campaigns.plan import load, Plan, PlanError
 from xplane_bridge.campaigns.table import Summary
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
 
 _EPILOG = ("'campaign report DIR' writes a folder's report again; 'campaign compare A B' says "
@@ -145,4 +145,4 @@ def _verdict(summary: Summary, require: float) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

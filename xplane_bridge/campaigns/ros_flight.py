@@ -16,8 +16,8 @@
 """
 One flight of a campaign through ROS, in lockstep: the package's own `experiment`, supervised.
 
-It gets a ROS domain of its own; its processes end with it, however it ends: see supervisor.py. The
-row is read from the files that it writes.
+It gets a ROS domain of its own; its processes end with it, however it ends: see
+links/supervisor.py. The row is read from the files that it writes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ import math
 import os
 from pathlib import Path
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
-from xplane_bridge.campaigns import rows, supervisor
+from xplane_bridge.campaigns import rows
 from xplane_bridge.campaigns.flights import trajectory
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, figures_of, HUNG, judged, Row
 from xplane_bridge.campaigns.sections import POLICY
@@ -46,7 +44,7 @@ from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.events import CONTROLS
 from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.links import domain
+from xplane_bridge.links import domain, supervised
 
 FRAMES_PER_SECOND = 60.0
 
@@ -92,7 +90,7 @@ def _attempt(task: Task, scratch: Path) -> Row | None:
         code = _run(command, Path(f'{prefix}.out'), task.time_limit * _FLYING)
     except OSError as error:
         return task.row(FAILED, str(error))
-    if code == supervisor.HUNG:
+    if code == supervised.HUNG:
         return task.row(HUNG, f'it took longer than its time limit, {task.time_limit:g} s')
     sentence = _sentence(prefix)
     try:
@@ -142,20 +140,18 @@ def command_of(task: Task, scratch: Path) -> list[str]:
 def _run(command: list[str], output: Path, limit: float) -> int:
     """Run a command with a ROS domain of its own for at most ``limit`` (s); return its code."""
     with domain.claim() as claimed, output.open('w', encoding='utf-8') as stream:
-        # The domain stays claimed while anything of the flight may still run. The supervisor's
-        # input is closed with this process, however it ends.
-        process = subprocess.Popen(
-            [sys.executable, '-I', '-S', supervisor.__file__, str(limit), *command],
-            stdin=subprocess.PIPE, stdout=stream, stderr=subprocess.STDOUT,
-            pass_fds=(claimed.lock.fileno(),), start_new_session=True,
-            env={**os.environ, 'ROS_DOMAIN_ID': str(claimed.number),
-                 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+        # The domain stays claimed while anything of the flight may still run.
+        process = supervised.Supervised(
+            command, stream, limit, (claimed.lock.fileno(),), {
+                **os.environ, 'ROS_DOMAIN_ID': str(claimed.number),
+                'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
         try:
-            return process.wait()
+            code = process.wait()
         finally:
-            assert process.stdin is not None
-            process.stdin.close()
+            process.end(0.0)
             process.wait()
+        assert code is not None
+        return code
 
 
 def is_complete(result: Mapping[str, Any]) -> bool:

@@ -23,6 +23,8 @@ from contextlib import contextmanager
 import multiprocessing
 from typing import Any
 
+from xplane_bridge.links.supervised import end_with_parent
+
 Mapping = Callable[..., Iterable[Any]]
 """As the built-in map; results are in the order of the arguments."""
 
@@ -35,5 +37,5 @@ def mapping(workers: int) -> Iterator[Mapping]:
         return
     # Fork is not safe beside threads, and the processor time of a forkserver's is not counted.
     context = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(workers, mp_context=context) as executor:
+    with ProcessPoolExecutor(workers, context, end_with_parent) as executor:
         yield executor.map

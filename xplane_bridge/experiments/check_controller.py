@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import sys
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments import checklist, controller
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.experiment import attempt
@@ -130,4 +130,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -19,9 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
-import os
-import signal
-import subprocess
 from threading import RLock
 import time
 
@@ -39,6 +36,7 @@ from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import ORDERED, RELAYED, stamp_of
 from xplane_bridge.experiments.relay import Relay
 from xplane_bridge.experiments.vehicle import is_used_by_another, Vehicle
+from xplane_bridge.links.supervised import Supervised
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.protocols.foreign import printable
 
@@ -66,7 +64,7 @@ class Started:
     """A controller: its name, its process unless it runs elsewhere, and the file of its log."""
 
     name: str
-    process: subprocess.Popen[str] | None = None
+    process: Supervised | None = None
     log: str = ''
     _code: int | None = field(default=None, init=False)
 
@@ -87,7 +85,7 @@ class Started:
     def freeze(self, on: bool) -> None:
         """Stop all of its processes, or resume them."""
         if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGSTOP if on else signal.SIGCONT)
+            self.process.freeze(on)
 
 
 def wait_for(

@@ -22,7 +22,7 @@ import sys
 
 from ament_index_python.packages import get_package_share_directory
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.experiment import fly
 from xplane_bridge.experiments.scenario import find, load
@@ -52,4 +52,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from typing import Any
@@ -45,6 +44,7 @@ from xplane_bridge.experiments.controller import (
     ros_arguments,
 )
 from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.experiments.interrupts import Interrupts
 from xplane_bridge.experiments.live import Live, served
 from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
@@ -65,6 +65,7 @@ from xplane_bridge.experiments.settings import (
 from xplane_bridge.experiments.simulation import observing, start_simulation
 from xplane_bridge.experiments.vehicle import NODE, Vehicle
 from xplane_bridge.experiments.view import View
+from xplane_bridge.links.supervised import Supervised
 
 # The autopilot's parameters in lockstep, if it is not and if it is below a policy.
 _LOCKSTEP: dict[bool, dict[str, Any]] = {
@@ -92,23 +93,24 @@ def fly(experiment: Experiment) -> int:
     except (ImportError, ValueError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN
+    interrupts = Interrupts()
     with tempfile.TemporaryDirectory() as scratch, viewers as live:
         recording = experiment.files.recording or os.path.join(scratch, 'flight.mcap')
-        run, code = attempt(experiment, recording, live=live)
+        run, code = attempt(experiment, recording, live=live, interrupts=interrupts)
         if run is not None and run.flown > 0.0:
             try:
-                _interruptible(True, by_sigterm=code != INTERRUPTED)
-                code = report(experiment, recording, run, code)
+                with interrupts.allowed(by_sigterm=False):
+                    code = report(experiment, recording, run, code)
             except KeyboardInterrupt:
                 print('interrupted; the report is incomplete', flush=True)
                 code = INTERRUPTED
-            _interruptible(False)
     return code
 
 
 def attempt(
     experiment: Experiment, recording: str, make_run: type[Run] = Run,
     make_view: type[View] = View, live: Live | None = None,
+    interrupts: Interrupts | None = None,
 ) -> tuple[Run | None, int]:
     """
     Fly it; return the flight, if it started, and the exit code before the verdict.
@@ -117,6 +119,7 @@ def attempt(
     """
     run: Run | None = None
     settings = experiment.settings
+    allowed = (interrupts or Interrupts()).allowed
 
     def make_monitor(node: Node) -> Monitor:
         return Monitor(
@@ -127,8 +130,8 @@ def attempt(
         NODE, experiment.namespace, settings.follows_clock, make_monitor
     ) as (node, monitor):
         try:
-            _interruptible(True)
-            with Processes(experiment.files.log) as processes:
+            # Left before the processes are: these end in order.
+            with Processes(experiment.files.log) as processes, allowed():
                 clear(experiment.files)
                 view = make_view(monitor)
                 view.served = live
@@ -151,24 +154,6 @@ def attempt(
         except (ExperimentError, ScenarioError, RuntimeError, OSError) as error:
             print(f'experiment: {error}', file=sys.stderr, flush=True)
             return run, NOT_FLOWN
-        finally:
-            _interruptible(False)
-
-
-def _interruptible(on: bool, by_sigterm: bool = True) -> None:
-    """
-    Let only the next SIGINT raise KeyboardInterrupt; or none at all.
-
-    One Ctrl-C may be several signals, from a terminal and from launch, and the reaction to the
-    first must be completed. SIGTERM, as sent by launch and CI, is handled the same way; launch
-    also sends it five seconds after Ctrl-C, and the report may take longer than that.
-    """
-    def interrupt(*_: object) -> None:
-        _interruptible(False)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt if on else signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, interrupt if on and by_sigterm else signal.SIG_IGN)
 
 
 def start_vehicle(
@@ -216,8 +201,8 @@ def start_controller(processes: Processes, experiment: Experiment) -> Started:
 
 def _start(
     processes: Processes, view: View, experiment: Experiment, recording: str
-) -> int | None:
-    """Start simulator, bridge, autopilot and recorder; return the autopilot's process id."""
+) -> Supervised | None:
+    """Start simulator, bridge, autopilot and recorder; return the autopilot's process."""
     settings, namespace = experiment.settings, experiment.namespace
     initial = experiment.scenario.initial
     flying = start_simulation(
@@ -229,7 +214,7 @@ def _start(
             **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
             **_gains_for(experiment, view),
             **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})},
-            _BELOW_POLICY if settings.foreign else {})).pid)
+            _BELOW_POLICY if settings.foreign else {})))
     flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
     if recording:
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'

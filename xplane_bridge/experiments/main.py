@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 import sys
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments import controller
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
@@ -100,4 +100,4 @@ def _check_namespace(namespace: str) -> None:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

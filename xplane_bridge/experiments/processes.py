@@ -16,18 +16,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 import os
 import signal
 import subprocess
 import threading
-from typing import Any, TextIO
+import time
+from typing import TextIO
 
 from ament_index_python.packages import get_package_prefix
 
+from xplane_bridge.links.supervised import Supervised
+
 _PACKAGE = 'xplane_bridge'
-_PATIENCE = 5.0
+# For all of them together: a real simulator that loads may need 3 s to show what is given back.
+_PATIENCE = 4.0
+# A recorder's last lines are copied after its end.
+_COPYING = 1.0
 
 
 def executable_path(name: str) -> str:
@@ -53,50 +59,55 @@ class Processes:
     """
     Run executables of this package, their output in a log file.
 
-    Use as a context manager: leaving it ends all of them, the newest first.
+    Use as a context manager: leaving it ends all of them, the newest first. They also end if this
+    process is killed.
     """
 
     def __init__(self, log: str) -> None:
         self._log_path = log
         self._log: TextIO | None = None
-        self._running: list[tuple[str, subprocess.Popen[str]]] = []
+        self._running: list[tuple[str, Supervised]] = []
         self._copiers: list[threading.Thread] = []
-        self._groups: list[subprocess.Popen[str]] = []
+        self._groups: list[Supervised] = []
 
     def __enter__(self) -> Processes:
         self._log = open(self._log_path, 'w', encoding='utf-8')
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A second signal must not leave some of them running; each gets its time to end.
-        with _signals(signal.SIG_IGN):
+        # Whatever else comes, each gets its time to end.
+        with _without_interrupts():
             self._end()
 
     def _end(self) -> None:
-        for _name, process in reversed(self._running):
-            if process.poll() is None:
-                # A stopped process would not handle the signal.
-                process.send_signal(signal.SIGCONT)
-                process.send_signal(signal.SIGINT)
-                try:
-                    process.wait(_PATIENCE)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-        for process in self._groups:
-            _end_group(process)
+        """
+        Interrupt one after the other; kill what is left when the time for all of them is over.
+
+        One that takes long delays the others by its share of that time.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        waiting = [*self._groups, *(process for _, process in self._running)]
+        left = len(waiting)
+        for process in reversed(waiting):
+            remaining = max(deadline - time.monotonic(), 0.0)
+            process.end(remaining)
+            process.wait(remaining / left)
+            left -= 1
+        for process in waiting:
+            process.wait()
         for copier in self._copiers:
-            copier.join(_PATIENCE)
+            copier.join(_COPYING)
         if self._log is not None:
             self._log.close()
 
-    def start(self, executable: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
+    def start(self, executable: str, arguments: Sequence[str]) -> Supervised:
         """
         Start an executable of this package, or any by its absolute path.
 
         It gets its own process group: Ctrl-C reaches it only through __exit__, in order. Raises
         FileNotFoundError if it is not found.
         """
+        assert self._log is not None
         return self._start(executable, arguments, self._log)
 
     def start_and_wait(
@@ -106,7 +117,7 @@ class Processes:
         process = self._start(executable, arguments, subprocess.PIPE)
         assert process.stdout is not None
         # A process that hangs at startup must not hang this one.
-        watchdog = threading.Timer(timeout, process.kill)
+        watchdog = threading.Timer(timeout, process.end, [0.0])
         watchdog.start()
         try:
             line = process.stdout.readline().strip()
@@ -120,44 +131,31 @@ class Processes:
         return line
 
     def _start(
-        self, executable: str, arguments: Sequence[str], output: TextIO | int | None
-    ) -> subprocess.Popen[str]:
+        self, executable: str, arguments: Sequence[str], output: TextIO | int
+    ) -> Supervised:
         path = executable if os.path.isabs(executable) else executable_path(executable)
-        noted: list[int] = []
-        # A signal between starting and registering it would leave it running.
-        with _signals(lambda number, _: noted.append(number)):
-            process = subprocess.Popen(
-                [path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, text=True, start_new_session=True)
-            self._running.append((executable, process))
-        for number in noted:
-            signal.raise_signal(number)
+        process = Supervised([path, *arguments], output)
+        self._running.append((executable, process))
         return process
 
-    def start_group(self, command: Sequence[str], log: str) -> subprocess.Popen[str]:
+    def start_group(self, command: Sequence[str], log: str) -> Supervised:
         """
         Start a foreign program, with its own log file; it may start others.
 
         All in its process group end with it, at the latest when this context is left. Whether it
         has failed is not said by failed().
         """
-        noted: list[int] = []
-        with open(log, 'w', encoding='utf-8') as output, _signals(
-                lambda number, _: noted.append(number)):
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                text=True, start_new_session=True)
-            self._groups.append(process)
-        for number in noted:
-            signal.raise_signal(number)
+        with open(log, 'w', encoding='utf-8') as output:
+            process = Supervised(command, output)
+        self._groups.append(process)
         return process
 
     def failed(self) -> str | None:
         """Return a sentence about a process that has ended although it should be running."""
         for name, process in self._running:
-            if process.poll() is not None:
+            if (code := process.poll()) is not None:
                 reason = self.said(name)[-1:] or [f'see {self._log_path}']
-                return f'{name} ended with code {process.returncode}: {reason[0]}'
+                return f'{name} ended with code {code}: {reason[0]}'
         return None
 
     def runs(self, executable: str) -> bool:
@@ -177,27 +175,14 @@ class Processes:
             self._log.flush()
 
 
-def _end_group(process: subprocess.Popen[str]) -> None:
-    """End a process and all in its group, also those that it has left behind."""
-    for number in (signal.SIGCONT, signal.SIGINT, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        if number == signal.SIGINT:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_PATIENCE)
-    process.wait()
-
-
 @contextmanager
-def _signals(handler: Callable[[int, Any], object] | signal.Handlers) -> Iterator[None]:
-    """Handle SIGINT and SIGTERM this way while inside; other threads handle no signals at all."""
+def _without_interrupts() -> Iterator[None]:
+    """Ignore SIGINT while inside; threads other than the main one handle no signals at all."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handler)
-              for number in (signal.SIGINT, signal.SIGTERM)}
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        for number, old in before.items():
-            signal.signal(number, old)
+        signal.signal(signal.SIGINT, before)

@@ -35,7 +35,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
@@ -364,4 +364,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import math
-import os
-import signal
 import threading
 import time
 from typing import Any
@@ -44,6 +42,7 @@ from xplane_bridge.experiments.monitor import MEASURED, Monitor
 from xplane_bridge.experiments.peers import KEPT
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import TARGET
+from xplane_bridge.links.supervised import Supervised
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.srv import StartFlight, Trim
 
@@ -84,7 +83,7 @@ class Vehicle:
 
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        autopilot_pid: int | None = None, lockstep: bool = False, recorded: bool = True,
+        autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
     ) -> None:
         self.monitor = monitor
         self.lockstep = lockstep
@@ -92,7 +91,7 @@ class Vehicle:
         self._node = node
         self._namespace = namespace
         self._processes = processes
-        self._autopilot_pid = autopilot_pid
+        self._autopilot = autopilot
         self._controls = node.create_publisher(
             FlightControls, f'{namespace}/{self.command_topic}', KEPT)
         self._targets = node.create_publisher(
@@ -345,8 +344,8 @@ class Vehicle:
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""
-        assert self._autopilot_pid is not None
-        os.kill(self._autopilot_pid, signal.SIGSTOP if on else signal.SIGCONT)
+        assert self._autopilot is not None
+        self._autopilot.freeze(on)
         self._frozen = on
 
     def thaw_autopilot(self) -> None:

@@ -25,7 +25,7 @@ import sys
 from typing import Any
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.export import captures, quality_report, recordings, resampling, writers
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
@@ -211,4 +211,4 @@ def _parser() -> ArgumentParser:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

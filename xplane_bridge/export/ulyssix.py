@@ -22,7 +22,7 @@ from importlib import import_module
 from importlib.util import find_spec
 import sys
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 
 _COMMANDS = {
     'record': 'record parameters to Parquet, MF4 or CSV',
@@ -47,4 +47,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

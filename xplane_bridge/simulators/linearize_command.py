@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import math
 import sys
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.simulators.linearize import linearize, METHODS
 from xplane_bridge.simulators.spare import in_steady_flight
 
@@ -68,4 +68,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.links.signals import calling_on_signal
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.aircraft import Aircraft
@@ -211,4 +211,4 @@ def _add_fault_options(parser: ArgumentParser) -> None:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

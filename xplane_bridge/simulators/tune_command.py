@@ -27,7 +27,7 @@ from pathlib import Path
 import shlex
 import sys
 
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.control.linear_model import from_json, LinearModel
 from xplane_bridge.control.tuning import BANDWIDTHS, Limits, tune
 from xplane_bridge.control.tuning_report import parameter_file, table
@@ -123,4 +123,4 @@ def _parser() -> ArgumentParser:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_command(main))

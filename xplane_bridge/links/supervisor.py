@@ -18,12 +18,14 @@ Run a command and end all that it has started, whatever happens: on its end, or 
 
     python3 supervisor.py LIMIT COMMAND...
 
-It is a process of its own, between a campaign and a flight, and adopts all of the flight's
-descendants that lose their parent (PR_SET_CHILD_SUBREAPER), also those with sessions of their own.
-When the command ends, when LIMIT (s) is over, on a signal, or when standard input is closed, as it
-is if the campaign dies, it interrupts the command, waits a moment for its end, and kills all that
-is left. The exit code is the command's, 128 + N if signal N ended it, and HUNG or ABANDONED if it
-was ended from here.
+It is a process of its own, between whoever starts a command (supervised.py) and the command, and
+adopts all of the command's descendants that lose their parent (PR_SET_CHILD_SUBREAPER), also those
+with sessions of their own. When the command ends, when LIMIT (s) is over, on a signal, or at the
+end of standard input, which comes if whoever started this dies, it interrupts the command and its
+process group, waits a moment for the command's end, and kills all that is left. How long that
+moment may be (s) can be written to standard input, whose other direction tells the command's
+process id. The exit code is the command's, 128 + N if signal N ended it, and HUNG or ABANDONED if
+it was ended from here.
 
 Only the standard library is imported, and run as a file it starts in a few hundredths of a second.
 """
@@ -33,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 import ctypes
+import math
 import os
 import select
 import signal
@@ -45,8 +48,8 @@ HUNG, ABANDONED = 124, 125
 # Of <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-# An interrupted experiment ends its processes in order, and writes what it has.
-_PATIENCE = 3.0
+# A bridge gives back what it took for up to 3 s; what it ends is ended within 5 s in all.
+_PATIENCE = 4.0
 _TICK = 0.02
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -65,9 +68,11 @@ def main(arguments: Sequence[str]) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     child = _started(command, libc)
-    reason = _wait(child, woken, limit)
+    with suppress(OSError):
+        os.write(0, f'{child}\n'.encode())
+    reason, patience = _wait(child, woken, limit)
     code = _ended(child) if reason is None else reason
-    _end_all(child)
+    _end_all(child, patience)
     return code
 
 
@@ -92,19 +97,33 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
     os._exit(127)
 
 
-def _wait(child: int, woken: int, limit: float) -> int | None:
-    """Wait for the command's end; return None, or why it is not waited for any longer."""
+def _wait(child: int, woken: int, limit: float) -> tuple[int | None, float]:
+    """Wait for the command's end; return None, or why it is waited for no longer, and how long."""
     deadline = time.monotonic() + limit
+    watched = [0, woken]
+    # A process that was forked may hold the other end of standard input, and outlive its parent.
+    with suppress(OSError):
+        watched.append(os.pidfd_open(os.getppid()))
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         left = deadline - time.monotonic()
         if left <= 0.0:
-            return HUNG
-        ready, _, _ = select.select([0, woken], [], [], left)
-        if 0 in ready and not os.read(0, 4096):
-            return ABANDONED
+            return HUNG, _PATIENCE
+        ready, _, _ = select.select(watched, [], [], None if left == math.inf else left)
+        if 0 in ready:
+            return ABANDONED, _asked()
+        if set(ready) - {woken}:
+            return ABANDONED, _PATIENCE
         if woken in ready and set(os.read(woken, 4096)) & set(_SIGNALS):
-            return ABANDONED
-    return None
+            return ABANDONED, _PATIENCE
+    return None, _PATIENCE
+
+
+def _asked() -> float:
+    """Return the patience that was written to standard input, or the default."""
+    try:
+        return float(os.read(0, 64))
+    except (OSError, ValueError):
+        return _PATIENCE
 
 
 def _ended(child: int) -> int:
@@ -113,14 +132,14 @@ def _ended(child: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _end_all(child: int) -> None:
+def _end_all(child: int, patience: float) -> None:
     """Interrupt the command, if it still runs; when that has ended, or does not, kill the rest."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + patience
     left = _descendants()
     if child in left:
-        # It may be stopped.
-        _send(child, signal.SIGCONT)
-        _send(child, signal.SIGINT)
+        # It may be stopped. A shell is interrupted with what it runs, as by a terminal.
+        for number in (signal.SIGCONT, signal.SIGINT):
+            _send(-child, number)
     while left:
         if child not in left or time.monotonic() > deadline:
             for pid in left:
