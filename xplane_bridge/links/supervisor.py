@@ -57,10 +57,15 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def main(arguments: Sequence[str]) -> int:
     """Run the command; return its exit code, HUNG or ABANDONED."""
     limit, command = float(arguments[0]), list(arguments[1:])
+    watched = [0]
+    # A process that was forked may hold the other end of standard input, and outlive its parent.
+    with suppress(OSError):
+        watched.append(os.pidfd_open(os.getppid()))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), 'prctl(PR_SET_CHILD_SUBREAPER)')
     woken, wake = os.pipe()
+    watched.append(woken)
     os.set_blocking(wake, False)
     for number in (*_SIGNALS, signal.SIGCHLD):
         signal.signal(number, lambda *_: None)
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     child = _started(command, libc)
     with suppress(OSError):
         os.write(0, f'{child}\n'.encode())
-    reason, patience = _wait(child, woken, limit)
+    reason, patience = _wait(child, watched, limit)
     code = _ended(child) if reason is None else reason
     _end_all(child, patience)
     return code
@@ -86,7 +91,8 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
         os.setsid()
         # If this process is killed itself, the command is interrupted, and ends its own.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        for number in (*_SIGNALS, signal.SIGCHLD):
+        # Python ignores SIGPIPE.
+        for number in (*_SIGNALS, signal.SIGCHLD, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -97,13 +103,9 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
     os._exit(127)
 
 
-def _wait(child: int, woken: int, limit: float) -> tuple[int | None, float]:
+def _wait(child: int, watched: Sequence[int], limit: float) -> tuple[int | None, float]:
     """Wait for the command's end; return None, or why it is waited for no longer, and how long."""
     deadline = time.monotonic() + limit
-    watched = [0, woken]
-    # A process that was forked may hold the other end of standard input, and outlive its parent.
-    with suppress(OSError):
-        watched.append(os.pidfd_open(os.getppid()))
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         left = deadline - time.monotonic()
         if left <= 0.0:
@@ -111,9 +113,9 @@ def _wait(child: int, woken: int, limit: float) -> tuple[int | None, float]:
         ready, _, _ = select.select(watched, [], [], None if left == math.inf else left)
         if 0 in ready:
             return ABANDONED, _asked()
-        if set(ready) - {woken}:
-            return ABANDONED, _PATIENCE
-        if woken in ready and set(os.read(woken, 4096)) & set(_SIGNALS):
+        if ready and (
+            ready[0] != watched[-1] or set(os.read(watched[-1], 4096)) & set(_SIGNALS)
+        ):
             return ABANDONED, _PATIENCE
     return None, _PATIENCE
 
