@@ -22,6 +22,7 @@ from pathlib import Path
 import sys
 
 import pytest
+import ros_tools
 
 from xplane_bridge.links import domain
 
@@ -41,7 +42,7 @@ os.environ.setdefault('PYTEST_TIMEOUT', '300')
 NEEDS = {
     'ros': {'rclpy', 'xplane_bridge.msg'},
     'sim': {'jsbsim'},
-    'launch': {'launch_ros'},
+    'ros_tools': {'launch_ros'},
 }
 # All that package.xml declares; whoever needs more needs optional packages.
 DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
@@ -96,7 +97,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_itemcollected(item):
     """
-    Mark a test as ros, sim or launch by the packages it needs, or as pure if it needs none.
+    Mark a test as ros, sim or ros_tools by the packages it needs, or as pure if it needs none.
 
     Also as optional if it needs, or looks for, more than package.xml declares.
     """
@@ -119,6 +120,11 @@ def pytest_collection_finish(session):
                 pytest.exit('this pytest-xdist and this pytest do not group tests', 2)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Say which of ROS 2's own tools were genuine, which had stand-ins, and which were missing."""
+    terminalreporter.write_line(ros_tools.used())
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """
@@ -128,7 +134,7 @@ def pytest_runtest_makereport(item, call):
     """
     outcome = yield
     report = outcome.get_result()
-    if (report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('launch')
+    if (report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('ros_tools')
             and not all(find_spec(name) for name in ('launch_ros', 'tf2_msgs'))):
         report.outcome = 'failed'
         report.longrepr = f'skipped although ROS 2 is sourced: {report.longrepr}'

@@ -34,7 +34,7 @@ from sensor_msgs.msg import NavSatFix
 
 from harness import DEADLINE, process
 
-pytestmark = pytest.mark.launch
+pytestmark = pytest.mark.ros_tools
 
 RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run_launch_file.py')
 

@@ -62,6 +62,28 @@ def test_each_ros_package_that_is_imported_is_declared():
     assert imported & declared('test_depend') >= OPTIONAL
 
 
+def lines_of(path):
+    """Return the first lines of a file without the marks of comments."""
+    return [line.lstrip('/#').strip() for line in path.read_text().splitlines()[:14]]
+
+
+def sources(folder):
+    """Return the files that ament_copyright looks at, less empty ones and what is built."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name[0] not in '._' and path != ROOT / 'build':
+            yield from sources(path)
+        elif path.suffix in ('.py', '.cpp', '.hpp', '.h') and path.stat().st_size:
+            yield path
+
+
+def test_every_source_file_begins_with_the_licence():
+    licence = lines_of(Path(__file__))[:13]
+    assert 'Licensed under the Apache License' in licence[2]
+    # A script has its interpreter before it.
+    assert [str(path) for path in sources(ROOT)
+            if licence not in (lines_of(path)[:13], lines_of(path)[1:])] == []
+
+
 def test_what_is_to_be_filled_in_before_a_release_is_listed():
     placeholders = {
         element.tag for element in PACKAGE

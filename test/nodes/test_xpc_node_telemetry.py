@@ -469,7 +469,7 @@ def test_without_tf2_a_sentence_says_so_and_the_rest_goes_on(ros, x_plane, monke
         'the sentence')
 
 
-@pytest.mark.launch
+@pytest.mark.ros_tools
 def test_with_tf2_the_transform_is_that_of_odom(ros, x_plane):
     messages = pytest.importorskip(
         'tf2_msgs.msg', reason='tf2_msgs is not installed (it has no wheel)')
