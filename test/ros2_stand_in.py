@@ -16,8 +16,8 @@
 A stand-in for the ros2 command, for environments that have rclpy but not ros2cli.
 
 It knows the subcommands that the docs use: run, launch (of one node), topic echo, pub and hz,
-service call, param get, set and describe, lifecycle get and set, node list, topic list, interface
-show, pkg prefix. An unknown one exits with code 64.
+service call, param get, set, describe, dump and load, lifecycle get and set, node list, topic
+list, interface show, pkg prefix. An unknown one exits with code 64.
 """
 
 import importlib
@@ -293,6 +293,39 @@ def param(verb, node, name, value=''):
     return 0 if answer else 1
 
 
+def param_dump(node):
+    """Print all parameters of a node as a parameter file."""
+    from rcl_interfaces.srv import GetParameters, ListParameters
+    from rclpy.parameter import parameter_value_to_python
+    node, nested = absolute(node), {}
+    with Ros() as ros:
+        listed = ros.call(ListParameters, f'{node}/list_parameters')
+        names = listed.result.names if listed else []
+        answer = ros.call(GetParameters, f'{node}/get_parameters', names=names)
+    for name, value in zip(names, answer.values if answer else (), strict=False):
+        *groups, last = name.split('.')
+        group = nested
+        for one in groups:
+            group = group.setdefault(one, {})
+        group[last] = parameter_value_to_python(value)
+    print(yaml.dump({node: {'ros__parameters': nested}}))
+    return 0 if nested else 1
+
+
+def param_load(node, path):
+    """Set the parameters of a file."""
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import parameter_dict_from_yaml_file
+    node = absolute(node)
+    changes = list(parameter_dict_from_yaml_file(path, True, target_nodes=[node]).values())
+    with Ros() as ros:
+        answer = ros.call(SetParameters, f'{node}/set_parameters', parameters=changes)
+    for change, result in zip(changes, answer.results if answer else (), strict=False):
+        print(f'Set parameter {change.name} '
+              + ('successful' if result.successful else f'failed: {result.reason}'))
+    return 0 if answer and all(result.successful for result in answer.results) else 1
+
+
 def lifecycle(verb, node, transition=''):
     """Get or change the state of a managed node."""
     from lifecycle_msgs.msg import Transition
@@ -358,6 +391,8 @@ COMMANDS = {
     ('service', 'call'): service_call,
     ('param', 'get'): lambda *words: param('get', *words),
     ('param', 'set'): lambda *words: param('set', *words),
+    ('param', 'dump'): param_dump,
+    ('param', 'load'): param_load,
     ('param', 'describe'): lambda *words: param('describe', *words),
     ('lifecycle', 'get'): lambda *words: lifecycle('get', *words),
     ('lifecycle', 'set'): lambda *words: lifecycle('set', *words),

@@ -15,9 +15,11 @@
 """What every node inherits: parameters, lifecycle, commands, services, diagnostics."""
 
 from dataclasses import dataclass
+import math
 import threading
 
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
@@ -26,8 +28,14 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Log
-from rcl_interfaces.srv import DescribeParameters
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+)
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_python
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from std_msgs.msg import Float64
@@ -144,7 +152,9 @@ def test_parameters_say_what_they_are(ros):
         names=['rate', 'port', 'mode', 'gain']))
     rate, port, mode, gain = answer.descriptors
     assert rate.description == 'Updates per second.'
-    assert (rate.read_only, gain.read_only) == (True, False)
+    assert not rate.read_only
+    assert rate.additional_constraints == 'may be set only while the node is unconfigured'
+    assert not gain.additional_constraints
     limits = rate.floating_point_range[0]
     assert (limits.from_value, limits.to_value) == (0.0, 100.0)
     assert (port.integer_range[0].from_value, port.integer_range[0].to_value) == (1, 65535)
@@ -213,7 +223,10 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert node.calls[-1] == 'gain 2'
     result = ros.change(node, rate=10.0)
     assert not result.successful
-    assert 'read-only' in result.reason
+    assert result.reason == (
+        'parameter rate: it may be set only while the node is unconfigured, and node is active')
+    # As it is, it may be said again.
+    assert ros.change(node, rate=50, gain=2.0).successful
     result = ros.change(node, mode='sideways')
     assert not result.successful
     assert 'not one of slow, fast' in result.reason
@@ -222,6 +235,124 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert 'do not go together' in result.reason
     assert (node.parameters.mode, node.parameters.gain) == ('slow', 2.0)
     assert node.get_parameter('gain').value == 2
+
+
+def test_all_parameters_may_be_set_while_unconfigured(ros):
+    node = ros.start(Node, configure=False, port='a')
+    result = ros.change(node, rate=200)
+    assert (result.successful, result.reason) == (
+        False, 'parameter rate: 200.0 is not in 0.0 .. 100.0')
+    # One by one, as from a file, they may not fit each other meanwhile.
+    assert ros.change(node, gain=20.0).successful
+    assert ros.change(node, mode='fast').successful
+    assert ros.change(node, port=49001, rate=20, numbers=[1, 2], lowest='1e-05').successful
+    assert transition(ros, node, 'configure') == FAILURE
+    assert 'do not go together' in node.failed
+    assert ros.change(node, mode='slow').successful
+    # Also the one whose value at the start was wrong.
+    assert transition(ros, node, 'configure') == SUCCESS
+    given = node.parameters
+    assert (given.rate, given.port, given.numbers, given.lowest) == (20.0, 49001, (1, 2), 1e-5)
+    assert 'and node is inactive' in ros.change(node, rate=10.0).reason
+    assert transition(ros, node, 'cleanup') == SUCCESS
+    assert ros.change(node, rate=10.0).successful
+    assert 'it cannot be deleted' in ros.change(node, numbers=None).reason
+    assert transition(ros, node, 'configure') == SUCCESS
+    assert node.parameters.rate == 10.0
+
+
+def dumped(ros, node, path):
+    """Write all parameters of a node to a file, as ros2 param dump does."""
+    names = ros.call(ListParameters, f'/{node}/list_parameters', ListParameters.Request())
+    names = names.result.names
+    values = ros.call(
+        GetParameters, f'/{node}/get_parameters', GetParameters.Request(names=names)).values
+    nested = {}
+    for name, value in zip(names, values, strict=True):
+        *folders, last = name.split('.')
+        inner = nested
+        for folder in folders:
+            inner = inner.setdefault(folder, {})
+        inner[last] = parameter_value_to_python(value)
+    path.write_text(yaml.dump({f'/{node}': {'ros__parameters': nested}}))
+    return path
+
+
+def loaded(ros, node, path):
+    """Set all parameters of a file, as ros2 param load does; return what was refused."""
+    given = parameter_dict_from_yaml_file(str(path), True, target_nodes=[f'/{node}'])
+    results = ros.call(SetParameters, f'/{node}/set_parameters', SetParameters.Request(
+        parameters=list(given.values()))).results
+    return [result.reason for result in results if not result.successful]
+
+
+def test_a_dump_of_its_own_is_loaded_in_any_state(ros, tmp_path):
+    given = {'numbers': None, 'qos_overrides./out.publisher.depth': 5}
+    node = ros.start(Node, rate=1e-5, **given)
+    file = dumped(ros, 'node', tmp_path / 'mine.yaml')
+    assert '/in:' in file.read_text()
+    assert loaded(ros, 'node', file) == []
+    for name in ('deactivate', 'cleanup'):
+        assert transition(ros, node, name) == SUCCESS
+        assert loaded(ros, 'node', file) == []
+    assert ros.change(node, **{'qos_overrides./out.publisher.depth': 7}).successful
+    assert transition(ros, node, 'configure') == SUCCESS
+    assert (node.parameters.rate, node.parameters.numbers) == (1e-5, ())
+    assert math.isnan(node.parameters.lowest)
+    assert node.publisher.qos_profile.depth == 7
+    # What rclpy declares and uses before it could be changed.
+    assert 'used only when the node is created' in ros.change(
+        node, start_type_description_service=False).reason
+
+
+def test_a_dump_is_loaded_by_a_node_that_was_never_configured(ros, tmp_path):
+    old = ros.start(Node, **{'qos_overrides./out.publisher.depth': 5})
+    file = dumped(ros, 'node', tmp_path / 'mine.yaml')
+    text = file.read_text().replace('/node', '/ns/node').replace('/out', '/ns/out')
+    file.write_text(text.replace('/in:', '/ns/in:'))
+    assert transition(ros, old, 'shutdown') == SUCCESS
+    node = ros.start(Node, configure=False, namespace='ns')
+    assert loaded(ros, 'ns/node', file) == []
+    assert transition(ros, node, 'configure') == SUCCESS
+    assert node.publisher.qos_profile.depth == 5
+
+
+@pytest.mark.parametrize(('name', 'value', 'sentence'), [
+    ('/out.publisher.depth', 'many', "expected a whole number from 0 to 1000000, got 'many'"),
+    ('/out.publisher.depth', -1, 'expected a whole number from 0 to 1000000, got -1'),
+    ('/out.publisher.reliability', 'besteffort',
+     "'besteffort' is not one of reliable, best_effort, best_available, system_default"),
+    ('/out.publisher.history', 3, '3 is not one of keep_last, keep_all, system_default'),
+    ('/out.publisher.durability', 'volatile',
+     'expected qos_overrides.<topic>.<publisher or subscription>.'
+     '<depth or history or reliability>'),
+    ('/out.publishr.depth', 3, 'expected qos_overrides.<topic>.'),
+    ('/ot.publisher.depth', 3, 'node does not publish /ot; did you mean /out?'),
+    ('/out.subscription.depth', 3, 'node does not subscribe to /out; for another node, give it in '
+     'a section of that node'),
+])
+def test_a_bad_quality_of_service_stops_configuring_with_a_sentence(ros, name, value, sentence):
+    name = f'qos_overrides.{name}'
+    node = ros.start(Node, configure=False, **{name: value})
+    assert transition(ros, node, 'configure') == FAILURE
+    assert name in node.failed
+    assert sentence in node.failed
+    assert node.count_publishers('out') == 0
+
+
+def test_a_quality_of_service_is_checked_when_it_is_set(ros):
+    node = ros.start(Node, configure=False)
+    name = 'qos_overrides./ot.publisher.depth'
+    assert 'expected a whole number' in ros.change(node, **{name: 'many'}).reason
+    assert ros.change(node, **{name: 3}).successful
+    assert transition(ros, node, 'configure') == FAILURE
+    assert 'did you mean /out?' in node.failed
+    # It can be taken back.
+    assert ros.change(node, **{name: None}).successful
+    assert transition(ros, node, 'configure') == SUCCESS
+    assert ros.change(node, **{'qos_overrides./out.publisher.depth': 3}).reason == (
+        'parameter qos_overrides./out.publisher.depth: it may be set only while the node is '
+        'unconfigured, and node is inactive')
 
 
 def test_a_change_that_the_node_refuses_is_not_taken(ros):

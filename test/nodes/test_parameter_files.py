@@ -14,6 +14,7 @@
 
 """The parameter files in config/ match the nodes' dataclasses."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import parameter_dict_from_yaml_file
 
 from xplane_bridge.nodes.parameters import describe
 from xplane_bridge.nodes.registry import nodes, parameter_table
@@ -47,6 +51,25 @@ def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults
     assert set(given) <= set(described)
     for one, value in given.items():
         assert str(value) == str(yaml.safe_load(described[one])), one
+
+
+@pytest.mark.parametrize('name', nodes())
+def test_a_dump_of_its_own_and_its_template_are_loaded_while_unconfigured(ros, tmp_path, name):
+    """As ros2 param load does: it makes texts of some numbers, and one file after the other."""
+    module = nodes()[name].module
+    kind = getattr(import_module(f'xplane_bridge.nodes.{module}'),
+                   f'{"".join(map(str.capitalize, module.split("_")))}Node')
+    node = ros.start(kind, configure=False)
+    names = node.list_parameters([], 0).names
+    file = tmp_path / 'dumped.yaml'
+    file.write_text(yaml.dump({'/**': {'ros__parameters': {
+        one: node.get_parameter(one).value for one in names}}}))
+    for path in (file, CONFIG / f'{name.removesuffix("_node")}.yaml'):
+        given = parameter_dict_from_yaml_file(str(path), True).values()
+        results = ros.call(SetParameters, f'/{name}/set_parameters', SetParameters.Request(
+            parameters=list(given))).results
+        assert [result.reason for result in results if not result.successful] == []
+    assert node.list_parameters([], 0).names == names
 
 
 def flattened(values, prefix=''):

@@ -208,13 +208,13 @@ def _start(
     flying = start_simulation(
         processes, settings, namespace, initial, experiment.sensors,
         settings.foreign and settings.lockstep)
+    moved = _BELOW_POLICY if settings.foreign else {}
+    kept = peers.kept_messages(namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
     autopilot = None if settings.foreign and not is_above_autopilot(settings) else (
         processes.start('autopilot_node', peers.ros_arguments(namespace, {
-            **_time_of(settings),
-            **peers.kept_messages(namespace), 'behind_sensors': bool(experiment.sensors),
+            **_time_of(settings), **kept, 'behind_sensors': bool(experiment.sensors),
             **_gains_for(experiment, view),
-            **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})},
-            _BELOW_POLICY if settings.foreign else {})))
+            **(_LOCKSTEP[settings.foreign] if settings.lockstep else {})}, moved)))
     flying += described(settings.figures()) if settings.foreign else 'autopilot_node'
     if recording:
         flying += f'; {_record(processes, view, recording, namespace)} to {recording}'

@@ -16,14 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import json
 import socket
 from typing import Any
 
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
-from xplane_bridge.sensors.topics import SENSED, TRUTH
 from xplane_bridge.simulators import terrain
 from xplane_bridge.simulators.registry import Simulator
 
@@ -34,9 +33,8 @@ _LOOPBACK = '127.0.0.1'
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
-_RECORDED = (
-    'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'command/controls',
-    'autopilot/active_target')
+TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+AUTOPILOT = ('command/controls', 'autopilot/active_target')
 _TRIES = 50
 
 
@@ -71,11 +69,9 @@ def bridge_parameters(
     return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
 
 
-def kept_messages(namespace: str) -> dict[str, int]:
+def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:
     """Return the parameters that make a node's publishers keep enough for the recorder."""
-    return {
-        f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT
-        for topic in (*_RECORDED, *(f'{TRUTH}/{topic}' for topic in SENSED))}
+    return {f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in topics}
 
 
 def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from xplane_bridge.experiments.monitor import Monitor
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import RELAYED
 from xplane_bridge.experiments.settings import Settings, web_parameters
-from xplane_bridge.sensors.topics import moved_truth
+from xplane_bridge.sensors.topics import moved_truth, SENSED
 from xplane_bridge.spinning import spin_until
 
 _START_TIMEOUT = 30.0
@@ -105,15 +105,17 @@ def start_simulation(
             'publish_clock': False, **peers.simulated_start(initial), **(disturbed or {})}))
         if settings.lockstep:
             _wait_until_open(processes)
-    kept = peers.kept_messages(namespace)
+    moved = moved_truth(sensors)
+    kept = peers.kept_messages(namespace, [moved.get(topic, topic) for topic in peers.TELEMETRY])
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
         data_port) | _web(settings)
     processes.start(bridge, peers.ros_arguments(
-        namespace, kept | given, moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})))
+        namespace, kept | given, moved | ({COMMAND: RELAYED} if relayed else {})))
     if sensors:
         simulated = {'use_sim_time': True} if settings.follows_clock else {}
+        kept = peers.kept_messages(namespace, SENSED)
         processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
             'sensors': sensors, 'seed': settings.seed, 'lockstep': settings.lockstep}))
     where = settings.host or f'simulator_node as {simulator.name}'

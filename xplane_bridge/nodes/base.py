@@ -22,18 +22,16 @@ from dataclasses import dataclass
 import threading
 import time
 import traceback
-from typing import Any, Generic, TYPE_CHECKING, TypeVar
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.nodes import parameters
 from xplane_bridge.nodes.audience import Audience
 from xplane_bridge.nodes.diagnostics import (
     diagnostic_array,
@@ -45,7 +43,8 @@ from xplane_bridge.nodes.diagnostics import (
     WARN,
 )
 from xplane_bridge.nodes.latched import LateHearing, once
-from xplane_bridge.nodes.parameters import BadParameterError, parameter
+from xplane_bridge.nodes.managed_parameters import ManagedParameters
+from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.nodes.services import Action, Service
 from xplane_bridge.nodes.stamps import Stamps
 from xplane_bridge.nodes.throttle import MOST, Throttle
@@ -79,13 +78,13 @@ class CaptureParameters(BaseParameters):
 Parameters = TypeVar('Parameters', bound=BaseParameters)
 
 
-class BridgeNode(LifecycleNode, Generic[Parameters]):
+class BridgeNode(ManagedParameters[Parameters]):
     """
     A managed node that brings itself up, reports on /diagnostics and can be ended at any time.
 
     Subclasses implement ``open`` (configure: raise LinkError or ValueError if that fails),
     ``begin`` (activate), ``end`` (deactivate: stop talking, give back what was taken),
-    ``close`` (cleanup), ``diagnose``, and ``changed`` for live parameters.
+    ``close`` (cleanup), ``diagnose``, and what ManagedParameters needs.
     """
 
     if TYPE_CHECKING:
@@ -106,10 +105,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             """Destroy the node and everything it owns."""
 
     def __init__(self, name: str, table: type[Parameters], **options: Any) -> None:
-        super().__init__(name, **options)
-        self._table = table
-        self._problems = parameters.declare(self, table)
-        self.parameters: Parameters = table()
+        super().__init__(name, table, **options)
         # By command; senders may name a session's commands at will.
         self.refused = Kinds(few=32)
         self.failed = ''
@@ -117,7 +113,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self.exit_code = 0
         # Ends the process, if it is this node's own.
         self.quit: Callable[[], None] | None = None
-        self._opened = False
         self._begun = False
         self._throttle = Throttle()
         self._refusing = threading.Lock()
@@ -131,7 +126,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         self._diagnostics_timer = self.create_timer(
             _DIAGNOSTICS_PERIOD, self.publish_diagnostics, clock=self.steady_clock
         )
-        self.add_on_set_parameters_callback(self._on_set_parameters)
         refuse_impossible(self, self.refuse)
 
     # Implemented by subclasses.
@@ -156,12 +150,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def diagnose(self) -> Sequence[Status]:
         """Return the state of link and peer, once per second."""
 
-    def check(self, given: Parameters) -> None:
-        """Raise ValueError for inconsistent values."""
-
-    def changed(self, given: Parameters) -> None:
-        """Use new values of live parameters; called while configured."""
-
     # Used by subclasses.
 
     def make_publisher(
@@ -174,8 +162,7 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
         QoS parameters cannot be removed, so they are declared only if one was given.
         """
         options: QoSOverridingOptions | None = QoSOverridingOptions.with_default_policies()
-        if passing and not parameters.are_given(
-                self, f'qos_overrides.{self.resolve_topic_name(topic)}.publisher.'):
+        if passing and not self.is_qos_given(topic):
             options = None
         publisher = self.create_lifecycle_publisher(
             kind, topic, qos if self.audience is None else self.audience.depth(qos),
@@ -289,16 +276,15 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Read the parameters and open; ``failed`` says why that failed."""
         try:
-            if problems := self._problems + parameters.misspelt(self):
-                raise BadParameterError('; '.join(problems))
-            self.parameters = parameters.read(self, self._table)
-            self.check(self.parameters)
+            self.read_parameters()
             self.audience = self._make_audience()
             self.open()
             self._opened = True
+            self.refuse_unused()
         except (ValueError, LinkError) as error:
             self.failed = printable(str(error), LONGEST_LINE)
             self.get_logger().error(f'cannot configure: {self.failed}')
+            self._close()
             self._destroy_entities()
             return TransitionCallbackReturn.FAILURE
         except Exception:
@@ -373,18 +359,6 @@ class BridgeNode(LifecycleNode, Generic[Parameters]):
             destroy(entity)
         self._entities.clear()
         self._late.clear()
-
-    def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
-        given, result = parameters.change(self.parameters, changes)
-        if result.successful:
-            try:
-                self.check(given)
-                if self._opened:
-                    self.changed(given)
-            except ValueError as error:
-                return SetParametersResult(successful=False, reason=str(error))
-            self.parameters = given
-        return result
 
     # Diagnostics.
 

@@ -63,7 +63,8 @@ def _examples(name: str) -> str:
 
 
 def _listed(parameters: Sequence[Described]) -> str:
-    lines = ['parameters (default; range or choices; "live" ones may change while it runs):']
+    lines = ['parameters (default; range or choices; "live" ones may change while it runs, others',
+             'only while it is unconfigured):']
     for one in parameters:
         notes = '; '.join(filter(None, (one.default, one.allowed, 'live' if one.live else '')))
         lines.append(f'  {one.name} ({notes})')

@@ -26,7 +26,6 @@ from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
-    SetParametersResult,
 )
 from rclpy.exceptions import ParameterException, ParameterUninitializedException
 from rclpy.node import Node
@@ -34,7 +33,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge import plain_yaml
-from xplane_bridge.nodes import registry
+from xplane_bridge.nodes import qos, registry
 from xplane_bridge.plain_yaml import shown
 
 _HIGHEST = 1e300
@@ -42,8 +41,7 @@ _HIGHEST = 1e300
 # watched, and the longest path of a file.
 _MOST_ELEMENTS = 4096
 _LONGEST_TEXT = 4096
-# rclpy declares these when it creates the publisher or subscription they belong to.
-_QOS_OVERRIDES = 'qos_overrides.'
+ONLY_UNCONFIGURED = 'may be set only while the node is unconfigured'
 _TRUE = ('true', '1', 'yes', 'on')
 _FALSE = ('false', '0', 'no', 'off')
 
@@ -62,7 +60,8 @@ def parameter(
     Declare one parameter as a field of a frozen dataclass.
 
     Its type is that of ``default``; lists are given as tuples. A ``live`` parameter may change
-    while the node runs, others are read-only. ``name`` is given if it differs from the field's.
+    in any state of the node, others only while it is unconfigured. ``name`` is given if it differs
+    from the field's.
     """
     metadata = {
         'description': description,
@@ -82,22 +81,26 @@ class BadParameterError(ValueError):
 Table = TypeVar('Table')
 
 
-def declare(node: Node, table: type[Any]) -> list[str]:
+def declare(node: Node, table: type[Any]) -> dict[str, str]:
     """
     Declare all fields of ``table`` as parameters of ``node``.
 
-    Return a sentence for each given value that is invalid, so that configuring can refuse it; the
-    parameter then has its default.
+    Return a sentence for each given value that is invalid, by the parameter's name, so that
+    configuring can refuse it; the parameter then has its default.
     """
-    problems = []
+    problems = {}
     for item in fields(table):
+        name, default = _name(item), _ros_value(item.default)
+        given = node._parameter_overrides.get(name)
+        if isinstance(item.default, tuple) and given is not None and given.value is None:
+            # An empty list has no type in a file; without one it would be dumped as "null".
+            node.declare_parameter(name, [], _descriptor(item), ignore_override=True)
+            continue
         try:
-            node.declare_parameter(_name(item), _ros_value(item.default), _descriptor(item))
+            node.declare_parameter(name, default, _descriptor(item))
         except ParameterException as error:
-            problems.append(_problem(item, node._parameter_overrides, error))
-            node.declare_parameter(
-                _name(item), _ros_value(item.default), _descriptor(item), ignore_override=True
-            )
+            problems[name] = _problem(item, node._parameter_overrides, error)
+            node.declare_parameter(name, default, _descriptor(item), ignore_override=True)
     return problems
 
 
@@ -122,7 +125,7 @@ def misspelt(node: Node) -> list[str]:
     problems, ignored = [], []
     # rclpy has no public name for the values from files and the command line.
     for name in sorted(node._parameter_overrides):
-        if node.has_parameter(name) or name.startswith(_QOS_OVERRIDES):
+        if node.has_parameter(name) or qos.is_override(name):
             continue
         if owners := registry.declared_elsewhere(name):
             ignored.append(f'{name} (of {", ".join(owners)})')
@@ -134,11 +137,6 @@ def misspelt(node: Node) -> list[str]:
     if ignored:
         node.get_logger().info(f'parameters that this node does not have: {"; ".join(ignored)}')
     return problems
-
-
-def are_given(node: Node, prefix: str) -> bool:
-    """Return whether a file or the command line sets a parameter with this prefix."""
-    return any(name.startswith(prefix) for name in node._parameter_overrides)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -173,21 +171,62 @@ def build(table: type[Table], given: dict[str, Any]) -> Table:
         raise BadParameterError(str(error)) from error
 
 
-def change(table: Table, changes: Sequence[Parameter]) -> tuple[Table, SetParametersResult]:
+def change(table: Table, changes: Sequence[Parameter]) -> Table:
     """
-    Return ``table`` with live parameters changed, and the result to report.
+    Return ``table`` with the values of ``changes``, which are of its parameters.
 
-    Unknown parameters are accepted and ignored; an invalid value is refused with a reason.
+    Raises BadParameterError.
     """
     by_name = {_name(item): item for item in fields(table)}  # type: ignore[arg-type]
     values = {item.name: getattr(table, item.name) for item in by_name.values()}
     for given in changes:
-        if given.name in by_name:
-            values[by_name[given.name].name] = given.value
-    try:
-        return build(type(table), values), SetParametersResult(successful=True)
-    except BadParameterError as error:
-        return table, SetParametersResult(successful=False, reason=str(error))
+        values[by_name[given.name].name] = given.value
+    return build(type(table), values)
+
+
+class Declared:
+    """The parameters of a table as a node has declared them: what may be set, and when."""
+
+    def __init__(self, table: type[Any]) -> None:
+        self._items = {_name(item): item for item in fields(table)}
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the table has a parameter of that name."""
+        return name in self._items
+
+    def is_live(self, name: str) -> bool:
+        """Return whether a parameter may change in any state."""
+        return name in self and bool(self._items[name].metadata['live'])
+
+    def check(self, given: Parameter) -> None:
+        """Raise BadParameterError for an invalid value; others may yet make it so."""
+        if given.type_ == Parameter.Type.NOT_SET:
+            raise BadParameterError(f'parameter {given.name}: it cannot be deleted')
+        _checked(self._items[given.name], given.value)
+
+    def typed(self, given: Parameter) -> Parameter:
+        """
+        Return ``given`` with the numbers that ``ros2 param load`` makes texts of.
+
+        It reads what Python prints as YAML 1.1, in which 1e-05 and nan are texts.
+        """
+        default = self._items[given.name].default if given.name in self else None
+        if isinstance(default, float) and isinstance(given.value, str):
+            number = _parsed_number(given.value)
+            if not isinstance(number, str):
+                return Parameter(given.name, value=float(number))
+        return given
+
+    def are_equal(self, old: Parameter, new: Parameter) -> bool:
+        """Return whether two values mean the same."""
+        if new.name not in self:
+            return bool(old.value == new.value)
+        item = self._items[new.name]
+        try:
+            # NaN equals NaN here.
+            return repr(_checked(item, old.value)) == repr(_checked(item, new.value))
+        except BadParameterError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +350,7 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
     descriptor = ParameterDescriptor(
         name=_name(item),
         description=text,
-        read_only=not meta['live'],
+        additional_constraints='' if meta['live'] else ONLY_UNCONFIGURED,
         # A YAML file may say 50 for 50.0 or for the choice '50', and an empty list has no type;
         # types are checked in _checked() instead.
         dynamic_typing=isinstance(item.default, float | tuple)

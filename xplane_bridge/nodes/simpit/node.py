@@ -40,6 +40,7 @@ from xplane_bridge.nodes.simpit.parameters import (
     profiles_of,
     SimpitParameters,
 )
+from xplane_bridge.nodes.simpit.topics import all_topics
 from xplane_bridge.nodes.watchdog import CommandWatchdog
 from xplane_bridge.protocols.simpit import PROFILES
 from xplane_bridge.sessions.base import PeerChanged, PeerState
@@ -129,6 +130,10 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         self._state = self.session.peer_state
         self._without_axis = 0
         self._cockpits = Cockpits(self)
+
+    def made_later(self) -> Sequence[str]:
+        """Return the topics of all channels, as the parameter is live."""
+        return all_topics()
 
     def end(self) -> None:
         """Release the keys that are pressed, then all else."""

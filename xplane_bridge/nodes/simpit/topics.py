@@ -19,6 +19,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 import math
 from typing import Any
 
@@ -303,6 +304,12 @@ def topics_of(kind: type[Message], channel: str) -> tuple[Topic, ...]:
         # KSP2.
         return (_ADVANCED[channel.startswith('advanced_custom')],)
     return TOPICS.get(kind, ())
+
+
+def all_topics() -> list[str]:
+    """Return the names of all topics, whatever the plugin and the requested channels."""
+    topics = chain(*TOPICS.values(), _ADVANCED.values(), JOINED.values())
+    return sorted({topic.name for topic in topics})
 
 
 def withdrawn() -> dict[str, dict[str, Any]]:

@@ -85,6 +85,10 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
 
     # Lifecycle.
 
+    def made_later(self) -> Sequence[str]:
+        """Return the topics of single parameters, whose names arrive."""
+        return ('samples',)
+
     def make_session(self) -> UlyssixSession:
         """Return the session, by the parameters."""
         given = self.parameters
