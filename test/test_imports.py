@@ -44,8 +44,8 @@ ALLOWED = {
         'experiments', 'simulators', 'sensors', 'control', 'conversions', 'sessions', 'protocols',
         'links', 'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'campaigns': {
-        'episodes', 'experiments', 'simulators', 'control', 'conversions', 'links',
-        'command_line', 'optional', 'plain_yaml'},
+        'episodes', 'experiments', 'simulators', 'sensors', 'control', 'conversions', 'links',
+        'protocols', 'command_line', 'optional', 'plain_yaml'},
     'export': {
         'experiments', 'conversions', 'maps', 'links', 'protocols', 'sessions', 'simulators',
         'command_line', 'optional'},

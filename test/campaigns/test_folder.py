@@ -108,7 +108,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
             Folder(tmp_path / 'kept', plan).__enter__()
         # What does not change a flight may change.
         Folder.seen(tmp_path / 'kept', plan_of(tmp_path, description='Other words', require=0.5))
-        with pytest.raises(PlanError, match='has flights of another plan'):
+        with pytest.raises(PlanError, match='what differs: seeds; choose'):
             Folder.seen(tmp_path / 'kept', plan_of(tmp_path, 1501))
 
 

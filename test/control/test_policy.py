@@ -110,6 +110,46 @@ def write_onnx(path, *, inputs=2, outputs=4, remembers=False, rename=None, **met
     return path
 
 
+def with_external_data(path, location='weights.bin'):
+    """Write a policy that has its weights in another file, as torch does."""
+    model = onnx.load(write_onnx(path))
+    weights, = model.graph.initializer
+    weights.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weights), 'weights'))
+    onnx.external_data_helper.convert_model_to_external_data(
+        model, location=location, size_threshold=0)
+    onnx.save(model, path)
+    return path
+
+
+def test_the_digest_of_an_onnx_file_includes_its_external_data(tmp_path):
+    path = with_external_data(tmp_path / 'policy.onnx')
+    weights = tmp_path / 'weights.bin'
+    assert policy.files_of(str(path)) == {'policy.onnx': path, 'weights.bin': weights}
+    before = load(str(path))
+    weights.write_bytes(np.full(8, 0.5, np.float32).tobytes())
+    after = load(str(path))
+    assert before.digest != after.digest
+    assert before.digest != load(str(write_onnx(tmp_path / 'whole.onnx'))).digest
+    weights.unlink()
+    with pytest.raises(ValueError, match=r"has data in 'weights\.bin', which is not beside it"):
+        load(str(path))
+
+
+def test_external_data_lies_below_the_folder_of_its_file(tmp_path):
+    path = with_external_data(tmp_path / 'policy.onnx')
+    path.write_bytes(path.read_bytes().replace(b'weights.bin', b'../weightsb'))
+    (tmp_path.parent / 'weightsb').write_bytes(b'of somebody else')
+    with pytest.raises(ValueError, match='expected a file below its own folder'):
+        policy.files_of(str(path))
+
+
+@pytest.mark.parametrize('content', [b'', b'\x3a', b'\x3a\x7f', b'\xff' * 20, b'\x3b\x00'])
+def test_what_is_no_onnx_file_has_the_digest_of_its_bytes(tmp_path, content):
+    path = tmp_path / 'no.onnx'
+    path.write_bytes(content)
+    assert policy.files_of(str(path)) == {'no.onnx': path}
+
+
 def observed(**values):
     observation = np.zeros(SIZE)
     for name, value in values.items():

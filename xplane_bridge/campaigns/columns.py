@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge import optional
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.criteria import Limits
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, JUDGED, PARAMETER, PASSED, VALUE
-from xplane_bridge.campaigns.sections import POLICY
 
 Array = NDArray[np.float64]
 

@@ -36,6 +36,7 @@ from xplane_bridge import optional
 from xplane_bridge.campaigns import rows
 from xplane_bridge.campaigns.plan import Plan, PlanError
 from xplane_bridge.campaigns.rows import Row
+from xplane_bridge.protocols.foreign import printable
 
 PLAN, ROWS, TABLE = 'plan.yaml', 'rows', 'table.parquet'
 
@@ -44,6 +45,8 @@ _IDENTITY, _JOURNAL, _LOCK = 'identity.json', 'journal.jsonl', '.lock'
 _BATCH = 500
 # Seconds of rows that may be lost if the machine, not only this process, ends.
 _AT_RISK = 1.0
+# Of what differs, for people.
+_SHOWN = 8
 
 
 class Folder:
@@ -78,7 +81,8 @@ class Folder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write(self.path / PLAN, self._plan.source)
             _write(self._rows / _IDENTITY, json.dumps({
-                'identity': self._plan.identity, 'plan': self._plan.origin}).encode())
+                'identity': self._plan.identity, 'plan': self._plan.origin,
+                'parts': self._plan.parts}).encode())
             self._resume()
         except BlockingIOError:
             raise PlanError(f'{self.path}: another campaign is running there') from None
@@ -167,14 +171,18 @@ class Folder:
         if not self.path.exists() or not any(self.path.iterdir()):
             return
         try:
-            kept = json.loads((self._rows / _IDENTITY).read_text(encoding='utf-8'))['identity']
+            kept = json.loads((self._rows / _IDENTITY).read_text(encoding='utf-8'))
+            identity, parts = kept['identity'], dict(kept.get('parts', {}))
         except (OSError, ValueError, KeyError, TypeError):
             raise PlanError(f"{self.path} is no campaign's folder, and not empty: choose another "
                             'with --output') from None
-        if kept != self._plan.identity:
+        if identity != self._plan.identity:
+            now = self._plan.parts
+            differs = [name for name in {**parts, **now} if parts.get(name) != now.get(name)]
             raise PlanError(
-                f'{self.path} has flights of another plan, or of other scenarios, policies or '
-                'versions than now: choose another with --output, or delete it')
+                f'{self.path} has flights of another campaign than this one is by now; what '
+                f'differs: {_listed(differs) if parts else "the version of xplane_bridge"}; '
+                'choose another folder with --output, or delete it')
 
     def _resume(self) -> None:
         """See what is done; what the journal has becomes a Parquet file."""
@@ -202,6 +210,12 @@ class Folder:
             for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
                     part, columns=['flight', 'outcome'])), strict=True):
                 self._note(flight, outcome)
+
+
+def _listed(names: list[str]) -> str:
+    shown = [printable(name) for name in names[:_SHOWN]]
+    rest = len(names) - len(shown)
+    return ', '.join(shown) + (f' and {rest} more' if rest else '')
 
 
 def origin_of(folder: Path) -> str:

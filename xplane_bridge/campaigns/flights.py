@@ -27,9 +27,9 @@ import time
 import numpy as np
 
 from xplane_bridge.campaigns import rows
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.plan import jsbsim_version, package_version
 from xplane_bridge.campaigns.rows import Row
-from xplane_bridge.campaigns.sections import POLICY
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import scenario
 from xplane_bridge.experiments.analysis import Flight
@@ -83,7 +83,12 @@ def _law_of(task: Task) -> PolicyLaw | None:
         return None
     from xplane_bridge.control.policy import load
     # Anew for each flight, so that none begins with what another left.
-    return PolicyLaw(load(task.controller.removeprefix(POLICY), task.share))
+    policy = load(task.controller.removeprefix(POLICY), task.share)
+    if task.digest and policy.digest != task.digest:
+        raise ValueError(
+            f'{task.controller} is no more what it was when the campaign began, or it is another '
+            'one on this machine: its files differ, or what they import')
+    return PolicyLaw(policy)
 
 
 def trajectory(flight: Flight) -> str:

@@ -17,7 +17,7 @@
 What a worker of a cluster does with a flight: it flies as the local engine does.
 
 So a flight that hangs or dies takes no worker with it, and is the same row as on one machine. No
-folder need be shared: a policy's file comes with the flight, and what it leaves goes with its row.
+folder need be shared: a policy's files come with the flight, and what it leaves goes with its row.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ import tempfile
 import threading
 from typing import Any
 
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.engine import Fly, Local
 from xplane_bridge.campaigns.rows import Row
-from xplane_bridge.campaigns.sections import POLICY
 from xplane_bridge.campaigns.task import Task
+from xplane_bridge.control.policy import files_of
 
 Files = dict[str, bytes]
 """Contents of files by name."""
@@ -45,19 +46,26 @@ _threads = threading.local()
 
 def packed(task: Task) -> tuple[Task, Files]:
     """Return a flight with the files that it needs, as far as it names them."""
-    path, _ = _policy_file(task)
-    return task, {path.name: path.read_bytes()} if path is not None else {}
+    path = _policy_file(task)
+    if path is None:
+        return task, {}
+    needed = files_of(task.controller.removeprefix(POLICY), task.share)
+    # What lies elsewhere the worker has to have itself; its flight says if it has another one.
+    return task, {
+        path.name: path.read_bytes(),
+        **{name: file.read_bytes() for name, file in needed.items()
+           if file == path.parent / name}}
 
 
-def _policy_file(task: Task) -> tuple[Path | None, str]:
-    """Return the file of a flight's policy, if it is one, and what it is called in there."""
+def _policy_file(task: Task) -> Path | None:
+    """Return the file of a flight's policy, if it is one."""
     if not task.controller.startswith(POLICY):
-        return None, ''
-    name, colon, attribute = task.controller.removeprefix(POLICY).partition(':')
+        return None
+    name, _, _ = task.controller.removeprefix(POLICY).partition(':')
     for path in (Path(name).expanduser(), Path(task.share) / 'policies' / f'{name}.onnx'):
         if path.is_file():
-            return path, colon + attribute
-    return None, ''
+            return path.absolute()
+    return None
 
 
 def flown(fly: Fly, task: Task, files: Mapping[str, bytes]) -> tuple[Row, Files]:
@@ -73,19 +81,23 @@ def flown(fly: Fly, task: Task, files: Mapping[str, bytes]) -> tuple[Row, Files]
 
 
 def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
-    """Return a task that finds its policy's file on this machine."""
+    """Return a task that finds its policy's files on this machine; the first is its own."""
+    if not files:
+        return task
+    own = folder / hashlib.sha256(b''.join(
+        hashlib.sha256(part).digest() for name, content in sorted(files.items())
+        for part in (name.encode(), content))).hexdigest()[:16]
     for name, content in files.items():
-        own = folder / hashlib.sha256(content).hexdigest()[:16]
-        own.mkdir(exist_ok=True)
         path = own / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             # Another thread may do the same.
-            part = own / f'{name}.{threading.get_ident()}'
+            part = path.with_name(f'{path.name}.{threading.get_ident()}')
             part.write_bytes(content)
             part.replace(path)
-        _, _, attribute = task.controller.removeprefix(POLICY).partition(':')
-        return replace(task, controller=POLICY + str(path) + (attribute and f':{attribute}'))
-    return task
+    _, _, attribute = task.controller.removeprefix(POLICY).partition(':')
+    return replace(task, controller=POLICY + str(own / next(iter(files))) + (
+        attribute and f':{attribute}'))
 
 
 class _Pilot:

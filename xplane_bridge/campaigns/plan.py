@@ -22,7 +22,7 @@ of a hundred thousand takes no memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 import hashlib
@@ -34,10 +34,11 @@ import shlex
 from typing import Any
 
 from xplane_bridge import plain_yaml
-from xplane_bridge.campaigns import parameters, sections
+from xplane_bridge.campaigns import contents, inspection, parameters, sections
 from xplane_bridge.campaigns.parameters import Parameter, Value
 from xplane_bridge.campaigns.sections import Aircraft, Controller, Sampling, Scenario
 from xplane_bridge.campaigns.task import Task
+from xplane_bridge.control.contents import digest
 from xplane_bridge.experiments import fields, scenario, settings
 from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.fields import ScenarioError
@@ -46,6 +47,8 @@ from xplane_bridge.experiments.settings import CORE, Settings
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
 _LONGEST = 86_400.0
+# What computes a flight, besides this package.
+_LIBRARIES = ('jsbsim', 'numpy', 'onnxruntime')
 _SECTIONS = (
     'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
     'time_limit', 'require')
@@ -118,13 +121,49 @@ class Plan:
     def _versions(self) -> tuple[str, str]:
         return package_version(), jsbsim_version()
 
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """
+        Return all that the flights depend on, each with its SHA-256 or its version.
+
+        The plan, as far as it says what is flown, and the contents of all files (contents.py).
+        """
+        found = {
+            **{f'scenario {one.name}': _digest(one.content) for one in self.scenarios},
+            **{f'controller {one.name}': one.digest for one in self.controllers},
+            'simulators': _digest(self.simulators), 'aircraft': _digest(self.aircraft),
+            'order of scenarios and controllers': _digest(
+                [[one.name for one in some] for some in (self.scenarios, self.controllers)]),
+            'parameters': _digest([astuple(one) for one in self.parameters]),
+            'sampling': _digest(astuple(self.sampling)), 'seeds': _digest(list(self.seeds)),
+            **{f'version of {name}': version_of(name) for name in _LIBRARIES},
+            'version of xplane_bridge': package_version(),
+            'sources of xplane_bridge': inspection.installed()['xplane_bridge']}
+        for scenario_of, aircraft in product(self.scenarios, self.aircraft):
+            for model, path, named, sensors in product(
+                    *(self._values(f'initial.{name}', own, scenario_of) for name, own in zip(
+                        ('model', 'aircraft_path', 'gains'), aircraft, strict=True)),
+                    self._values('sensors', '', scenario_of)):
+                found |= self._contents.of(model, path, named, sensors)
+        return found
+
     @property
     def identity(self) -> str:
         """Return the SHA-256 of all that the flights depend on: one for all their keys."""
-        return _digest([
-            self.scenarios, self.simulators, self.controllers, self.aircraft,
-            [astuple(one) for one in self.parameters], astuple(self.sampling),
-            list(self.seeds), self._versions])
+        return _digest(self.parts)
+
+    @cached_property
+    def _contents(self) -> _Contents:
+        return _Contents()
+
+    def _values(self, name: str, own: str, flown: Scenario) -> list[str]:
+        """Return the values that a text of a scenario takes; ``own`` is the aircraft's."""
+        if own:
+            return [own]
+        for one in self.parameters:
+            if one.name == name:
+                return [str(value) for value in (*one.values, *one.choices)]
+        return [_text_of(flown.content, name)]
 
     def task(self, flight: int, folder: str = '') -> Task:
         """
@@ -163,16 +202,46 @@ class Plan:
         controller: Controller, given: dict[str, Value], seed: int, folder: str,
     ) -> Task:
         content = with_aircraft(parameters.apply(flown.content, given), aircraft)
-        inputs = [flown.name, content, simulator, controller, seed, *self._versions]
+        files = self._contents.of(*(_text_of(content, name) for name in (
+            'initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')))
+        inputs = [flown.name, content, simulator, controller, seed, files, *self._versions]
         key = _digest(inputs)
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
-            controller=controller.name,
+            controller=controller.name, digest=controller.digest,
             aircraft=str(content.get('initial', {}).get('model', settings.DEFAULT_MODEL)),
             seed=seed, time_limit=self.time_limit, parameters=given, share=sections.share(),
             folder=os.path.join(folder, FLIGHTS, key) if folder else '',
             command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
+
+
+class _Contents:
+    """What the files of aircraft and sensors have in them, each read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def of(self, model: str, path: str, named: str, sensors: str) -> dict[str, str]:
+        """Return the digests of a flight's files, by words."""
+        found = self._known.get((model, path, named, sensors))
+        if found is None:
+            model_of, where = model or settings.DEFAULT_MODEL, f' in {path}' if path else ''
+            found = self._known[model, path, named, sensors] = {
+                f'aircraft {model_of}{where}': digest(contents.of_aircraft(model_of, path)),
+                f'gains {named}' if named else f'gains of {model_of}{where}': digest(
+                    contents.of_gains(model_of, path, named)),
+                **({f'sensors {sensors}': digest(contents.of_sensors(sensors))}
+                   if sensors not in ('', settings.NO_SENSORS) else {})}
+        return found
+
+
+def _text_of(content: Mapping[str, Any], name: str) -> str:
+    """Return a text in the content of a scenario by its dotted name, '' if it has none."""
+    found: Any = content
+    for part in name.split('.'):
+        found = found.get(part, '') if isinstance(found, Mapping) else ''
+    return str(found)
 
 
 def _digest(inputs: Any) -> str:
@@ -274,7 +343,7 @@ def _check(plan: Plan) -> None:
                 for simulator, controller in product(plan.simulators, plan.controllers):
                     settings.check(
                         flown_by(simulator, controller.name), found,
-                        other_law=controller.name.startswith(sections.POLICY))
+                        other_law=controller.name.startswith(contents.POLICY))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
                 raise ScenarioError(
@@ -284,7 +353,7 @@ def _check(plan: Plan) -> None:
 
 def flown_by(simulator: str, controller: str) -> Settings:
     """Return how a scenario is flown on a simulator by a controller of a plan."""
-    is_policy = controller.startswith(sections.POLICY)
+    is_policy = controller.startswith(contents.POLICY)
     # In one process a policy is a control law, not a node.
     return Settings(
         sim=simulator, lockstep=simulator != CORE,
@@ -304,7 +373,12 @@ def package_version() -> str:
 
 def jsbsim_version() -> str:
     """Return the version of JSBSim, '' if it is not installed."""
+    return version_of('jsbsim')
+
+
+def version_of(name: str) -> str:
+    """Return the version of a Python package, '' if it is not installed."""
     try:
-        return version('jsbsim')
+        return version(name)
     except PackageNotFoundError:
         return ''

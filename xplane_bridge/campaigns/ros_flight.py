@@ -34,9 +34,9 @@ import time
 from typing import Any
 
 from xplane_bridge.campaigns import rows
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.flights import trajectory
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, figures_of, HUNG, judged, Row
-from xplane_bridge.campaigns.sections import POLICY
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import analysis
 from xplane_bridge.experiments.analysis import Flight

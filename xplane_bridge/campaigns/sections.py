@@ -22,15 +22,17 @@ import os
 from typing import Any, NamedTuple, TypeVar
 
 from xplane_bridge import plain_yaml
+from xplane_bridge.campaigns import contents
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.parameters import METHODS, whole_number
 from xplane_bridge.control import installed
+from xplane_bridge.control.contents import digest
 from xplane_bridge.experiments import controller, fields, scenario
 from xplane_bridge.experiments.fields import ScenarioError
 from xplane_bridge.experiments.settings import CORE
 from xplane_bridge.plain_yaml import shown
 from xplane_bridge.simulators.registry import SIMULATORS
 
-POLICY = 'policy:'
 MOST_FLIGHTS = 10_000_000
 _LARGEST_SEED = 2 ** 31 - 1
 
@@ -45,7 +47,7 @@ class Scenario(NamedTuple):
 
 
 class Controller(NamedTuple):
-    """A controller as the plan names it, and the SHA-256 of its policy's file ('' for none)."""
+    """A controller as the plan names it, and the SHA-256 of its files ('' for none)."""
 
     name: str
     digest: str
@@ -129,7 +131,7 @@ def controller_of(item: Any, where: str) -> Controller:
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
             f'{shown(item)}')
     if not name.startswith(POLICY):
-        return Controller(name, '')
+        return Controller(name, digest(contents.of_controller(name, share())))
     from xplane_bridge.control.policy import absolute, load
     reference = absolute(name.removeprefix(POLICY))
     try:

@@ -30,7 +30,8 @@ class Task:
     One flight: all that its worker has to know.
 
     ``content`` is that of the scenario's file with aircraft, sensors and parameters in it:
-    ``scenario.parse(task.scenario, task.content)``. ``share`` is the folder in which names of
+    ``scenario.parse(task.scenario, task.content)``. ``digest`` is that of the controller's files
+    when the campaign began ('' for none). ``share`` is the folder in which names of
     policies are looked up, ``time_limit`` in seconds of the wall's time, ``folder`` where logs and
     pictures of the flight may be left ('' for nowhere), and ``command`` flies it again.
     """
@@ -44,6 +45,7 @@ class Task:
     aircraft: str
     seed: int
     time_limit: float
+    digest: str = ''
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     share: str = ''
     folder: str = ''

@@ -43,7 +43,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from xplane_bridge.control import contents
 from xplane_bridge.control.action import Action, CONTROLS, LEVELS
+from xplane_bridge.control.contents import Files
 from xplane_bridge.control.installed import folder, is_installed
 from xplane_bridge.control.observation import columns, NAMES, SIZE, Vector
 
@@ -57,8 +59,9 @@ class LoadedPolicy:
     """
     A policy that is ready to fly.
 
-    ``name`` is short, ``digest`` the SHA-256 of its file in hex, ``fields`` what it is told, and
-    ``action`` what it commands. Raises ValueError if the policy's fields or level are none.
+    ``name`` is short, ``digest`` the SHA-256 of its files in hex (control.contents), ``fields``
+    what it is told, and ``action`` what it commands. Raises ValueError if the policy's fields or
+    level are none.
     """
 
     def __init__(self, policy: Callable[[Vector], ArrayLike], name: str = '',
@@ -126,16 +129,8 @@ def absolute(reference: str) -> str:
 
 def _loaded(reference: str, policies: Path) -> LoadedPolicy:
     module, colon, attribute = reference.rpartition(':')
-    if reference.endswith(ONNX):
-        return _of_onnx(Path(reference).expanduser())
-    if not colon:
-        if not reference or '/' in reference or reference.endswith(PYTHON):
-            raise ValueError(_EXPECTED)
-        path = policies / f'{reference}{ONNX}'
-        if not path.is_file():
-            known = ', '.join(sorted(file.stem for file in policies.glob(f'*{ONNX}')))
-            raise ValueError(f'{_EXPECTED}; those of this package are: {known or "none"}')
-        return _of_onnx(path)
+    if reference.endswith(ONNX) or not colon:
+        return _of_onnx(_onnx_file(reference, policies))
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
     found = (_module_of_file(Path(module).expanduser()) if module.endswith(PYTHON)
@@ -148,20 +143,55 @@ def _loaded(reference: str, policies: Path) -> LoadedPolicy:
             policy = policy()
         except Exception as error:
             raise ValueError(f'{attribute}() raised {_said(error)}') from error
-    file = getattr(found, '__file__', None)
-    return LoadedPolicy(policy, attribute, digest_of(Path(file)) if file else '')
+    return LoadedPolicy(
+        policy, attribute, contents.digest(_files_of(reference, policies)))
 
 
 def _of_onnx(path: Path) -> LoadedPolicy:
     from xplane_bridge.control.onnx_policy import OnnxPolicy
 
+    return LoadedPolicy(OnnxPolicy(path), path.stem, contents.digest(contents.of_onnx(path)))
+
+
+def files_of(reference: str, share: str | Path = '') -> Files:
+    """
+    Return the files that a policy is made of, without running any of it; see load().
+
+    Raises ValueError with a sentence if there is no such policy.
+    """
+    try:
+        return _files_of(reference, Path(share) / 'policies' if share else folder('policies'))
+    except ValueError as error:
+        raise ValueError(f'policy {reference}: {error}') from error
+
+
+def _files_of(reference: str, policies: Path) -> Files:
+    module, colon, attribute = reference.rpartition(':')
+    if reference.endswith(ONNX) or not colon:
+        path = _onnx_file(reference, policies)
+        return contents.of_onnx(path)
+    if not module or not attribute.isidentifier():
+        raise ValueError(_EXPECTED)
+    if not module.endswith(PYTHON):
+        return contents.of_module(module)
+    path = Path(module).expanduser()
     _check_is_file(path)
-    return LoadedPolicy(OnnxPolicy(path), path.stem, digest_of(path))
+    return contents.of_python(path)
 
 
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _onnx_file(reference: str, policies: Path) -> Path:
+    """Return the file of a policy that is none in Python."""
+    if reference.endswith(ONNX):
+        path = Path(reference).expanduser()
+        _check_is_file(path)
+        return path.absolute()
+    if not reference or '/' in reference or reference.endswith(PYTHON):
+        raise ValueError(_EXPECTED)
+    path = policies / f'{reference}{ONNX}'
+    if not path.is_file():
+        known = ', '.join(sorted(file.stem for file in policies.glob(f'*{ONNX}')))
+        raise ValueError(f'{_EXPECTED}; those of this package are: {known or "none"}')
+    return path
 
 
 def _check_is_file(path: Path) -> None:

@@ -96,18 +96,18 @@ def arguments_of(command: str, ros: Sequence[str]) -> list[str]:
         raise ScenarioError(f'controller {command!r}: {error}') from None
     if not words:
         raise ScenarioError('controller: expected a command line, got an empty one')
-    program, rest = _program(words)
+    path, rest = program(words)
     found: list[str] = []
     for word in rest:
         if word == ROS_ARGUMENTS:
             found += ros
         else:
             found.append(word.replace(ROS_ARGUMENTS, shlex.join(ros)))
-    return [program, *found, *(() if any(ROS_ARGUMENTS in word for word in rest) else ros)]
+    return [path, *found, *(() if any(ROS_ARGUMENTS in word for word in rest) else ros)]
 
 
-def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the path of a program, and the words after it."""
+def program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the path of a program, and the words after it; ScenarioError if there is none."""
     if len(words) > 2 and tuple(words[:2]) == ('ros2', 'run') and not any(
             word.startswith('-') for word in words[2:4]):
         if len(words) < 4:

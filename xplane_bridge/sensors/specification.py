@@ -125,9 +125,16 @@ def presets() -> list[str]:
 
 def load(name: str) -> Figures:
     """Read a set of sensors: one of presets(), or a file. Raises FiguresError."""
-    if '/' in name or name.endswith(('.yaml', '.yml')):
-        return _load_file(name)
-    return _preset(name)
+    return _load_file(name) if _is_file(name) else _preset(name)
+
+
+def file_of(name: str) -> str:
+    """Return the file of a set of sensors, which may not exist."""
+    return name if _is_file(name) else str(_PRESETS / f'{name}.yaml')
+
+
+def _is_file(name: str) -> bool:
+    return '/' in name or name.endswith(('.yaml', '.yml'))
 
 
 @cache

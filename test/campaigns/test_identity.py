@@ -1,0 +1,163 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A campaign's folder notices that what its flights depend on has changed."""
+
+from pathlib import Path
+import re
+import shutil
+import sys
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='plans need jsbsim')
+pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
+
+from xplane_bridge.campaigns import flights, pilot
+from xplane_bridge.campaigns import plan as plans
+from xplane_bridge.campaigns.contents import of_aircraft
+from xplane_bridge.campaigns.files import Folder
+from xplane_bridge.campaigns.plan import PlanError
+from xplane_bridge.control import contents, gains
+
+NAVION = Path(__file__).resolve().parents[2] / 'examples' / 'aircraft' / 'navion'
+FLIGHT = """
+duration: 1.0
+initial: {altitude: 1500.0, airspeed: 53.64}
+sensors: none
+events: [{at: 0.1, engage: true}]
+criteria: [{quantity: roll, statistic: max_abs, at_most: 1.0}]
+"""
+POLICY = """
+from pathlib import Path
+import sys
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.modules.pop('mine.law', None)
+sys.modules.pop('mine', None)
+
+from mine.law import command
+import numpy as np
+
+WEIGHTS = (Path(__file__).parent / 'weights.txt').read_text()
+
+
+def policy(observation):
+    return np.array(command())
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Return a folder with a plan and all that it flies."""
+    monkeypatch.setattr(gains, '_folder', lambda: tmp_path / 'shipped')
+    shutil.copytree(NAVION.parents[2] / 'config' / 'autopilot', tmp_path / 'shipped')
+    shutil.copytree(NAVION, tmp_path / 'aircraft' / 'navion')
+    for name, text in {
+        'mine/__init__.py': '', 'mine/law.py': 'from . import trim\n\n\ndef command():\n'
+        '    return 0.0, 0.0, 0.0, trim.THROTTLE\n', 'mine/trim.py': 'THROTTLE = 0.6\n',
+        'weights.txt': '1', 'policy.py': POLICY, 'flight.yaml': FLIGHT,
+        'sensors.yaml': 'imu: {gyroscope: {noise: 0.01}, tilt: {}, heading: {}}\n'
+        'gnss: {horizontal: {}, vertical: {}}\nair_data: {pitot_pressure: {}}\n',
+        'controller/fly.py': 'import sys\nsys.path.insert(0, ".")\nimport loops\n',
+        'controller/loops.py': 'GAIN = 1.0\n',
+        'controller/gains.txt': '1',
+        'core.yaml': f'scenarios: [flight.yaml]\ncontrollers: ["policy:{tmp_path}/policy.py:policy'
+        '", autopilot]\naircraft: [{model: navion, aircraft_path: aircraft}, c172p]\n'
+        f'parameters: {{sensors: [none, {tmp_path}/sensors.yaml]}}\n',
+        'ros.yaml': 'scenarios: [flight.yaml]\nsimulators: [xpc]\ncontrollers: '
+        f'["{sys.executable} {tmp_path}/controller/fly.py {tmp_path}/controller/gains.txt"]\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(('plan', 'file', 'differs'), [
+    ('core', 'policy.py', 'controller policy:'),
+    ('core', 'mine/law.py', 'controller policy:'),
+    ('core', 'mine/trim.py', 'controller policy:'),
+    ('core', 'weights.txt', 'controller policy:'),
+    ('core', 'aircraft/navion/navion.xml', 'aircraft navion in '),
+    ('core', 'aircraft/navion/Engines/constant_thrust.xml', 'aircraft navion in '),
+    ('core', 'aircraft/navion/navion.yaml', 'gains of navion in '),
+    ('core', 'shipped/c172p.yaml', 'gains of c172p'),
+    ('core', 'sensors.yaml', 'sensors '),
+    ('core', 'flight.yaml', 'scenario flight'),
+    ('ros', 'controller/fly.py', 'controller '),
+    ('ros', 'controller/loops.py', 'controller '),
+    ('ros', 'controller/gains.txt', 'controller '),
+])
+def test_a_change_is_refused_and_named(study, plan, file, differs):
+    with Folder(study / 'kept', plans.load(str(study / f'{plan}.yaml'))):
+        pass
+    with Folder(study / 'kept', plans.load(str(study / f'{plan}.yaml'))):
+        pass
+    before = plans.load(str(study / f'{plan}.yaml')).task(0).key
+    path = study / file
+    comment = '<!-- changed -->' if path.suffix == '.xml' else '# changed'
+    path.write_text(f'{path.read_text()}\n{comment}\n'
+                    + ('description: other\n' if file == 'flight.yaml' else ''))
+    changed = plans.load(str(study / f'{plan}.yaml'))
+    with pytest.raises(PlanError, match='what differs: ' + re.escape(differs)) as error:
+        Folder(study / 'kept', changed).__enter__()
+    assert str(error.value).count(' and ') == 0
+    # The first flight is that of the policy, with the navion, without sensors.
+    assert (before != changed.task(0).key) is (differs not in ('gains of c172p', 'sensors '))
+
+
+def test_another_version_is_named(study, monkeypatch):
+    with Folder(study / 'kept', plans.load(str(study / 'core.yaml'))):
+        pass
+    monkeypatch.setattr(plans, 'package_version', lambda: '9.9.9')
+    with pytest.raises(PlanError, match='what differs: version of xplane_bridge; choose'):
+        Folder(study / 'kept', plans.load(str(study / 'core.yaml'))).__enter__()
+
+
+def test_engines_and_propellers_in_other_folders_belong_to_an_aircraft(study):
+    engines = study / 'aircraft' / 'engine'
+    engines.mkdir()
+    (study / 'aircraft' / 'navion' / 'Engines' / 'constant_thrust.xml').rename(
+        engines / 'constant_thrust.xml')
+    (engines / 'other.xml').write_text('<x/>')
+    found = of_aircraft('navion', str(study / 'aircraft'))
+    assert engines / 'constant_thrust.xml' in found.values()
+    assert engines / 'other.xml' not in found.values()
+    assert {'c172p.xml', 'engine/eng_io320.xml', 'engine/prop_75in2f.xml'} <= (
+        of_aircraft('c172p').keys())
+
+
+def test_a_policy_that_changes_while_it_is_flown_is_a_row_that_says_so(study):
+    plan = plans.load(str(study / 'core.yaml'))
+    number = next(n for n in range(len(plan)) if plan.task(n).controller != 'autopilot'
+                  and plan.task(n).aircraft == 'c172p')
+    task = plan.task(number)
+    assert flights.fly(task)['outcome'] == 'passed'
+    (study / 'mine' / 'trim.py').write_text('THROTTLE = 0.9\n')
+    row = flights.fly(task)
+    assert row['outcome'] == 'failed'
+    assert 'is no more what it was when the campaign began' in row['reason']
+
+
+def test_a_worker_of_a_cluster_is_sent_what_a_policy_imports(study, tmp_path):
+    plan = plans.load(str(study / 'core.yaml'))
+    task, files = pilot.packed(plan.task(0))
+    assert sorted(files) == [
+        'mine/__init__.py', 'mine/law.py', 'mine/trim.py', 'policy.py', 'weights.txt']
+    there = tmp_path / 'worker'
+    there.mkdir()
+    sent = pilot._unpacked(task, files, there)
+    path = Path(sent.controller.removeprefix('policy:').removesuffix(':policy'))
+    assert path.is_relative_to(there)
+    assert contents.digest(contents.of_python(path)) == task.digest
