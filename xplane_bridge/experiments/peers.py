@@ -33,7 +33,9 @@ _LOOPBACK = '127.0.0.1'
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
-TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+_TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+# Those that a bridge does not publish.
+_ABSENT = {'fdmdata': ('fix_velocity', 'controls')}
 AUTOPILOT = ('command/controls', 'autopilot/active_target')
 _TRIES = 50
 
@@ -67,6 +69,11 @@ def bridge_parameters(
         # The trims, which the rows move by default, have too little authority.
         given['command_rows'] = 'joystick'
     return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
+
+
+def telemetry_of(simulator: Simulator) -> list[str]:
+    """Return the recorded topics that a simulator's bridge publishes."""
+    return [topic for topic in _TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
 
 
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:

@@ -106,7 +106,8 @@ def start_simulation(
         if settings.lockstep:
             _wait_until_open(processes)
     moved = moved_truth(sensors)
-    kept = peers.kept_messages(namespace, [moved.get(topic, topic) for topic in peers.TELEMETRY])
+    kept = peers.kept_messages(
+        namespace, [moved.get(topic, topic) for topic in peers.telemetry_of(simulator)])
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
         simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
