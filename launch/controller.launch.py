@@ -53,17 +53,28 @@ def make(given):
 
 def path(package, file):
     """Return the path of a package's launch file."""
+    if not package:
+        raise missing('package')
     try:
         share = get_package_share_directory(package)
     except (PackageNotFoundError, ValueError):
         raise ValueError(
             f'launch argument package: there is no package {package!r}; build it, and source its '
             'install space') from None
+    if not file:
+        raise missing('file')
     for found in (file, os.path.join(share, 'launch', file), os.path.join(share, file)):
         if os.path.isfile(found):
             return found
     raise ValueError(
         f'launch argument file: there is no {file!r} in the folder launch of {package}')
+
+
+def missing(argument):
+    """Return the error for an argument that is not given."""
+    return ValueError(
+        f'launch argument {argument}: it is required; for example package:=xplane_bridge '
+        'file:=autopilot.launch.py')
 
 
 def generate_launch_description():

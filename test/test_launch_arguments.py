@@ -387,7 +387,9 @@ def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):
                                      'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),
     ('controller', 'package:=no_such', "package: there is no package 'no_such'; build it"),
-    ('controller', 'namespace:=uav1', "package: there is no package ''"),
+    ('controller', 'namespace:=uav1', 'package: it is required; for example package:='),
+    ('controller', 'package:=xplane_bridge', 'file: it is required; for example package:='),
+    ('controller', 'file:=autopilot.launch.py', 'package: it is required; for example package:='),
 ])
 def test_the_flights_refuse_what_cannot_be(launch, name, argument, sentence):
     commands, output, _ = launch(ours(name), argument)

@@ -60,10 +60,16 @@ def test_it_commands_nothing_until_engaged_and_nothing_after(flight):
     assert 0.3 < first.throttle < 1.0
     assert math.isnan(first.gear)
     assert math.isnan(first.flaps)
-    assert engage(flight, False).success
+    released = engage(flight, False)
+    assert released.success
+    # What then becomes of the controls is the bridge's part.
+    for what in ('no more commands are sent', 'command_timeout', 'on_command_timeout',
+                 'neutral centres the surfaces', 'hold leaves', 'release gives'):
+        assert what in released.message
     count = len(flight.messages['/command/controls'])
     flight.next('/imu/data', 20)
     assert len(flight.messages['/command/controls']) - count <= 1
+    assert engage(flight, False).message == 'not engaged'
 
 
 def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):

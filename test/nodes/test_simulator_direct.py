@@ -194,6 +194,8 @@ def test_properties_are_topics_a_parameter_and_services(ros):
     assert "no property 'no/such'" in read.message
     assert read.values[0] > 100.0
     assert math.isnan(read.values[1])
+    none = ros.call(GetProperties, '/get_properties', GetProperties.Request())
+    assert (none.success, none.message) == (False, 'no property given')
     # Similar names are sought for the first few, as the flight waits.
     many = ros.call(GetProperties, '/get_properties', GetProperties.Request(
         names=['x' * 10_000, *(f'metrics/Sw-sqfu{index}' for index in range(999))]))

@@ -121,6 +121,8 @@ def offer_properties(node: BridgeNode[Any], server: Server) -> None:
     """Offer the services, for as long as the node is configured."""
 
     def get(request: Any, response: Any) -> None:
+        if not request.names:
+            raise ValueError('no property given')
         check_count('names', len(request.names), _MOST_NAMES)
 
         def read(world: World) -> tuple[list[float], list[str]]:

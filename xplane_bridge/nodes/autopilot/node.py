@@ -61,6 +61,12 @@ _SILENCE = 0.5
 # Further from the origin of the local frame than this (m), a new one is better.
 _FAR = 20e3
 
+# What happens to the controls is the bridge's part.
+_SILENCE = (
+    'no more commands are sent; after its command_timeout the bridge does what its '
+    'on_command_timeout says (neutral centres the surfaces, hold leaves all controls as they are, '
+    'release gives them back)')
+
 
 class AutopilotNode(BridgeNode[Any]):
     """
@@ -320,8 +326,9 @@ class AutopilotNode(BridgeNode[Any]):
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> None:
         if not request.data:
+            engaged = self._engaged or self._wants_to_engage
             self._disengage('autopilot/engage has released')
-            response.message = 'disengaged; the controls keep their positions'
+            response.message = f'disengaged: {_SILENCE}' if engaged else 'not engaged'
         elif self._pilot.in_charge:
             self._pilot.check_not_in_charge()
         elif self._engaged:
