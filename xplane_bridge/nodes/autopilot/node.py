@@ -62,8 +62,8 @@ _SILENCE = 0.5
 _FAR = 20e3
 
 # What happens to the controls is the bridge's part.
-_SILENCE = (
-    'no more commands are sent; after its command_timeout the bridge does what its '
+_DISENGAGED = (
+    'disengaged: no more commands are sent; after its command_timeout the bridge does what its '
     'on_command_timeout says (neutral centres the surfaces, hold leaves all controls as they are, '
     'release gives them back)')
 
@@ -328,7 +328,7 @@ class AutopilotNode(BridgeNode[Any]):
         if not request.data:
             engaged = self._engaged or self._wants_to_engage
             self._disengage('autopilot/engage has released')
-            response.message = f'disengaged: {_SILENCE}' if engaged else 'not engaged'
+            response.message = _DISENGAGED if engaged else 'not engaged'
         elif self._pilot.in_charge:
             self._pilot.check_not_in_charge()
         elif self._engaged:
