@@ -29,7 +29,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / 'xplane_bridge'
 # What each package may import from the others: the table of docs/architecture.md, and no more.
 ALLOWED = {
     'protocols': set(),
-    'links': set(),
+    'links': {'plain_files'},
     'conversions': {'protocols'},
     'sessions': {'protocols'},
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
@@ -45,16 +45,17 @@ ALLOWED = {
         'links', 'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
     'campaigns': {
         'episodes', 'experiments', 'simulators', 'sensors', 'control', 'conversions', 'links',
-        'protocols', 'command_line', 'optional', 'plain_yaml'},
+        'protocols', 'command_line', 'optional', 'plain_files', 'plain_yaml'},
     'export': {
         'experiments', 'conversions', 'maps', 'links', 'protocols', 'sessions', 'simulators',
-        'command_line', 'optional'},
+        'command_line', 'optional', 'plain_files'},
     'experiments': {
         'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
-        'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
-    'command_line': set(),
+        'command_line', 'optional', 'plain_files', 'plain_yaml', 'spinning', 'msg', 'srv'},
+    'command_line': {'protocols'},
     'optional': set(),
-    'plain_yaml': set(),
+    'plain_files': set(),
+    'plain_yaml': {'plain_files'},
     'spinning': set(),
 }
 WITH_ROS = {'nodes', 'experiments', 'episodes', 'spinning'}

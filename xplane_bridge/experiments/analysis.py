@@ -23,6 +23,7 @@ Load a recording as numpy arrays, and compute the figures of the flight.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import math
@@ -34,8 +35,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge import optional
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.experiments import recording
-from xplane_bridge.experiments.mcap_file import RecordingError
+from xplane_bridge.experiments.message_types import MessageTypes
 from xplane_bridge.experiments.quantities import (
     EXTRACT,
     is_release,
@@ -45,6 +45,8 @@ from xplane_bridge.experiments.quantities import (
     stamp_of,
     TARGET,
 )
+from xplane_bridge.experiments.recording import beginning, Recording
+from xplane_bridge.experiments.topics import RecordingError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
@@ -54,8 +56,12 @@ Array = NDArray[np.float64]
 _SAME_CLOCK = 3600.0
 _IMU = 'imu/data'
 _COMMAND = 'command/controls'
-# A day of one vehicle, ten topics at 100 Hz, is less; they need a few gigabytes of memory.
+_DIAGNOSTICS = '/diagnostics'
+# Three hours of one vehicle, seven topics at 100 Hz, are less; they need a gigabyte of memory.
 _MAX_MESSAGES = 10_000_000
+# Of diagnostics: names of values, and characters of each text.
+_MAX_DIAGNOSTICS = 10_000
+_LONGEST_TEXT = 1000
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
@@ -128,62 +134,87 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
     vehicle.
     """
-    try:
-        from rosbags.highlevel import AnyReader
-        from rosbags.typesys import get_typestore, Stores
-    except ImportError as error:
-        raise optional.missing('reading a recording', 'rosbags') from error
+    optional.require('reading a recording', 'rosbags')
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
     if begin is None:
-        begin = recording.beginning(path.with_suffix('.json'))
-    recording.check(path)
+        begin = beginning(path.with_suffix('.json'))
+    recording = Recording(path)
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.EMPTY)) as reader:
-            return replace(_read(reader, namespace, begin), log_time=recording.log_time(path))
+        flight = _read(recording, namespace, begin)
     except RecordingError:
         raise
     except Exception as error:
-        # With a damaged file the reader, and the libraries below, may raise anything.
+        # A message may be any object, with fields of any type.
         raise RecordingError(
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
+    return replace(flight, log_time=recording.log_time)
 
 
-def _read(reader: Any, namespace: str | None, begin: float | None) -> Flight:
-    prefix = _prefix([connection.topic for connection in reader.connections], namespace)
-    counts = {connection.topic: connection.msgcount for connection in reader.connections}
-    rows: dict[str, list[tuple[float, float, dict[str, float]]]] = {name: [] for name in EXTRACT}
-    diagnostics: dict[str, str] = {}
+def _read(recording: Recording, namespace: str | None, begin: float | None) -> Flight:
+    counts: dict[str, int] = {}
+    for met, _, _ in recording.messages():
+        counts[met.name] = counts.get(met.name, 0) + 1
+    counts = {met.name: 0 for met in recording.topics} | counts
+    prefix = _prefix([*counts], namespace)
     # Behind sensors the flight is judged by the truth.
     truth = f'{TRUTH}/' if f'{prefix}{TRUTH}/{_IMU}' in counts else ''
     full = {prefix + (truth if topic in SENSED else '') + topic: topic for topic in EXTRACT}
     known = _names({topic for name, topic in full.items() if name in counts})
     names = {name: known[topic] for name, topic in full.items() if topic in known}
-    wanted = [
-        connection for connection in reader.connections
-        if connection.topic in names
-        or connection.topic == '/diagnostics']
+    types = MessageTypes()
+    rows: dict[str, _Rows] = {}
+    diagnostics: dict[str, str] = {}
     messages = 0
-    for connection, recorded, data in reader.messages(connections=wanted):
-        message = reader.deserialize(data, connection.msgtype)
+    for recorded, log_ns, data in recording.messages():
+        if recorded.name != _DIAGNOSTICS and recorded.name not in names:
+            continue
+        message = types.of(recorded).decode(data)
         messages += 1
         if messages > _MAX_MESSAGES:
             raise RecordingError(
                 f'the recording has more than {_MAX_MESSAGES} messages of one vehicle')
-        if connection.topic == '/diagnostics':
-            for status in message.status:
-                diagnostics[status.name] = status.message
-                for item in status.values:
-                    diagnostics[f'{status.name}: {item.key}'] = item.value
+        if recorded.name == _DIAGNOSTICS:
+            _take_diagnostics(message, diagnostics)
             continue
-        topic = names[connection.topic]
+        topic = names[recorded.name]
         if topic == TARGET and is_release(message):
             continue
         stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
-        rows[topic].append((stamp, recorded * 1e-9, EXTRACT[topic](message)))
+        found = EXTRACT[topic](message)
+        if topic not in rows:
+            rows[topic] = _Rows(tuple(found))
+        rows[topic].add(stamp, log_ns * 1e-9, found)
     return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
+
+
+def _take_diagnostics(message: Any, diagnostics: dict[str, str]) -> None:
+    """Keep the last value of each, a bounded number of them."""
+    for status in message.status:
+        for name, value in ((status.name, status.message), *(
+                (f'{status.name}: {item.key}', item.value) for item in status.values)):
+            if name in diagnostics or len(diagnostics) < _MAX_DIAGNOSTICS:
+                diagnostics[name[:_LONGEST_TEXT]] = value[:_LONGEST_TEXT]
+
+
+class _Rows:
+    """The messages of a topic: stamp, recording time and quantities, as numbers in a row."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._numbers = array('d')
+
+    def add(self, stamp: float, recorded: float, found: Mapping[str, float]) -> None:
+        self._numbers.extend((stamp, recorded, *found.values()))
+
+    def numbers(self) -> Array:
+        """Return the rows, in the order in which they were recorded."""
+        found = np.frombuffer(self._numbers).reshape(-1, 2 + len(self.names))
+        if (np.diff(found[:, 1]) < 0.0).any():
+            found = found[np.argsort(found[:, 1], kind='stable')]
+        return found
 
 
 def _names(recorded: Collection[str]) -> dict[str, str]:
@@ -217,12 +248,13 @@ def _prefix(topics: Sequence[str], namespace: str | None) -> str:
 
 
 def _flight(
-    namespace: str, rows: Mapping[str, list[tuple[float, float, dict[str, float]]]],
-    counts: Mapping[str, int], diagnostics: Mapping[str, str], begin: float | None,
+    namespace: str, rows: Mapping[str, _Rows], counts: Mapping[str, int],
+    diagnostics: Mapping[str, str], begin: float | None,
 ) -> Flight:
+    numbers = {topic: rows[topic].numbers() for topic in EXTRACT if topic in rows}
     topics = {
-        topic: Arrivals(np.array([row[0] for row in found]), np.array([row[1] for row in found]))
-        for topic, found in rows.items() if found}
+        topic: Arrivals(found[:, 0].copy(), found[:, 1].copy())
+        for topic, found in numbers.items()}
     imu = topics.get(_IMU)
     if imu is None:
         raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
@@ -233,12 +265,11 @@ def _flight(
             topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin
     series: dict[str, Series] = {}
-    for topic, found in rows.items():
-        if found:
-            order = _last_of_each(topics[topic].stamps)
-            times = topics[topic].stamps[order] - start
-            for name in found[0][2]:
-                series[name] = Series(times, np.array([row[2][name] for row in found])[order])
+    for topic, found in numbers.items():
+        order = _last_of_each(topics[topic].stamps)
+        times = topics[topic].stamps[order] - start
+        for at, name in enumerate(rows[topic].names, 2):
+            series[name] = Series(times, found[order, at])
     return make_flight(namespace, start, series, topics, counts, diagnostics)
 
 

@@ -19,18 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 import json
 from typing import Any
 
-from xplane_bridge.export.tables import Column, TIME_COLUMNS
+from xplane_bridge.experiments.message_types import ARRAY, BASE, NAME
+from xplane_bridge.experiments.recording_bounds import MAX_ELEMENTS
+from xplane_bridge.export.tables import Column, plain_list, TIME_COLUMNS
 from xplane_bridge.export.units import units
 
 _HEADER = 'std_msgs/msg/Header'
 _QUATERNION = 'geometry_msgs/msg/Quaternion'
 _TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
 # Longer arrays, such as 6 by 6 covariances are not, become lists.
-_MOST_COLUMNS = 36
-_DEEPEST = 16
+_LONGEST_ROW = 36
+_MOST_COLUMNS = 2000
 # Whole numbers, as ns since 1970 are more than a float has digits for.
 _SECOND = 1_000_000_000
 
@@ -68,9 +71,13 @@ def layout(store: Any, kind: str, definition: str) -> Layout:
     Names are dotted; an array of fixed size up to 36 has a column for each element, ``name[0]``;
     others are lists. Of a list of messages each field is a list, ``name[].field``, and a list
     within it is JSON. Times and durations are in seconds. The header's stamp is in the second
-    column. Raises KeyError or ValueError for a type that cannot be one.
+    column. Raises KeyError or ValueError for a type that cannot be one, or has more than 2000
+    columns.
     """
-    found = list(_Fields(store, units(kind, definition)).of(kind, '', '', _same, 0))
+    fields = _Fields(store, units(kind, definition)).of(kind, '', '', _same)
+    found = list(islice(fields, _MOST_COLUMNS + 1))
+    if len(found) > _MOST_COLUMNS:
+        raise ValueError(f'it has more than {_MOST_COLUMNS} columns')
     header = dict(store.fielddefs[kind][1]).get('header')
     return Layout(
         (*TIME_COLUMNS, *(column for column, _ in found)), tuple(get for _, get in found),
@@ -89,46 +96,44 @@ class _Fields:
         self._units = known
 
     def of(
-        self, kind: str, prefix: str, unit: str, get: Get, depth: int
+        self, kind: str, prefix: str, unit: str, get: Get
     ) -> Iterator[tuple[Column, Get]]:
         """Yield the columns of a type, and how to get their values from the message."""
-        if depth > _DEEPEST:
-            raise ValueError(f'{prefix}: expected at most {_DEEPEST} types within each other')
         for name, description in self._fields[kind][1]:
             if kind == _HEADER and name == 'stamp' and prefix == 'header.':
                 continue
             own = self._units.get((kind, name), unit)
             for column, found in self._field(
-                    f'{prefix}{name}', description, own, _attribute(get, name), depth):
+                    f'{prefix}{name}', description, own, _attribute(get, name)):
                 if kind == _QUATERNION:
                     column = Column(column.name, column.kind, '', is_quaternion=True)
                 yield column, found
 
     def _field(
-        self, name: str, description: Any, unit: str, get: Get, depth: int
+        self, name: str, description: Any, unit: str, get: Get
     ) -> Iterator[tuple[Column, Get]]:
         what, of = description
-        if what == 1:
+        if what == BASE:
             yield Column(name, _kind(of[0]), unit), get
-        elif what == 2:
+        elif what == NAME:
             if of in _TIMES:
                 yield Column(name, unit='s'), lambda message: seconds_ns(get(message)) / _SECOND
             else:
-                yield from self.of(of, f'{name}.', unit, get, depth + 1)
-        elif what == 3 and of[1] <= _MOST_COLUMNS:
+                yield from self.of(of, f'{name}.', unit, get)
+        elif what == ARRAY and of[1] <= _LONGEST_ROW:
             for index in range(of[1]):
                 yield from self._field(
-                    f'{name}[{index}]', of[0], unit, _element(get, index), depth + 1)
+                    f'{name}[{index}]', of[0], unit, _element(get, index))
         else:
-            yield from self._list(name, of[0], unit, get, depth)
+            yield from self._list(name, of[0], unit, get)
 
     def _list(
-        self, name: str, element: Any, unit: str, get: Get, depth: int
+        self, name: str, element: Any, unit: str, get: Get
     ) -> Iterator[tuple[Column, Get]]:
-        if element[0] == 1:
-            yield Column(name, _kind(element[1][0]), unit, is_list=True), _listed(get)
+        if element[0] == BASE:
+            yield Column(name, _kind(element[1][0]), unit, is_list=True), _checked(get)
             return
-        for column, inner in self._field(f'{name}[]', element, unit, _same, depth + 1):
+        for column, inner in self._field(f'{name}[]', element, unit, _same):
             if column.is_list:
                 column, inner = Column(column.name, 'str', column.unit), _as_json(inner)
             yield (Column(column.name, column.kind, column.unit, is_list=True),
@@ -151,11 +156,14 @@ def _element(get: Get, index: int) -> Get:
     return lambda message: get(message)[index]
 
 
-def _listed(get: Get) -> Get:
-    def listed(message: Any) -> Any:
+def _checked(get: Get) -> Get:
+    def checked(message: Any) -> Any:
+        # Numbers stay an array, which takes a tenth of a list.
         found = get(message)
-        return found.tolist() if hasattr(found, 'tolist') else list(found)
-    return listed
+        if len(found) > MAX_ELEMENTS:
+            raise ValueError(f'a list has {len(found)} elements, expected at most {MAX_ELEMENTS}')
+        return found
+    return checked
 
 
 def _of_each(get: Get, inner: Get) -> Get:
@@ -163,4 +171,4 @@ def _of_each(get: Get, inner: Get) -> Get:
 
 
 def _as_json(get: Get) -> Get:
-    return lambda message: json.dumps(get(message))
+    return lambda message: json.dumps(plain_list(get(message)))

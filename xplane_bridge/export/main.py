@@ -30,6 +30,7 @@ from xplane_bridge.export import captures, quality_report, recordings, resamplin
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.links.capture import is_capture
+from xplane_bridge.plain_files import open_regular
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
 from xplane_bridge.sessions.ulyssix import Quality, Statistics
 
@@ -87,6 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # RecordingError and CaptureError are ValueErrors.
         print(f'export: {error}', file=sys.stderr)
         return 2
+    except MemoryError:
+        print(f'export: {source}: there is not enough memory; select --topics, or export to csv '
+              'or parquet', file=sys.stderr)
+        return 2
     print('\n'.join((
         f'{output}: {sum(counts.values())} rows of {len(counts)} tables',
         *(f'  {name}: {count}' for name, count in counts.items()))))
@@ -118,7 +123,7 @@ def _tables(
             tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
     else:
         batches = recordings.read(source, topics, warn)
-    batches = numbered(batches)
+    batches = numbered(batches, warn)
     if base is None:
         yield from batches
         return
@@ -134,7 +139,7 @@ def _tables(
 def _is_capture(source: Path) -> bool:
     if source.is_dir():
         return False
-    with source.open('rb') as stream:
+    with open_regular(source) as stream:
         return is_capture(stream.read(4).ljust(4, b'\0'))
 
 

@@ -30,6 +30,9 @@ NAMES = 'xplane_bridge/msg/UlyssixParameters'
 SAMPLES = 'xplane_bridge/msg/UlyssixSamples'
 
 _SECOND = 1_000_000_000
+# A packet is of 64 KB, whatever a recording of one says.
+_MOST_PARAMETERS = 2000
+_MOST_VALUES = 2_000_000
 
 Times = tuple[float, float | None, float]
 Found = tuple[tuple[Column, ...], list[tuple[Any, ...]]]
@@ -82,12 +85,14 @@ def numbered(count: int) -> tuple[str, ...]:
 def columns(names: Sequence[str], kind: str) -> tuple[Column, ...]:
     """Return a column for each name, different ones for equal names, behind the times."""
     taken = set(TIMES)
+    newest: dict[str, int] = {}
     found = []
     for name in names:
-        unique, number = name, 1
+        unique, number = name, newest.get(name, 1)
         while unique in taken:
             number += 1
             unique = f'{name}_{number}'
+        newest[name] = number
         taken.add(unique)
         found.append(Column(unique, kind))
     return (*TIME_COLUMNS, *found)
@@ -101,8 +106,14 @@ def rows(
     Return the samples of a packet as rows, each with a value or None for each parameter.
 
     There is a row for each sample time of any parameter, in order. Without ``times`` (ns since the
-    epoch) the n-th samples of all parameters share a row, with the time of the packet.
+    epoch) the n-th samples of all parameters share a row, with the time of the packet. Raises
+    ValueError for a packet that cannot be one.
     """
+    if len(counts) > _MOST_PARAMETERS:
+        raise ValueError(f'it has {len(counts)} parameters, expected at most {_MOST_PARAMETERS}')
+    if (counts < 0).any() or (counts > len(values)).any() or counts.sum() != len(values) or (
+            times is not None and len(times) != len(values)):
+        raise ValueError(f'it has {len(values)} samples, its counts or times are of others')
     ends = np.cumsum(counts)
     parameter = np.repeat(np.arange(len(counts)), counts)
     index = np.arange(len(values)) - np.repeat(ends - counts, counts)
@@ -120,6 +131,8 @@ def rows(
         row = row.reshape(-1)
         leading = [((ns - start_ns) / _SECOND, of_packet[1], of_packet[2])
                    for ns in keys[0].tolist()]
+    if len(leading) * len(counts) > _MOST_VALUES:
+        raise ValueError(f'it has {len(leading)} sample times of {len(counts)} parameters')
     table = np.full((len(leading), len(counts)), None, object)
     table[row, parameter] = values.tolist()
     return [(*first, *rest) for first, rest in zip(leading, table.tolist(), strict=True)]

@@ -18,15 +18,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-import io
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from xplane_bridge import optional
-from xplane_bridge.experiments import mcap_file, recording
-from xplane_bridge.experiments.mcap_file import RecordingError
+from xplane_bridge.experiments.message_types import MessageType, MessageTypes
+from xplane_bridge.experiments.recording import beginning, Recording
+from xplane_bridge.experiments.topics import Recorded, RecordingError, Topic
 from xplane_bridge.export.fields import Layout, layout
 from xplane_bridge.export.parameters import NAMES, PACKET, Parameters, SAMPLES
 from xplane_bridge.export.tables import Batch, is_named, Rows, Warn
@@ -38,25 +37,11 @@ _IMU = 'imu/data'
 # Stamps further than this from each other are of different clocks (ns).
 _SAME_CLOCK = 3_600_000_000_000
 _SECOND = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A recorded topic: its type, and the type's definition as stored."""
-
-    name: str
-    kind: str
-    format: str
-    definition: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A message as recorded; ``log_ns`` is when."""
-
-    topic: Topic
-    log_ns: int
-    data: bytes
+# Bytes in memory for one of a message: of texts, and of lists whose elements are objects.
+_OF_TEXT, _OF_OBJECTS = 4, 40
+# Sentences about topics that are skipped, and topics named in one sentence.
+_SENTENCES = 20
+_LISTED = 20
 
 
 def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
@@ -68,117 +53,8 @@ def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
     cannot be read. Raises RecordingError if nothing can be read, and ImportError.
     """
     optional.require('reading a recording', 'rosbags', 'mcap')
-    yield from _Reading(topics, warn, recording.beginning(path.with_suffix('.json'))).tables(
-        _Source(path, warn))
-
-
-class _Source:
-    """The messages of a recording, as often as they are wanted."""
-
-    def __init__(self, path: Path, warn: Warn) -> None:
-        self._path = path
-        self._warn = warn
-        self._files: list[tuple[Path, int]] = []
-        self._bags: list[Path] = []
-        parts = sorted(path.glob('*.mcap'), key=_natural) if path.is_dir() else [path]
-        if path.suffix == '.db3' or (path.is_dir() and not parts):
-            self._bags.append(path.parent if path.suffix == '.db3' else path)
-            parts = []
-        for part in parts:
-            end, fault = mcap_file.intact(part)
-            self._files.append((part, end))
-            if not any(whole for _, whole in self._files) and part == parts[-1]:
-                raise RecordingError(f'{path} is not read as a recording: {fault}')
-            if fault:
-                warn(f'{part}: {fault}; what is before it is exported')
-
-    def messages(self) -> Iterator[Recorded]:
-        """Yield the messages, in the order of the file."""
-        for path, end in self._files:
-            yield from self._of_mcap(path, end)
-        for path in self._bags:
-            yield from self._of_bag(path)
-
-    def _of_mcap(self, path: Path, end: int) -> Iterator[Recorded]:
-        from mcap.exceptions import EndOfFile
-        from mcap.records import Channel, Message, Schema
-        from mcap.stream_reader import StreamReader
-        schemas: dict[int, Any] = {}
-        topics: dict[int, Topic] = {}
-        with path.open('rb') as stream:
-            try:
-                for record in StreamReader(io.BufferedReader(_Until(stream, end))).records:
-                    if isinstance(record, Message):
-                        if record.channel_id in topics:
-                            yield Recorded(
-                                topics[record.channel_id], record.log_time, record.data)
-                    elif isinstance(record, Channel):
-                        topics[record.id] = _topic(record, schemas.get(record.schema_id))
-                    elif isinstance(record, Schema):
-                        schemas[record.id] = record
-            except EndOfFile:
-                return
-            except Exception as error:
-                self._broken(path, error)
-
-    def _of_bag(self, path: Path) -> Iterator[Recorded]:
-        from rosbags.rosbag2 import Reader
-        recording.check(path)
-        topics: dict[int, Topic] = {}
-        begun = False
-        try:
-            with Reader(path) as reader:
-                for connection in reader.connections:
-                    name = connection.msgdef.format.name
-                    topics[connection.id] = Topic(
-                        connection.topic, connection.msgtype, f'ros2{name.lower()}',
-                        connection.msgdef.data)
-                for connection, log_ns, data in reader.messages():
-                    begun = True
-                    yield Recorded(topics[connection.id], log_ns, data)
-        except Exception as error:
-            # With a damaged file the reader, and the libraries below, may raise anything.
-            if not begun:
-                raise RecordingError(
-                    f'{path} is not read as a recording: {type(error).__name__}: '
-                    f'{printable(str(error))}') from error
-            self._broken(path, error)
-
-    def _broken(self, path: Path, error: Exception) -> None:
-        self._warn(f'{path}: {type(error).__name__}: {printable(str(error))}; '
-                   'what is before it is exported')
-
-
-def _topic(channel: Any, schema: Any) -> Topic:
-    if schema is None or channel.message_encoding != 'cdr':
-        return Topic(channel.topic, schema.name if schema else 'unknown',
-                     channel.message_encoding, '')
-    return Topic(channel.topic, schema.name, schema.encoding,
-                 schema.data.decode(errors='replace'))
-
-
-class _Until(io.RawIOBase):
-    """The first bytes of a file."""
-
-    def __init__(self, stream: BinaryIO, end: int) -> None:
-        self._stream = stream
-        self._left = end
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what comes next, at most to the end."""
-        data = self._stream.read(min(len(buffer), self._left))
-        self._left -= len(data)
-        buffer[:len(data)] = data
-        return len(data)
-
-
-def _natural(path: Path) -> tuple[int, str]:
-    # rosbag2 numbers the files of a recording: flight_2.mcap is before flight_10.mcap.
-    number = path.stem.rpartition('_')[2]
-    return int(number) if number.isdecimal() else 0, path.name
+    begin = beginning(path.with_suffix('.json'))
+    yield from _Reading(topics, warn, begin).tables(Recording(path))
 
 
 class _Reading:
@@ -192,32 +68,53 @@ class _Reading:
         self._newest_ns = 0
         self._rows = Rows()
         self._parameters = Parameters()
-        # By topic; None if it cannot be read.
-        self._types: dict[Topic, tuple[Any, Layout] | None] = {}
+        self._types = MessageTypes()
+        # By topic: None if it cannot be read; and by type.
+        self._known: dict[Topic, tuple[MessageType, Layout] | None] = {}
+        self._layouts: dict[int, tuple[MessageType, Layout] | str] = {}
+        self._skipped: dict[str, str] = {}
         self._faults: dict[str, tuple[int, str]] = {}
 
-    def tables(self, source: _Source) -> Iterator[Batch]:
+    def tables(self, recording: Recording) -> Iterator[Batch]:
         """Yield the tables, in batches."""
-        self._find_start(source)
+        self._find_start(recording)
         seen: set[str] = set()
-        for message in source.messages():
+        broken: list[str] = []
+
+        def tell(file: Path, fault: str) -> None:
+            broken.append(fault)
+            if seen:
+                self._warn(f'{file}: {fault}; what is before it is exported')
+
+        for message in recording.messages(tell):
             seen.add(message.topic.name)
             if self._wants(message.topic) or message.topic.kind == NAMES:
                 yield from self._take(message)
+        if broken and not seen:
+            raise RecordingError(f'{recording.path} is not read as a recording: {broken[0]}')
         yield from self._rows.rest()
-        for topic, (count, text) in self._faults.items():
-            self._warn(f'{topic}: {count} messages do not fit their type, the first: {text}')
+        self._tell_what_is_missing(seen)
+
+    def _tell_what_is_missing(self, seen: set[str]) -> None:
+        sentences = [f'{name} is skipped, {why}' for name, why in self._skipped.items()] + [
+            f'{topic}: {count} messages do not fit their type, the first: {text}'
+            for topic, (count, text) in self._faults.items()]
         for name in self._wanted:
             if not any(is_named(topic, name) for topic in seen):
-                self._warn(f'{name}: there is no such topic; recorded are '
-                           f'{", ".join(sorted(seen)) or "none"}')
+                sentences.insert(0, f'{name}: there is no such topic; recorded are '
+                                 f'{", ".join(sorted(seen)[:_LISTED]) or "none"}')
+        for sentence in islice(sentences, _SENTENCES):
+            self._warn(sentence)
+        if len(sentences) > _SENTENCES:
+            self._warn(f'{len(sentences) - _SENTENCES} more topics are skipped')
 
-    def _find_start(self, source: _Source) -> None:
+    def _find_start(self, recording: Recording) -> None:
         """Find the time that times are relative to, and the names of parameters."""
         stamps: dict[str, int] = {}
+        imu: list[int] = []
         first_log = 0
         wants_names = False
-        for number, message in enumerate(source.messages()):
+        for number, message in enumerate(recording.messages(lambda file, fault: None)):
             first_log = first_log or message.log_ns
             if message.topic.kind == NAMES:
                 self._decoded(message)
@@ -226,11 +123,11 @@ class _Reading:
                 wants_names = wants_names or not self._parameters.has_names(message.topic.name)
             if message.topic.name not in stamps and (found := self._decoded(message)):
                 stamps[message.topic.name] = found[1] or 0
-            if number >= _LOOKED_AT or (not wants_names and any(
-                    topic.endswith(f'/{_IMU}') and stamp for topic, stamp in stamps.items())):
+                if found[1] and message.topic.name.endswith(f'/{_IMU}'):
+                    imu.append(found[1])
+            if number >= _LOOKED_AT or (imu and not wants_names):
                 break
         self._faults.clear()
-        imu = [stamp for topic, stamp in stamps.items() if topic.endswith(f'/{_IMU}') and stamp]
         first = next(chain(imu, filter(None, stamps.values())), first_log)
         self._newest_ns = first
         self._start_ns = first if self._given_start is None else self._given_start
@@ -242,22 +139,33 @@ class _Reading:
         found = self._decoded(message)
         if found is None:
             return
-        decoded, stamp_ns, shape = found
+        name, kind = message.topic.name, message.topic.kind
+        try:
+            columns, rows = self._of_message(message, *found)
+        except Exception as error:
+            # What fits its type may still be no number, or no packet.
+            self._fault(name, error)
+            return
+        size = len(message.data) * (_OF_OBJECTS if found[3] else _OF_TEXT)
+        for row in rows:
+            yield from self._rows.add(
+                name.strip('/'), kind, columns, row, size // len(rows))
+
+    def _of_message(
+        self, message: Recorded, decoded: Any, stamp_ns: int | None, shape: Layout, _: bool
+    ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+        """Return the columns and rows of a message."""
         name, kind = message.topic.name, message.topic.kind
         time_ns = self._time(stamp_ns, message.log_ns)
         times = ((time_ns - self._start_ns) / _SECOND,
                  None if stamp_ns is None else stamp_ns / _SECOND, message.log_ns / _SECOND)
         if kind == PACKET:
-            columns, rows = self._parameters.of_packet(name, decoded, self._start_ns, times)
-        elif kind == SAMPLES:
-            columns, rows = self._parameters.of_samples(decoded, self._start_ns, times)
-        elif self._wants(message.topic):
-            columns, rows = shape.columns, [(*times, *shape.values(decoded))]
-        else:
-            return
-        for row in rows:
-            yield from self._rows.add(
-                name.strip('/'), kind, columns, row, len(message.data) // len(rows))
+            return self._parameters.of_packet(name, decoded, self._start_ns, times)
+        if kind == SAMPLES:
+            return self._parameters.of_samples(decoded, self._start_ns, times)
+        if self._wants(message.topic):
+            return shape.columns, [(*times, *shape.values(decoded))]
+        return (), []
 
     def _time(self, stamp_ns: int | None, log_ns: int) -> int:
         """Return a message's time on the clock of the start."""
@@ -268,49 +176,45 @@ class _Reading:
             return log_ns
         return self._newest_ns
 
-    def _decoded(self, message: Recorded) -> tuple[Any, int | None, Layout] | None:
-        """Return a message, its stamp and its layout; None if it cannot be read."""
+    def _decoded(self, message: Recorded) -> tuple[Any, int | None, Layout, bool] | None:
+        """Return a message, its stamp, its layout and whether it has objects; None if none."""
         topic = message.topic
-        if topic not in self._types:
-            self._types[topic] = self._type(topic)
-        known = self._types[topic]
+        if topic not in self._known:
+            self._known[topic] = self._type(topic)
+        known = self._known[topic]
         if known is None:
             return None
-        store, shape = known
+        kind, shape = known
         try:
-            decoded = store.deserialize_cdr(message.data, topic.kind)
+            decoded = kind.decode(message.data)
             stamp_ns = shape.stamp_ns(decoded)
+            if topic.kind == NAMES:
+                self._parameters.learn(topic.name, decoded.names)
         except Exception as error:
             # rosbags leaves some damage to struct and NumPy.
-            count, text = self._faults.get(topic.name, (0, printable(str(error))))
-            self._faults[topic.name] = count + 1, text
+            self._fault(topic.name, error)
             return None
-        if topic.kind == NAMES:
-            self._parameters.learn(topic.name, decoded.names)
-        return decoded, stamp_ns, shape
+        return decoded, stamp_ns, shape, kind.has_objects
 
-    def _type(self, topic: Topic) -> tuple[Any, Layout] | None:
-        from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
-        store = get_typestore(Stores.EMPTY)
-        common = get_typestore(Stores.LATEST)
+    def _fault(self, topic: str, error: Exception) -> None:
+        count, text = self._faults.get(
+            topic, (0, printable(str(error) or type(error).__name__)))
+        self._faults[topic] = count + 1, text
+
+    def _type(self, topic: Topic) -> tuple[MessageType, Layout] | None:
         try:
-            if topic.format == 'ros2none' and topic.kind in common.types:
-                # Before Iron rosbag2 stored no definitions in its databases.
-                store = common
-            elif topic.format == 'ros2msg':
-                store.register(get_types_from_msg(topic.definition, topic.kind))
-            elif topic.format == 'ros2idl':
-                for part in topic.definition.split('=' * 80 + '\n'):
-                    text = part.partition('\n')[2] if part.startswith('IDL: ') else part
-                    if text.strip():
-                        store.register(get_types_from_idl(text))
-            else:
-                raise ValueError(
-                    f'its definition is {topic.format or "missing"}, expected ros2msg or ros2idl')
-            return store, layout(store, topic.kind, topic.definition)
-        except Exception as error:
-            # Of rosbags' parser, for anything that is not a definition.
+            kind = self._types.of(topic)
+            key = id(kind)
+            if key not in self._layouts:
+                try:
+                    self._layouts[key] = kind, layout(kind.store, kind.kind, topic.definition)
+                except Exception as error:
+                    self._layouts[key] = str(error) or type(error).__name__
+            found = self._layouts[key]
+            if not isinstance(found, str):
+                return found
+            raise ValueError(found)
+        except ValueError as error:
             if self._wants(topic):
-                self._warn(f'{topic.name} is skipped, type {topic.kind}: '
-                           f'{printable(str(error))}')
+                self._skipped[topic.name] = f'type {topic.kind}: {printable(str(error))}'
             return None

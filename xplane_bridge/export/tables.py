@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,18 @@ import numpy as np
 TIMES = ('time', 'stamp', 'log_time')
 
 # A batch of a table is written at this many rows, or with this much data; all tables are when
-# they hold more than that together (bytes as recorded).
+# they hold more than that together (bytes in memory, estimated: so much for each value, besides
+# the message).
 _ROWS = 8192
-_BYTES = 4 * 1024 * 1024
-_ALL_BYTES = 32 * 1024 * 1024
+_BYTES = 32 * 1024 * 1024
+_ALL_BYTES = 128 * 1024 * 1024
+_VALUE = 40
+# Each table may be an open file; a process may have 1024.
+_MOST_TABLES = 500
+# Those left out that are named.
+_NAMED = 10
+# Of all tables that are held at once (bytes).
+_MOST_HELD = 1024 * 1024 * 1024
 
 Warn = Callable[[str], None]
 """Takes a sentence about something that is not exported."""
@@ -100,7 +109,8 @@ class Rows:
     def add(
         self, table: str, source: str, columns: tuple[Column, ...], row: Sequence[Any], size: int
     ) -> Iterator[Batch]:
-        """Add a row, made of ``size`` bytes; yield what is to be written."""
+        """Add a row, which takes ``size`` bytes besides; yield what is to be written."""
+        size += _VALUE * len(row)
         key = table, columns
         found = self._open.get(key)
         if found is None:
@@ -131,30 +141,72 @@ def is_named(topic: str, name: str) -> bool:
     return full == name if name.startswith('/') else full.endswith('/' + name)
 
 
-def numbered(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield the batches, with .2 and so on behind a table's name for each other set of columns."""
+def numbered(batches: Iterator[Batch], warn: Warn) -> Iterator[Batch]:
+    """
+    Yield the batches, with .2 and so on behind a table's name for each other set of columns.
+
+    Of more than 500 tables the rest are left out, and ``warn`` is told.
+    """
     names: dict[str, dict[tuple[Column, ...], str]] = {}
+    left_out: dict[str, int] = {}
+    count = 0
     for batch in batches:
-        known = names.setdefault(batch.table, {})
+        known = names.get(batch.table, {})
         if batch.columns not in known:
+            if count == _MOST_TABLES:
+                left_out[batch.table] = left_out.get(batch.table, 0) + len(batch)
+                continue
+            count += 1
+            known = names.setdefault(batch.table, known)
             number = len(known) + 1
             known[batch.columns] = batch.table + (f'.{number}' if number > 1 else '')
         yield Batch(known[batch.columns], batch.source, batch.columns, batch.values)
+    for name, rows in islice(left_out.items(), _NAMED):
+        warn(f'{name} is left out, {rows} rows: there are more than {_MOST_TABLES} tables; '
+             '--topics selects some')
+    if len(left_out) > _NAMED:
+        warn(f'{len(left_out) - _NAMED} more tables are left out')
 
 
 def joined(batches: Iterator[Batch]) -> list[Batch]:
-    """Return each table as a whole, in memory; numbers as arrays, unless some are missing."""
+    """
+    Return each table as a whole, in memory; numbers as arrays, unless some are missing.
+
+    Raises ValueError for more than a gigabyte.
+    """
     parts: dict[str, list[Batch]] = {}
+    held = 0
     for batch in batches:
-        parts.setdefault(batch.table, []).append(Batch(
-            batch.table, batch.source, batch.columns,
-            [_compact(column, values)
-             for column, values in zip(batch.columns, batch.values, strict=True)]))
+        values = [_compact(column, values)
+                  for column, values in zip(batch.columns, batch.values, strict=True)]
+        held += sum(map(_size, values))
+        if held > _MOST_HELD:
+            raise ValueError(
+                f'it has more than {_MOST_HELD >> 20} MiB, which MAT, MF4 and --resample need in '
+                'memory at once: select --topics, or export to csv or parquet')
+        parts.setdefault(batch.table, []).append(
+            Batch(batch.table, batch.source, batch.columns, values))
     return [
         Batch(name, found[0].source, found[0].columns, [
             _concatenated([part.values[index] for part in found])
             for index in range(len(found[0].columns))])
         for name, found in parts.items()]
+
+
+def plain_list(value: Any) -> Any:
+    """Return the elements of a value that is a list, as a list."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _size(values: Any) -> int:
+    """Return about how many bytes some values take."""
+    if isinstance(values, np.ndarray):
+        return values.nbytes
+    return sum(
+        _VALUE + (value.nbytes if isinstance(value, np.ndarray) else
+                  _VALUE * len(value) if isinstance(value, list) else
+                  len(value) if isinstance(value, str) else 0)
+        for value in values)
 
 
 def _compact(column: Column, values: Any) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.export.tables import Batch, Column, joined, Warn
+from xplane_bridge.export.tables import Batch, Column, joined, plain_list, Warn
 
 # What is known about the export as a whole, as text by name.
 About = Mapping[str, str]
@@ -38,11 +38,17 @@ _LONGEST_NAME = 63
 # Lists up to this are channels of MF4, one for each element, if they are always equally long.
 _MOST_CHANNELS = 64
 _LONGEST_TEXT = 64 * 1024
+# All rows of a text take as much as the longest: so much in total.
+_MOST_TEXT = 256 * 1024 * 1024
+_LONGEST_FILE_NAME = 200
+# A spreadsheet takes what begins so for a formula, and runs it.
+_FORMULA = ('=', '+', '-', '@', '\t', '\r')
 
 
 def file_name(table: str) -> str:
     """Return a table's name as that of a file: uav/imu/data is uav.imu.data."""
-    return re.sub(r'[^\w.+-]+', '_', table.strip('/').replace('/', '.')).lstrip('.') or 'table'
+    name = re.sub(r'[^\w.+-]+', '_', table.strip('/').replace('/', '.')).lstrip('.')
+    return name.encode()[:_LONGEST_FILE_NAME].decode(errors='ignore') or 'table'
 
 
 class _Names:
@@ -67,12 +73,16 @@ class _Names:
 # Files of one table each, in a folder.
 
 class CsvFile:
-    """One table as CSV: names, then units after a #, then the rows."""
+    """
+    One table as CSV: names, then units after a #, then the rows.
+
+    Names and texts that a spreadsheet would run have an apostrophe before them.
+    """
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
         self._stream: TextIO = path.open('w', newline='', encoding='utf-8')
         self._writer = csv.writer(self._stream, lineterminator='\n')
-        self._writer.writerow([column.name for column in columns])
+        self._writer.writerow([_inert(column.name) for column in columns])
         first, *units = [column.unit for column in columns]
         self._writer.writerow([f'# {first}', *units])
 
@@ -81,7 +91,8 @@ class CsvFile:
         # A masked array's list has None in the place of what is masked.
         values = [one.tolist() if isinstance(one, np.ndarray) else one for one in batch.values]
         self._writer.writerows(
-            zip(*(map(_text, found) if column.is_list or column.is_float else found
+            zip(*(map(_text, found) if column.is_list or column.is_float else
+                  map(_inert, found) if column.kind == 'str' else found
                   for column, found in zip(batch.columns, values, strict=True)),
                 strict=True))
 
@@ -115,9 +126,13 @@ def _write_files(
             file.close()
 
 
+def _inert(text: str | None) -> str | None:
+    return f"'{text}" if text and text.startswith(_FORMULA) else text
+
+
 def _text(value: Any) -> Any:
-    if isinstance(value, list):
-        return json.dumps(value)
+    if isinstance(value, list | np.ndarray):
+        return json.dumps(plain_list(value))
     # Not numpy's own text of its numbers; and as pandas and MATLAB write it.
     if value is None:
         return None
@@ -207,7 +222,7 @@ def _matlab_values(column: Column, values: Sequence[Any]) -> NDArray[Any]:
     if column.is_list or column.kind == 'str':
         cells = np.empty((len(values), 1), object)
         for at, value in enumerate(values):
-            if isinstance(value, list):
+            if isinstance(value, list | np.ndarray):
                 value = np.array(value, object if column.kind == 'str' else column.kind)
             cells[at, 0] = '' if value is None else value
         return cells
@@ -251,19 +266,23 @@ def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) ->
 def _channels(
     column: Column, values: Sequence[Any], table: str, warn: Warn
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    if column.is_list and column.kind != 'str' and None not in values and (
+    if column.is_list and column.kind != 'str' and all(
+            value is not None for value in values) and (
             len({len(value) for value in values}) == 1
             and 0 < len(values[0]) <= _MOST_CHANNELS):
         matrix = np.array(values, column.kind)
         for index in range(matrix.shape[1]):
             yield f'{column.name}[{index}]', matrix[:, index]
     elif column.is_list or column.kind == 'str':
-        texts = [b'' if value is None else
-                 (json.dumps(value) if column.is_list else value).encode() for value in values]
+        texts = [
+            b'' if value is None else
+            (json.dumps(plain_list(value)) if column.is_list else value).encode()
+            for value in values]
         # Each takes as much as the longest.
-        if (longest := max(map(len, texts))) > _LONGEST_TEXT:
+        most = min(_LONGEST_TEXT, _MOST_TEXT // len(texts))
+        if (longest := max(map(len, texts))) > most:
             warn(f'{table}: {column.name} is left out: it has {longest} bytes, expected at most '
-                 f'{_LONGEST_TEXT} in MF4')
+                 f'{most} in MF4')
         else:
             yield column.name, np.array(texts, f'S{max(1, longest)}')
     else:
