@@ -55,29 +55,25 @@ class Aircraft:
 
     def __init__(self, model: str = 'c172p', initial: Initial | None = None,
                  dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
-                 settings: Mapping[str, float] | None = None, *,
-                 outputs: bool = False) -> None:
+                 settings: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
         """
         Load the model and put it in its initial state.
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
         (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
         unstable); seed (0..2**31 - 1) is for the turbulence; settings are JSBSim properties that
-        each model loaded for it starts with; with outputs JSBSim opens the files and sockets that
-        the model names, otherwise none. Raises ValueError for a model that does not exist or load
-        or an initial state that cannot be trimmed, ImportError if JSBSim is not installed.
+        each model loaded for it starts with; outputs opens the files and sockets that it names.
+        Raises ValueError for a model that does not exist or load or an initial state that cannot
+        be trimmed, ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
         if not 0 <= seed < 2 ** 31:
             raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
-        self.model = model
-        self.aircraft_path = aircraft_path
+        self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
         self.initial = initial if initial is not None else Initial()
-        self.dt = dt
-        self.seed = seed
+        self.dt, self.seed = dt, seed
         self.settings = dict(settings or {})
-        self.outputs = outputs
         self.crashes = 0
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
@@ -338,9 +334,8 @@ class Aircraft:
 
     def _build(self) -> None:
         """Load a fresh model, not placed yet."""
-        self._model = Model(
-            self.model, self.dt, self.seed, self.aircraft_path, self.settings,
-            outputs=self.outputs)
+        self._model = Model(self.model, self.dt, self.seed, self.aircraft_path, self.settings,
+                            outputs=self.outputs)
         self._set = self._model.set
         self._cockpit = Cockpit(self._model)
         self._state = None
@@ -350,7 +345,7 @@ class Aircraft:
         """Return a copy with the same fuel and controls and running engines, in still air."""
         now = self.state
         twin = copy(self)
-        twin.commanded = set()
+        twin.commanded, twin.outputs = set(), False
         twin._build()
         for tank, mass in enumerate(now.fuel):
             twin.set_fuel(tank, mass)
