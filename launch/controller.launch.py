@@ -40,13 +40,16 @@ class Arguments:
     use_sim_time: bool = parameter(False, 'Take the time from /clock.')
     lockstep: bool = parameter(
         False, 'Set the parameter lockstep of all nodes: the simulation waits for each command.')
+    behind_sensors: bool = parameter(
+        False, 'Set the parameter behind_sensors of all nodes: sensors_node stands before them.')
 
 
 def make(given):
     """Return the group that includes it."""
     return [GroupAction([
         *([PushRosNamespace(given['namespace'])] if given.get('namespace') else []),
-        *(SetParameter(name, True) for name in ('use_sim_time', 'lockstep') if given.get(name)),
+        *(SetParameter(name, True) for name in ('use_sim_time', 'lockstep', 'behind_sensors')
+          if given.get(name)),
         IncludeLaunchDescription(AnyLaunchDescriptionSource(
             path(given.get('package', ''), given.get('file', ''))))])]
 

@@ -48,6 +48,11 @@ def state(sec, nanosec=0, wave=0.0, without_indicated=False):
     return f'state {sec} {nanosec} ' + ' '.join(map(repr, values))
 
 
+def sensed(*arguments):
+    """Return the line of a script for a state of which sensors deliver imu/data only."""
+    return state(*arguments).replace('state', 'sensed')
+
+
 def messages(line):
     """Return topics and messages of a script's line, as script.cpp says them."""
     kind, sec, nanosec, *words = line.split()
@@ -66,6 +71,8 @@ def messages(line):
          controls.throttle) = map(float, words)
     for message in found.values():
         message.header.stamp.sec, message.header.stamp.nanosec = int(sec), int(nanosec)
+    if kind == 'sensed':
+        return {topic: found[topic] for topic in ('controls', 'imu/data')}
     return found
 
 

@@ -71,12 +71,16 @@ class Controller(Node):
         self.new_law, self.law, self.target = law, None, {}
         self.heard, self.coming, self.answered = {}, [], 0
         self.lockstep = self.declare_parameter('lockstep', False).value
+        # What comes with each state; sensors deliver the others more seldom, and later.
+        self.of_state = ('imu/data', 'controls') if self.declare_parameter(
+            'behind_sensors', False).value else ('imu/data', 'controls', 'fix', 'air_data', 'odom')
         self.publisher = self.create_publisher(FlightControls, 'command/controls', 1)
         # The first subscription: what was heard together is handled in this order.
         self.create_subscription(AutopilotTarget, 'target', self.on_target, QoSProfile(
             depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-        for topic, kind in (('imu/data', Imu), ('fix', NavSatFix), ('air_data', AirData),
-                            ('odom', Odometry), ('controls', FlightControls)):
+        # The last one: behind sensors what is delivered with a state has come before it.
+        for topic, kind in (('fix', NavSatFix), ('air_data', AirData), ('odom', Odometry),
+                            ('controls', FlightControls), ('imu/data', Imu)):
             self.create_subscription(kind, topic, lambda m, t=topic: self.hear(t, m), 10)
 
     def on_target(self, message):
@@ -84,6 +88,8 @@ class Controller(Node):
         self.answer()
 
     def hear(self, topic, message):
+        if topic == 'fix' and isnan(message.altitude):
+            return    # Without a fix the last one is as good as any.
         self.heard[topic] = message
         if self.lockstep or topic == 'imu/data':
             self.answer()
@@ -92,7 +98,8 @@ class Controller(Node):
         """Command for the newest state, unless that is done or nothing is to be held."""
         stamps = {topic: nanoseconds(message) for topic, message in self.heard.items()}
         if not stamps.keys() >= {'imu/data', 'fix', 'air_data'} or (
-                self.lockstep and len(set(stamps.values())) > 1):
+                self.lockstep and len({stamps[topic] for topic in self.of_state
+                                       if topic in stamps}) > 1):
             return    # There is more to come. In lockstep the simulator waits for the command.
         now = stamps['imu/data']
         while self.coming and nanoseconds(self.coming[0]) <= now:

@@ -31,10 +31,11 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
-from contract import check_short_life, messages, state
+from contract import check_short_life, messages, sensed, state
 import rclpy
 
 from harness import process
+from xplane_bridge.experiments.controller import ros_arguments
 
 
 @pytest.mark.parametrize('name', ['minimal', 'pid'])
@@ -93,13 +94,48 @@ def test_the_controller_in_cpp_answers_as_the_one_in_python(minimal, tmp_path):
                     getattr(other, name), rel=1e-12, abs=1e-12), (one, other)
 
 
+def test_behind_sensors_each_imu_is_answered_with_the_newest_of_the_others(minimal, tmp_path):
+    """In lockstep the simulator waits for it; a fix comes now and then, and may be none."""
+    without_fix = messages(state(4))['fix']
+    without_fix.altitude = math.nan
+    script = [state(1), 'target 1 500000000 7 1510 1.0 0 52', *(
+        (state if n % 4 == 0 else sensed)(2 + n, 0, 0.1 * n) for n in range(12))]
+    node, published = minimal.Controller(minimal.Law), []
+    node.publisher = SimpleNamespace(publish=published.append)
+    node.lockstep, node.of_state = True, ('imu/data', 'controls')
+    for line in script:
+        for topic, message in messages(line).items():
+            (node.on_target if topic == 'target' else partial(node.hear, topic))(message)
+        node.hear('fix', without_fix)
+    node.destroy_node()
+    assert [one.header.stamp.sec for one in published] == list(range(2, 14))
+    assert all(math.isfinite(one.elevator) for one in published)
+    program = compiled(PACKAGE / 'src' / 'my_controller.cpp', tmp_path, PACKAGE / 'include')
+    commands = said(program, script, lockstep='true', behind_sensors='true')
+    assert [one.stamp for one in commands] == [(n, 0) for n in range(2, 14)]
+    for one, other in zip(commands, published, strict=True):
+        for name in ('elevator', 'aileron', 'rudder', 'throttle'):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12, abs=1e-12)
+
+
+def test_behind_sensors_it_is_told_so(minimal):
+    node = minimal.Controller(minimal.Law)
+    assert node.of_state == ('imu/data', 'controls', 'fix', 'air_data', 'odom')
+    node.destroy_node()
+    rclpy.shutdown()
+    rclpy.init(args=ros_arguments('/a', False, True, True))
+    node = minimal.Controller(minimal.Law)
+    assert (node.lockstep, node.of_state) == (True, ('imu/data', 'controls'))
+    node.destroy_node()
+
+
 def test_the_launch_file_takes_namespace_and_lockstep():
     pytest.importorskip('launch_ros', reason='launch has no wheel')
     from launch.actions import DeclareLaunchArgument
     found = runpy.run_path(str(PACKAGE / 'launch' / 'my_controller.launch.py'))
     description = found['generate_launch_description']()
     assert {one.name for one in description.entities if isinstance(
-        one, DeclareLaunchArgument)} == {'namespace', 'lockstep'}
+        one, DeclareLaunchArgument)} == {'namespace', 'lockstep', 'behind_sensors'}
 
 
 def test_where_there_is_no_indicated_airspeed_the_true_one_counts(minimal):
@@ -114,12 +150,13 @@ def test_where_there_is_no_indicated_airspeed_the_true_one_counts(minimal):
 
 
 @pytest.mark.xdist_group('controllers')
-def test_check_controller_finds_nothing(tmp_path):
+def test_check_controller_finds_nothing_in_lockstep_behind_sensors(tmp_path):
     """Of the PID loops, in the node of minimal.py."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('simple_pid', reason='needs simple-pid')
     with process('check_controller', f'{sys.executable} {CONTROLLERS / "pid.py"}', '--lockstep',
-                 '--sim', 'xplane12', '--namespace', '/pid', cwd=tmp_path) as child:
+                 '--sensors', 'consumer', '--sim', 'xplane12', '--namespace', '/pid',
+                 cwd=tmp_path) as child:
         said = child.stdout.read()
         assert child.wait() == 0, said
     assert 'it keeps the contract' in said

@@ -15,6 +15,7 @@
 /// Spin a node with the messages that stand on stdin, a state or a target on each line:
 ///
 /// state SEC NANOSEC  QW QX QY QZ  RATE RATE RATE  ALTITUDE INDICATED TRUE  V V V  ELEVATOR THROTTLE
+/// sensed, as state: behind sensors that deliver imu/data only
 /// target SEC NANOSEC FIELDS ALTITUDE TRUE_HEADING COURSE AIRSPEED
 
 #include <iostream>
@@ -29,7 +30,7 @@
 #include <xplane_bridge/msg/autopilot_target.hpp>
 #include <xplane_bridge/msg/flight_controls.hpp>
 
-static void say_state(rclcpp::Node & node, std::istream & line)
+static void say_state(rclcpp::Node & node, std::istream & line, bool all)
 {
   sensor_msgs::msg::Imu imu;
   sensor_msgs::msg::NavSatFix fix;
@@ -50,6 +51,11 @@ static void say_state(rclcpp::Node & node, std::istream & line)
     *value = std::stod(word);
   }
   fix.header = air.header = controls.header = odom.header = imu.header;
+  if (!all) {
+    node.say("controls", controls);
+    node.say("imu/data", imu);
+    return;
+  }
   node.say("fix", fix);
   node.say("imu/data", imu);
   node.say("air_data", air);
@@ -63,8 +69,8 @@ void rclcpp::spin(std::shared_ptr<rclcpp::Node> node)
     std::istringstream line(text);
     std::string kind;
     line >> kind;
-    if (kind == "state") {
-      say_state(*node, line);
+    if (kind == "state" || kind == "sensed") {
+      say_state(*node, line, kind == "state");
     } else {
       xplane_bridge::msg::AutopilotTarget target;
       line >> target.header.stamp.sec >> target.header.stamp.nanosec >> target.fields >>

@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = Settings(
         sim=arguments.sim, lockstep=arguments.lockstep, controller=arguments.controller,
         controller_launch=tuple(arguments.controller_launch),
-        controller_timeout=arguments.controller_timeout)
+        controller_timeout=arguments.controller_timeout, sensors=arguments.sensors)
     experiment = Experiment(
         flight, settings_module.complete(settings, flight),
         Files('', '', '', f'{arguments.output}.log'), f'/{arguments.namespace.strip("/")}', '')
@@ -97,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     found = checklist.findings(run.account, run.heard, run.begin, run.flown, run.values)
     print(f'\n{run.account.name}, on {arguments.sim}'
-          + (' in lockstep' if arguments.lockstep else ''))
+          + (' in lockstep' if arguments.lockstep else '')
+          + (f' behind sensors ({arguments.sensors})' if experiment.sensors else ''))
     for one in found:
         print(f'  {one}')
     if any(one.passed is False for one in found):
@@ -122,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
                         help='simulator (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
                         help='each frame waits for its command, as fast as possible')
+    parser.add_argument('--sensors', default='', metavar='NAME',
+                        help='sensors before it, by name or file (none)')
     parser.add_argument('--output', default='check_controller', metavar='PREFIX',
                         help='name of the files .log and .controller.log (%(default)s)')
     parser.add_argument('--namespace', default='/experiment',

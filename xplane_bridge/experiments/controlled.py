@@ -293,18 +293,23 @@ class ControlledVehicle(Vehicle):
             raise ControllerError('\n    '.join([
                 f'the controller has ended with {self.conduct.end}; the end of its log:',
                 *(self._controller.last_lines() or ['(empty)'])]))
-        now = time.monotonic()
+        now, behind = time.monotonic(), ''
         if self._relay is None:
             silent, what = self.conduct.silent_for(now), 'has commanded nothing'
         else:
             silent = self.conduct.unanswered_for(now)
             what = f'has not answered the state with stamp {self.conduct.newest:.3f} s'
+            if self.monitor.sensors and not self.conduct.counts['answered']:
+                # Nothing else comes with each state.
+                behind = ('; behind sensors it answers imu/data with the newest of the others: '
+                          'see behind_sensors in docs/controllers.md')
         if silent > self._timeout:
             if self._relay is not None:
                 self._relay.finish(now)
             # The time allowed, not a moment more: equal flights say the same.
             self.conduct.hangs(self._timeout)
-            raise ControllerError(f'the controller {what} for {self._timeout:g} s{self._wrong()}')
+            raise ControllerError(
+                f'the controller {what} for {self._timeout:g} s{self._wrong()}{behind}')
 
     def _wrong(self) -> str:
         wrong = [f'{self.conduct.counts[name]} {words}' for name, words in SAYS.items()

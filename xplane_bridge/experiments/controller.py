@@ -76,11 +76,14 @@ def parse(item: Any) -> dict[str, Any]:
     return found
 
 
-def ros_arguments(namespace: str, simulated_time: bool, lockstep: bool) -> list[str]:
+def ros_arguments(
+    namespace: str, simulated_time: bool, lockstep: bool, behind_sensors: bool = False
+) -> list[str]:
     """Return the ROS arguments that put a controller's nodes beside the vehicle."""
     return ['--ros-args', '-r', f'__ns:={namespace}',
             *(('-p', 'use_sim_time:=true') if simulated_time else ()),
-            *(('-p', 'lockstep:=true') if lockstep else ())]
+            *(('-p', 'lockstep:=true') if lockstep else ()),
+            *(('-p', 'behind_sensors:=true') if behind_sensors else ())]
 
 
 def arguments_of(command: str, ros: Sequence[str]) -> list[str]:
@@ -142,7 +145,8 @@ def _executable(package: str, name: str) -> str:
 
 
 def launch_arguments(
-    found: Sequence[str], namespace: str, simulated_time: bool, lockstep: bool
+    found: Sequence[str], namespace: str, simulated_time: bool, lockstep: bool,
+    behind_sensors: bool = False,
 ) -> list[str]:
     """Return the command that launches a file's nodes; ScenarioError if launch is missing."""
     package, file = found
@@ -154,7 +158,8 @@ def launch_arguments(
             f'{EXTERNAL}')
     return [ros2, 'launch', 'xplane_bridge', 'controller.launch.py', f'package:={package}',
             f'file:={file}', f'namespace:={namespace}',
-            f'use_sim_time:={str(simulated_time).lower()}', f'lockstep:={str(lockstep).lower()}']
+            f'use_sim_time:={str(simulated_time).lower()}', f'lockstep:={str(lockstep).lower()}',
+            *(('behind_sensors:=true',) if behind_sensors else ())]
 
 
 def described(given: Mapping[str, Any]) -> str:

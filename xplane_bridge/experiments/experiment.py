@@ -187,14 +187,15 @@ def start_controller(processes: Processes, experiment: Experiment) -> Started:
         return Started(name)
     if settings.controller_launch:
         command = launch_arguments(
-            settings.controller_launch, namespace, settings.follows_clock, settings.lockstep)
+            settings.controller_launch, namespace, settings.follows_clock, settings.lockstep,
+            bool(experiment.sensors))
     elif settings.policy:
         command = arguments_of('policy_node', peers.ros_arguments(namespace, {
             **_time_of(settings), 'policy': absolute(settings.policy),
             'lockstep': settings.lockstep, 'behind_sensors': bool(experiment.sensors)}))
     else:
         command = arguments_of(settings.controller, ros_arguments(
-            namespace, settings.follows_clock, settings.lockstep))
+            namespace, settings.follows_clock, settings.lockstep, bool(experiment.sensors)))
     log = f'{os.path.splitext(experiment.files.log)[0]}.controller.log'
     return Started(name, processes.start_group(command, log), log)
 

@@ -31,9 +31,12 @@ def generate_launch_description():
         DeclareLaunchArgument('namespace', default_value='', description='Of the vehicle.'),
         DeclareLaunchArgument(
             'lockstep', default_value='false', description='Whether the simulator waits.'),
+        DeclareLaunchArgument(
+            'behind_sensors', default_value='false', description='Whether sensors stand before.'),
         Node(
             package='my_controller_cpp', executable='my_controller',
             namespace=LaunchConfiguration('namespace'), output='screen',
-            parameters=[{'lockstep': ParameterValue(
-                LaunchConfiguration('lockstep'), value_type=bool)}]),
+            parameters=[{
+                name: ParameterValue(LaunchConfiguration(name), value_type=bool)
+                for name in ('lockstep', 'behind_sensors')}]),
     ])

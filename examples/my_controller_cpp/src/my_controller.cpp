@@ -56,7 +56,8 @@ class MyController : public rclcpp::Node
 {
 public:
   MyController()
-  : Node("my_controller"), lockstep_(declare_parameter("lockstep", false))
+  : Node("my_controller"), lockstep_(declare_parameter("lockstep", false)),
+    behind_sensors_(declare_parameter("behind_sensors", false))
   {
     publisher_ = create_publisher<FlightControls>("command/controls", 1);
     // The first subscription: what was heard together is handled in this order.
@@ -66,11 +67,12 @@ public:
           coming_.push_back(message);
           answer();
         }));
-    hear("imu/data", imu_, true);
     hear("fix", fix_, lockstep_);
     hear("air_data", air_, lockstep_);
     hear("odom", odom_, lockstep_);
     hear("controls", controls_, lockstep_);
+    // The last one: behind sensors what is delivered with a state has come before it.
+    hear("imu/data", imu_, true);
   }
 
 private:
@@ -81,11 +83,26 @@ private:
     subscriptions_.push_back(
       create_subscription<Message>(
         topic, 10, [this, &newest, answered](const Message & message) {
+          if (!is_known(message)) {
+            return;
+          }
           newest = message;
           if (answered) {
             answer();
           }
         }));
+  }
+
+  /// Without a fix the last one is as good as any.
+  static bool is_known(const NavSatFix & fix)
+  {
+    return !std::isnan(fix.altitude);
+  }
+
+  template<typename Message>
+  static bool is_known(const Message &)
+  {
+    return true;
   }
 
   /// Command for the newest state, unless that is done or nothing is to be held.
@@ -95,9 +112,13 @@ private:
       return;
     }
     const std::int64_t now = nanoseconds(*imu_);
-    // In lockstep the simulator waits for the command, so all of a state comes.
-    if (lockstep_ && (nanoseconds(*fix_) != now || nanoseconds(*air_) != now ||
-      (odom_ && nanoseconds(*odom_) != now) || (controls_ && nanoseconds(*controls_) != now)))
+    // In lockstep the simulator waits for the command, so all of a state comes; but sensors
+    // deliver the others more seldom, and later.
+    if (lockstep_ && controls_ && nanoseconds(*controls_) != now) {
+      return;
+    }
+    if (lockstep_ && !behind_sensors_ && (nanoseconds(*fix_) != now ||
+      nanoseconds(*air_) != now || (odom_ && nanoseconds(*odom_) != now)))
     {
       return;
     }
@@ -176,6 +197,7 @@ private:
   }
 
   const bool lockstep_;
+  const bool behind_sensors_;
   std::optional<Imu> imu_;
   std::optional<NavSatFix> fix_;
   std::optional<AirData> air_;
