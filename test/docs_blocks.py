@@ -25,6 +25,7 @@ rest of the fence's info string says what the text cannot:
 ``expect="TEXT"``   text that its output contains
 
 A block of another language with ``file=NAME`` and ``session=NAME`` is first written to that file.
+A block of YAML is read by what it is for; ``for=PROGRAM`` marks a file of another program.
 A block ``text output`` is the expected output of the block before it: numbers may differ, ``...``
 stands for anything.
 """
