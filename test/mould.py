@@ -231,6 +231,8 @@ class World:
                 self.open.discard(channel)
                 continue
             self.open.add(channel)
+            if not data:
+                continue
             numbers = set(self.adapter.numbers_in(data))
             if self.adapter.repeats:
                 numbers -= self.sent

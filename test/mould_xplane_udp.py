@@ -149,6 +149,21 @@ class Xplane12Adapter(Adapter):
     optional = ('test/roll', 'test/one', 'test/array[3]', 'RPOS')
     # Half a minute and more in reality.
     restart_takes = 3.0
+    musts = {
+        'giving back at the end': (
+            lambda s, now: s.stop(now), {
+                OVERRIDE: None, planepath(0): None, **dict.fromkeys(STICKS, 0.0)}),
+        'release': (
+            lambda s, now: s.release(now), {
+                OVERRIDE: None, planepath(0): None, **dict.fromkeys(STICKS, 0.0)}),
+        'neutral': (lambda s, now: s.centre(now), dict.fromkeys(STICKS, 0.0)),
+        'pause': (lambda s, now: s.pause(True, now), {PAUSED: 1.0}),
+    }
+
+    def take_all(self, session, now):
+        """Take the axes, the joystick and the flight model."""
+        session.set_controls({'elevator': 0.4, 'aileron': -0.3}, now)
+        session.send(wire.Vehx(0, 47.0, 8.0, 500.0, 0.0, 0.0, 0.0), now)
 
     def make_session(self):
         """Return a session that detects the version."""
@@ -192,6 +207,21 @@ class Xplane12Adapter(Adapter):
     def neutral(self, name, before):
         """Return 0 for the sticks; everything else keeps its value."""
         return 0.0 if name in STICKS else before
+
+
+class Xplane12PausedAdapter(Xplane12Adapter):
+    """X-Plane 10 and later, paused by the session; nothing else was taken."""
+
+    musts = {
+        'giving back at the end': (lambda s, now: s.stop(now), {PAUSED: None}),
+        'resume': (lambda s, now: s.pause(False, now), {PAUSED: 0.0}),
+        'override': (
+            lambda s, now: s.set_controls({'elevator': 0.4}, now), {OVERRIDE: 1.0}),
+    }
+
+    def take_all(self, session, now):
+        """Pause."""
+        session.pause(True, now)
 
 
 class XPlane6(Peer):
@@ -265,6 +295,15 @@ class Xplane6Adapter(Adapter):
     known_after_restart = False
     # Trims that were not reported before they were written cannot be restored.
     settling_takes = 6.0
+    musts = {
+        'giving back at the end': (lambda s, now: s.stop(now), dict.fromkeys(TRIMS)),
+        'release': (lambda s, now: s.release(now), dict.fromkeys(TRIMS)),
+        'neutral': (lambda s, now: s.centre(now), dict.fromkeys(TRIMS, 0.0)),
+    }
+
+    def take_all(self, session, now):
+        """Take the trims."""
+        session.set_controls({'elevator': 0.4, 'aileron': -0.3}, now)
 
     def make_session(self):
         """Return a session for version 6."""

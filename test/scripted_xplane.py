@@ -36,7 +36,12 @@ TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 OVERRIDE = 'sim/operation/override/override_joystick'
 PLANEPATH = 'sim/operation/override/override_planepath[0]'
-REPORTED = 5
+YOKES = tuple(f'sim/joystick/yoke_{axis}_ratio' for axis in ('pitch', 'roll', 'heading'))
+TOE_BRAKES = 'sim/operation/override/override_toe_brakes'
+BRAKES = tuple(f'sim/cockpit2/controls/{side}_brake_ratio' for side in ('left', 'right'))
+WRITTEN = (PAUSED, OVERRIDE, PLANEPATH, *YOKES, TOE_BRAKES, *BRAKES)
+# Besides its time and its version.
+REPORTED = 2 + len(WRITTEN)
 
 
 def latitude(frame):
@@ -55,7 +60,7 @@ class XPlane:
                        ELE: lambda: 500.0, 'frame': lambda: float(self.frame),
                        'g': lambda: 1.0, TIME: lambda: self.time,
                        **{name: lambda name=name: self.written.get(name, 0.0)
-                          for name in (PAUSED, OVERRIDE, PLANEPATH)},
+                          for name in WRITTEN},
                        'other': lambda: 7.0, 'array[2]': lambda: 2.0,
                        **{f'n{n}': lambda n=n: float(n) for n in range(200)}}
         if version >= 11:
@@ -197,8 +202,9 @@ class Run:
 
     def transmit(self):
         for channel, data in self.session.poll(self.now):
-            self.sent.append((self.now, channel, data))
-            if data is not None and not self.lose(channel, data):
+            if data != b'':
+                self.sent.append((self.now, channel, data))
+            if data and not self.lose(channel, data):
                 self.peer.handle(channel, data, self.now)
 
     def start(self):
@@ -216,7 +222,7 @@ class Run:
         return [event for event in self.events if isinstance(event, kind)]
 
     def tags(self):
-        return [data[:4] for _, _, data in self.sent if data is not None]
+        return [data[:4] for _, _, data in self.sent if data]
 
 
 def hear_beacon(session, beacon, sender, now):

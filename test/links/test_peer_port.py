@@ -113,6 +113,7 @@ def test_x_plane_is_met_by_what_was_asked_and_left_by_silence(version):
     assert not run.session.presence.has_peer
     assert run.session.presence.had_peer is (version >= 10)
     run.session.stop(run.now)
+    run.run(1.0)
     assert not run.session.presence.had_peer
 
 

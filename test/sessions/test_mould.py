@@ -22,7 +22,7 @@ from mould import Incident, KINDS, lose, LOSSES, play, sent_for
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import SimpitAdapter
 from mould_xpc import XpcAdapter
-from mould_xplane_udp import Xplane6Adapter, Xplane12Adapter
+from mould_xplane_udp import Xplane6Adapter, Xplane12Adapter, Xplane12PausedAdapter
 import pytest
 
 ADAPTERS = {
@@ -44,10 +44,14 @@ def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
     play(ADAPTERS[protocol](), incidents, away_at_end, seed)
 
 
+# Other things taken, of the same protocols.
+VARIANTS = {**ADAPTERS, 'xplane_udp 12, paused': Xplane12PausedAdapter}
+
+
 @pytest.mark.parametrize(('protocol', 'must'), [
-    (protocol, must) for protocol, adapter in ADAPTERS.items() for must in adapter.musts])
+    (protocol, must) for protocol, adapter in VARIANTS.items() for must in adapter.musts])
 def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
-    adapter = ADAPTERS[protocol]
+    adapter = VARIANTS[protocol]
     sent, replies = sent_for(adapter(), must)
     assert sent, f'{must} sends nothing'
     for loss in LOSSES.values():

@@ -343,7 +343,7 @@ class FuzzRun:
                 continue
             if channel not in self._channels:
                 self._channels.append(channel)
-            if talks:
+            if talks and data:
                 self._peer.receive(channel, data, self._now)
         assert len(self._channels) < 100
         self._heed(self.session.expired())

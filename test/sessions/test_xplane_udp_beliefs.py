@@ -398,7 +398,7 @@ def give_commands(run):
     session, reasons = run.session, set()
     for give in (
         lambda: session.set_controls({'elevator': 0.5}, run.now),
-        lambda: session.pause(True, run.now, awaited=True),
+        lambda: session.pause(True, run.now),
         lambda: session.send(xp.Cmnd('sim/none/none'), run.now),
         lambda: session.send(xp.Vehx(0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), run.now),
         lambda: session.send(xp.Data((xp.Segment(25, (0.5,) * 8),)), run.now),

@@ -18,7 +18,7 @@ import pytest
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
 from xplane_bridge.sessions.base import Tickets
-from xplane_bridge.sessions.ledger import Entry
+from xplane_bridge.sessions.ledger import Entry, Held
 from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import Reports
@@ -80,8 +80,15 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     taken.restore()
     assert not taken.on_hold
     assert taken.rows == (17,)
-    assert taken.give_back() == [Entry(0, 'elevator_trim', 0.125)]
-    assert taken.give_back() == []
+    # It is owed until it is forgotten, after a silence too.
+    owed = [Entry(0, 'elevator_trim', 0.125, Held.OWED)]
+    assert taken.owe() == owed
+    taken.hold()
+    taken.restore()
+    assert taken.owe() == owed
+    assert taken.owed == ('elevator_trim',)
+    taken.forget('elevator_trim')
+    assert taken.owe() == []
     assert (taken.give_back_rows((17, 18)), taken.give_back_rows((17,))) == ((17,), ())
 
 
@@ -91,7 +98,7 @@ def test_another_run_is_not_given_what_the_former_lost():
     taken.hold()
     taken.drop()
     taken.restore()
-    assert taken.give_back() == []
+    assert taken.owe() == []
 
 
 # Rows.
@@ -149,5 +156,6 @@ def test_a_waiting_request_takes_the_newer_rate_and_keeps_its_turn():
     # What ends an earlier subscription leaves by the port that has it.
     outbox.push('telemetry', [request(1, 0), None])
     outbox.push('telemetry', [request(1, 5)])
-    assert [data for _, data in outbox.take_requests()] == [
+    outbox.pacing = 0.0
+    assert [data for _, data in outbox.take(0.0)] == [
         request(1, 0), request(2, 59), b'USEL\0', request(3, 59), None, request(1, 5)]

@@ -298,7 +298,8 @@ class UdpLoop(SessionLoop):
                     self._past.send_errors += 1
                     failures.append(error)
                     continue
-            self._links[channel].send(data)
+            if data:
+                self._links[channel].send(data)
         return failures
 
     def _disconnect(self) -> None:

@@ -194,7 +194,7 @@ class ReplayLoop(SessionLoop):
         """Record what the session wants to send."""
         failures: list[Exception] = []
         for channel, data in self._poll(self._now(), failures):
-            if data is not None:
+            if data:
                 self._asked.pop(data, None)
                 self._asked[data] = channel
                 self._counters.sent += 1

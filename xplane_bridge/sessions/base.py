@@ -48,7 +48,7 @@ Address: TypeAlias = tuple[str, int]
 """The address and port of a datagram's sender."""
 
 Outgoing: TypeAlias = tuple[str, bytes | None]
-"""A channel and what to send on it; None closes the channel."""
+"""A channel and what to send on it; None closes the channel, nothing (b'') only opens it."""
 
 
 class PeerState(Enum):

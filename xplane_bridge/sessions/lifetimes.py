@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -172,9 +172,10 @@ class LatestValues(Generic[_V]):
             del self._values[name]
         return old
 
-    def clear(self) -> None:
-        """Forget the waiting values."""
-        self._values.clear()
+    def clear(self, names: Collection[str] | None = None) -> None:
+        """Forget the waiting values, or those of these names."""
+        for name in list(self._values) if names is None else names:
+            self._values.pop(name, None)
 
     @property
     def deadline(self) -> float | None:

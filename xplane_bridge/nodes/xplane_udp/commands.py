@@ -39,7 +39,7 @@ from xplane_bridge.protocols.xplane_udp import (
     MOST_ROWS,
     VALUES_PER_ROW,
 )
-from xplane_bridge.sessions.base import ReadDone
+from xplane_bridge.sessions.base import CommandDone, ReadDone
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs
 
@@ -203,10 +203,10 @@ class XplaneUdpCommands:
         response.message = result.reason
 
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
-        await self._pending.wait(
-            self._link.call, partial(self._session.pause, awaited=True), request.data)
+        done: CommandDone = await self._pending.wait(
+            self._link.call, self._session.pause, request.data)
         response.success = True
-        response.message = _SENT
+        response.message = done.message
 
 
 def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:

@@ -68,9 +68,6 @@ _ORDERS: Mapping[str, Literal['little', 'big'] | None] = {
     'auto': None, 'little': 'little', 'big': 'big'}
 _TRAILERS = {'auto': None, 'with': True, 'without': False}
 
-# How long closing waits for pending messages to be sent at their pace.
-_FAREWELL = 1.0
-
 _CHECK = ('check that X-Plane is running, the parameters host and port, and that no firewall '
           'drops UDP')
 
@@ -171,14 +168,10 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def end(self) -> None:
         """Stop talking, and give back what was taken."""
         self._web.end()
+        if self.plays_capture:
+            # Nobody would show it.
+            self.session.release_timeout = 0.0
         super().end()
-
-    def close(self) -> None:
-        """Close the sockets and join the thread, once pending messages have been sent."""
-        if isinstance(self.link, UdpLoop):
-            self.link.wait_for(lambda: self.session.drained, _FAREWELL)
-        self.link.call(self.session.flush)
-        super().close()
 
     def tell(self, state: PeerState) -> None:
         """Log a new state of X-Plane; one that is back may be another one."""

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
@@ -129,6 +129,16 @@ class Aircraft:
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
         return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """Return what to end: the pose, and the numbers of the datarefs."""
+        return (POSE, *self.state.indices)
+
+    def cancel(self, keys: Collection[Hashable]) -> list[bytes]:
+        """Return the requests that end these."""
+        pose = [self.pose_request(0)] if POSE in keys else []
+        return [*pose, *self.state.cancel(keys)]
 
     def missing(self, now: float) -> dict[str, float]:
         """Return what is missing, with since when."""

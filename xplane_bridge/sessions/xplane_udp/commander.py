@@ -17,13 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, Dref, FIRST_WITH_DATAREFS, Layout, Vehx
-from xplane_bridge.sessions.base import Outgoing
-from xplane_bridge.sessions.ledger import Entry
+from xplane_bridge.sessions.base import CommandDone, Outgoing, Tickets
+from xplane_bridge.sessions.ledger import Entry, name_of
 from xplane_bridge.sessions.xplane_udp.commands import (
     BRAKES,
     check_values,
@@ -31,20 +32,34 @@ from xplane_bridge.sessions.xplane_udp.commands import (
     control_rows,
     pause,
     RowKind,
+    stick_and_trim_rows,
     STICKS,
     TOE_BRAKES,
-    trim_rows,
     TRIMS,
 )
+from xplane_bridge.sessions.xplane_udp.giving_back import (
+    FLIGHT_MODEL,
+    giving_back,
+    report_of,
+    TAKEN_BRAKES,
+)
+from xplane_bridge.sessions.xplane_udp.goals import Goal, Goals
 from xplane_bridge.sessions.xplane_udp.outbox import Command, Outbox
-from xplane_bridge.sessions.xplane_udp.reports import OVERRIDE, PAUSED, planepath, Reports
+from xplane_bridge.sessions.xplane_udp.reports import (
+    OVERRIDE,
+    PAUSED,
+    planepath,
+    REPORTED,
+    Reports,
+)
 from xplane_bridge.sessions.xplane_udp.taken import OWN, Taken
+from xplane_bridge.sessions.xplane_udp.written import Written
 
 COMMAND_CHANNEL = 'command'
 DATA_CHANNEL = 'data'
 
-# How often the override is set again if X-Plane does not report it.
-_OVERRIDE_PERIOD = 1.0
+_SHOWN = 'X-Plane shows it'
+_REPLACED = 'sent; replaced by a later command before X-Plane showed it'
 
 MOST_MESSAGES = 512
 """Datagrams of one command: at the usual pacing they are sent within a fraction of a second."""
@@ -52,45 +67,48 @@ MOST_MESSAGES = 512
 # X-Plane 10 and later reads everything pending in each frame: this many are sent together.
 _BURST = 32
 
-# Trims travel as float32.
-_TRIM_TOLERANCE = 1e-5
-
-_ON_FLIGHT_MODEL = 'flight model'
-_BRAKES = 'brakes'
-
-
 class Commander:
     """
     Commands to one X-Plane of a known version.
 
-    ``layout`` returns the layout of our rows for a version. What must be sent out of turn,
-    overrides and releases, is in ``urgent``; ``moved`` are the axes that commands have moved since
-    they were centred.
+    ``layout`` returns the layout of our rows for a version, ``patience`` for how many seconds what
+    must be true in the end is repeated. ``moved`` are the axes that commands have moved since they
+    were centred. ``is_leaving``: whoever gives back at the end says himself what was not shown.
     """
 
     def __init__(
-        self, outbox: Outbox, reports: Reports, taken: Taken, row_kind: RowKind,
-        override_joystick: bool, layout: Callable[[int], Layout],
+        self, outbox: Outbox, reports: Reports, taken: Taken, tickets: Tickets, row_kind: RowKind,
+        override_joystick: bool, layout: Callable[[int], Layout], patience: Callable[[], float],
     ) -> None:
-        self.urgent: list[Outgoing] = []
         self.version: int | None = None
         self.moved: set[str] = set()
+        self.is_leaving = False
+        self._goals = Goals(reports)
         self._outbox = outbox
         self._reports = reports
         self._taken = taken
+        self._tickets = tickets
         self._row_kind: RowKind = row_kind
         self._override_joystick = override_joystick
         self._layout = layout
-        self._override_at = float('-inf')
-        # The trims that we wrote last, and those of them that were reported as written.
-        self._trims: dict[str, float] = {}
-        self._seen: set[str] = set()
+        self._patience = patience
+        self._ended: list[CommandDone] = []
+        # Axes that were to be centred while X-Plane was silent.
+        self._to_centre: set[str] = set()
+        self._written = Written(reports)
         outbox.make_controls = self._make_controls
 
     def begin(self, version: int) -> None:
         """Command an X-Plane of this version from now on."""
         self.version = version
         self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
+
+    @property
+    def has_goals(self) -> bool:
+        """Return whether something is repeated until X-Plane shows it."""
+        return bool(self._goals)
+
+    # Commands.
 
     def send(
         self, messages: Sequence[Message], now: float, what: str, awaited: bool
@@ -109,13 +127,16 @@ class Commander:
                 command, what, now, awaited=awaited and place == len(commands))
         return ticket
 
-    def pause(self, on: bool, now: float, awaited: bool) -> int:
-        """Pause X-Plane, or resume it."""
-        assert self.version is not None
-        data = wire.encode(pause(on), self.version)
-        return self._outbox.commands.put(
-            Command(COMMAND_CHANNEL, (data,), partial(self._paused, on)), 'pause', now,
-            awaited=awaited)
+    def pause(self, on: bool, now: float) -> int:
+        """Pause X-Plane, or resume it, and again until it shows that; return the ticket."""
+        ticket = self._tickets.draw()
+        before = self._reports.before(PAUSED, now)
+        if not on:
+            self._taken.forget('pause')
+        elif not before:
+            self._taken.take('pause', before)
+        self._pursue(Goal(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
+        return ticket
 
     def set_controls(self, controls: Mapping[str, float], now: float) -> bool:
         """Queue controls, the newest of each; return whether some were already waiting."""
@@ -124,55 +145,136 @@ class Commander:
         if self.version < FIRST_WITH_DATAREFS:
             # Raises ValueError for controls that have no row in this version.
             control_rows(self.version, controls, self._row_kind, self._layout(self.version))
+        axes = STICKS.keys() & controls
         # Who sets only the flaps has left the surfaces to whom they belong.
-        self.moved.update(name for name in controls if name in STICKS)
+        self.moved |= axes
+        self._to_centre -= axes
+        for axis in axes:
+            self._drop(self._report_of(axis))
         return self._outbox.set_controls(controls, now)
 
-    def compare(self, now: float) -> None:
-        """Forget what others have taken back, according to X-Plane's reports."""
-        for name, value in (('pause', PAUSED), ('joystick', OVERRIDE),
-                            (_ON_FLIGHT_MODEL, planepath(OWN))):
-            if name in self._taken and self._reports.get(value, now) == 0.0:
-                self._taken.forget(name)
-        for name, trim in self._trims.items():
-            reported = self._reports.get(name, now)
-            if reported is None:
+    def centre(self, now: float) -> None:
+        """Centre the axes that commands have moved, and again until X-Plane shows that."""
+        self._outbox.drop_controls(self.moved)
+        for axis in sorted(self.moved):
+            self._pursue_neutral(axis, now)
+        self.moved.clear()
+
+    def centre_later(self) -> None:
+        """Centre them once X-Plane is back, if it is the same run."""
+        self._to_centre |= self.moved
+        self.moved.clear()
+
+    # What X-Plane shows.
+
+    def hear(self, values: Mapping[str, float | None], now: float) -> None:
+        """Handle reports, by name."""
+        self._reports.hear(values, now)
+        for goal in self._goals.hear(values, now):
+            self._end(goal)
+            self._settle(goal)
+        self._compare(now)
+
+    def _compare(self, now: float) -> None:
+        """Forget what others have taken back, and what is shown after all."""
+        for name, report in (('pause', PAUSED), ('joystick', OVERRIDE),
+                             (FLIGHT_MODEL, planepath(OWN))):
+            if report in self._goals or self._reports.get(report, now) != 0.0:
                 continue
-            if abs(reported - trim) < _TRIM_TOLERANCE:
-                self._seen.add(name)
-            elif name in self._seen:
-                self._seen.discard(name)
+            if name in self._taken or self._taken.is_owed(name):
+                self._taken.forget(name)
+        for name in TRIMS:
+            if name not in self._goals and self._written.is_taken_back(name, now):
                 self._taken.forget(name)
 
+    def take(self, now: float) -> list[Outgoing]:
+        """Return what is to be written now, out of turn; end what was not shown in time."""
+        goals = self._goals.due(now)
+        for goal in self._goals.expire(now):
+            self._give_up(goal)
+        version = self.version
+        if version is None:
+            return []
+        outgoing: list[Outgoing] = [
+            (COMMAND_CHANNEL, wire.encode(goal.message, version))
+            for goal in goals if goal.message is not None]
+        sticks, trims = (
+            {goal.report: goal.value for goal in goals
+             if goal.message is None and (goal.report in TRIMS) is of_trims}
+            for of_trims in (False, True))
+        for row in (sticks, trims):
+            if row:
+                outgoing.append((DATA_CHANNEL, wire.encode(
+                    stick_and_trim_rows(version, row, self._layout(version)), version)))
+        return outgoing
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when take() has something."""
+        return 0.0 if self._ended else self._goals.deadline
+
+    def ended(self) -> list[CommandDone]:
+        """Return the commands that ended since the last call."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    def contradictions(self, now: float) -> list[str]:
+        """Return where what is commanded, held and reported disagree for longer than it may."""
+        found = [] if self._is_free(now) else self._written.contradictions((
+            self._report_of(axis) for axis in STICKS
+            if axis in self._taken or f'{axis}_trim' in self._taken), now)
+        if (self._reports.get(OVERRIDE, now) and 'joystick' not in self._taken
+                and OVERRIDE not in self._goals):
+            found.append(
+                'X-Plane reports that the joystick is overridden, and not by this node: another '
+                'program did that, or a node that was killed')
+        return found
+
+    # Giving back.
+
     def release(self, now: float) -> None:
-        """Give back what commands have taken; drop waiting controls, which could take it again."""
+        """
+        Give back what commands have taken, and again until X-Plane shows that.
+
+        Waiting controls are dropped, which could take it again.
+        """
         self.moved.clear()
+        self._to_centre.clear()
         self._outbox.drop_controls()
-        entries = self._taken.give_back()
-        if self.version is None or not entries:
+        entries = self._taken.owe()
+        if self.version is None:
             return
-        if self.version < FIRST_WITH_DATAREFS:
-            self._release_rows(self.version, entries, now)
-            return
-        axes = [STICKS[entry.value] for entry in entries if entry.value in STICKS]
-        # Centred first, so that nothing stays deflected (docs/wire/xplane_datarefs.md, row 4.4).
-        messages: list[Message] = [Dref(0.0, name) for name in axes]
-        written: dict[str, float] = {}
+        for goal in self._goals.clear():
+            self._end(goal, _REPLACED)
+        for goal in giving_back(
+                entries, self.version, self._row_kind, self._written.values, self._is_free,
+                self._are_brakes_free):
+            self._pursue(goal, now)
         for entry in entries:
-            if entry.value == 'joystick':
-                messages.append(Dref(0.0, OVERRIDE))
-                written[OVERRIDE] = 0.0
-            elif entry.value == _BRAKES:
-                messages += [Dref(0.0, name) for name in (*BRAKES.values(), TOE_BRAKES)]
-            elif entry.value == _ON_FLIGHT_MODEL:
-                messages.append(Dref(0.0, planepath(entry.vehicle)))
-                written[planepath(entry.vehicle)] = 0.0
-            elif entry.value == 'pause':
-                messages.append(pause(False))
-                written[PAUSED] = 0.0
-        self._reports.written(written, now)
-        self.urgent += [
-            (COMMAND_CHANNEL, wire.encode(message, self.version)) for message in messages]
+            if not any(goal.item == (entry.vehicle, entry.value) for goal in self._goals):
+                # There is nothing to write: what it was before is not known.
+                self._taken.forget(entry.value, entry.vehicle)
+
+    def lose(self) -> None:
+        """Stop repeating: X-Plane is silent. What is owed is given back once it is back."""
+        for goal in self._goals.clear():
+            if goal.item is None and goal.value == 0.0:
+                self._to_centre |= {
+                    axis for axis in STICKS if goal.report == self._report_of(axis)}
+            self._end(goal, 'sent; X-Plane fell silent before it showed it')
+
+    def resume(self, now: float) -> None:
+        """Do what was left over: it is the same run of X-Plane as before a silence."""
+        for axis in sorted(self._to_centre):
+            self._pursue_neutral(axis, now)
+        self._to_centre.clear()
+
+    def disown(self) -> None:
+        """Forget what was left over: it is another run of X-Plane."""
+        self._to_centre.clear()
+        self._written.clear()
+        for goal in self._goals.clear():
+            self._end(goal, 'sent; X-Plane was restarted before it showed it')
 
     # Inside
 
@@ -195,15 +297,30 @@ class Commander:
         version = self.version
         assert version is not None
         axes = [name for name in STICKS if name in controls]
+        written = {self._report_of(name): controls[name] for name in axes}
         if version < FIRST_WITH_DATAREFS:
-            self._take_rows({name: controls[name] for name in axes}, now)
+            for name in axes:
+                if self._row_kind == 'joystick':
+                    self._taken.take(name)
+                else:
+                    trim = f'{name}_trim'
+                    self._taken.take(trim, self._reports.before(trim, now))
+            self._written.note(written, now)
             rows = control_rows(version, controls, self._row_kind, self._layout(version))
             return [(DATA_CHANNEL, wire.encode(rows, version))]
+        self._written.note(written, now)
         for name in axes:
             self._taken.take(name)
         messages = control_datarefs(controls)
         if not BRAKES.keys().isdisjoint(controls):
-            self._taken.take(_BRAKES)
+            self._written.note(
+                {BRAKES[name]: controls[name] for name in BRAKES if name in controls}, now)
+            for name in BRAKES.values():
+                self._drop(name)
+            if TAKEN_BRAKES not in self._taken:
+                self._pursue(Goal(TOE_BRAKES, 1.0, Dref(1.0, TOE_BRAKES), what='brakes'), now,
+                             sent=True)
+            self._taken.take(TAKEN_BRAKES)
             messages.insert(0, Dref(1.0, TOE_BRAKES))
         if axes and self._override_joystick and self._must_override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
@@ -211,55 +328,89 @@ class Commander:
 
     def _must_override(self, now: float) -> bool:
         """Return whether to set the override: it is not set, or not known to be."""
-        reported = self._reports.get(OVERRIDE, now)
-        if reported:
+        if self._taken.is_owed('joystick'):
+            reported: float | None = 0.0
+        elif OVERRIDE in self._goals:
             return False
-        if (reported is None and 'joystick' in self._taken
-                and now - self._override_at < _OVERRIDE_PERIOD):
-            return False
-        self._override_at = now
+        else:
+            reported = self._reports.get(OVERRIDE, now)
+            if reported:
+                return False
         self._taken.take('joystick', reported)
-        self._reports.written({OVERRIDE: 1.0}, now)
+        self._pursue(
+            Goal(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
+            sent=True)
         return True
 
-    def _take_rows(self, axes: Mapping[str, float], now: float) -> None:
-        if self._row_kind == 'joystick':
-            for name in axes:
-                self._taken.take(name)
+    def _report_of(self, axis: str) -> str:
+        """Return the name under which X-Plane reports what controls of an axis write."""
+        return report_of(axis, self.version or 0, self._row_kind)
+
+    def _is_free(self, now: float) -> bool:
+        """Return whether the axes are the user's: nothing overrides the joystick."""
+        if (self.version or 0) >= FIRST_WITH_DATAREFS:
+            return 'joystick' not in self._taken and self._reports.get(OVERRIDE, now) == 0.0
+        return self._row_kind == 'trim'
+
+    def _are_brakes_free(self, now: float) -> bool:
+        return self._reports.get(TOE_BRAKES, now) == 0.0
+
+    def _pursue_neutral(self, axis: str, now: float) -> None:
+        report = self._report_of(axis)
+        ours = self._written.values.get(report)
+        modern = (self.version or 0) >= FIRST_WITH_DATAREFS
+        self._pursue(Goal(
+            report, 0.0, Dref(0.0, report) if modern else None, ours=ours, is_free=self._is_free,
+            what=f'neutral {axis}'), now)
+        self._written.note({report: 0.0}, now)
+
+    def _pursue(self, goal: Goal, now: float, *, sent: bool = False) -> None:
+        replaced = self._goals.put(goal, now, now + self._patience(), sent=sent)
+        if replaced is not None:
+            self._end(replaced, _REPLACED)
+
+    def _drop(self, report: str) -> None:
+        """Pursue one goal no more: a newer command has replaced it."""
+        dropped = self._goals.drop(report)
+        if dropped is not None:
+            self._end(dropped, _REPLACED)
+
+    def _end(self, goal: Goal, error: str = '') -> None:
+        """Tell who waits for it how a goal has ended."""
+        if goal.ticket is not None:
+            self._ended.append(CommandDone(
+                goal.ticket, goal.what, error, '' if error else _SHOWN))
+
+    def _settle(self, goal: Goal) -> None:
+        """Forget what was given back once all of it is shown."""
+        if goal.item is not None and not any(other.item == goal.item for other in self._goals):
+            aircraft, name = goal.item
+            self._taken.forget(name, aircraft)
+
+    def _give_up(self, goal: Goal) -> None:
+        """Tell that a goal was not shown; what cannot be shown has been written often enough."""
+        if not self._can_show(goal):
+            self._end(goal, '')
+            self._settle(goal)
             return
-        trims = {f'{name}_trim': value for name, value in axes.items()}
-        for name in trims:
-            self._taken.take(name, self._reports.get(name, now))
-        self._trims.update(trims)
-        self._seen -= trims.keys()
-        self._reports.written(trims, now)
+        if self.is_leaving:
+            return
+        error = f'sent; not shown within {self._patience():g} s'
+        if goal.item is not None:
+            error = f'{name_of(Entry(*goal.item))}: {error}; it may stay as it was left'
+        if goal.ticket is None:
+            goal = replace(goal, ticket=self._tickets.draw())
+        self._end(goal, error)
 
-    def _release_rows(self, version: int, entries: Sequence[Entry[float]], now: float) -> None:
-        """Centre the joystick axes that were moved, and restore the moved trims."""
-        layout = self._layout(version)
-        sticks = dict.fromkeys(
-            (entry.value for entry in entries if entry.value in STICKS), 0.0)
-        trims = {entry.value: entry.before for entry in entries
-                 if entry.value in TRIMS and entry.before is not None}
-        if sticks:
-            rows = control_rows(version, sticks, 'joystick', layout)
-            self.urgent.append((DATA_CHANNEL, wire.encode(rows, version)))
-        if trims:
-            rows = trim_rows(version, trims, layout)
-            self.urgent.append((DATA_CHANNEL, wire.encode(rows, version)))
-        self._reports.written(trims, now)
-
-    def _paused(self, on: bool, now: float) -> None:
-        before = self._reports.before(PAUSED, now)
-        self._reports.written({PAUSED: float(on)}, now)
-        if not on:
-            self._taken.forget('pause')
-        elif not before:
-            self._taken.take('pause', before)
+    def _can_show(self, goal: Goal) -> bool:
+        """Return whether X-Plane can show it at all: datarefs, and rows that arrive."""
+        if (self.version or 0) >= FIRST_WITH_DATAREFS and (goal.item or goal.ticket is not None):
+            return goal.report in REPORTED
+        return self._reports.knows(goal.report)
 
     def _stopped(self, aircraft: int, now: float) -> None:
         name = planepath(aircraft)
         before = self._reports.before(name, now)
         self._reports.written({name: 1.0}, now)
         if not before:
-            self._taken.take(_ON_FLIGHT_MODEL, before, aircraft)
+            self._taken.take(FLIGHT_MODEL, before, aircraft)

@@ -43,6 +43,9 @@ BRAKES = {
     'brake_right': 'sim/cockpit2/controls/right_brake_ratio',
 }
 TRIMS = tuple(f'{name}_trim' for name in STICKS)
+SHOWN_BY_ROWS = (*TRIMS, *(f'stick_{name}' for name in STICKS))
+"""What X-Plane 6 to 9 reports of what commands take, by its name in a row."""
+
 _ACTUATORS = 'sim/cockpit2/engine/actuators/'
 # Levers of engines: of the n-th one ('throttle[n]'), and of all of them ('throttle').
 _LEVERS = {'throttle': 'throttle_ratio', 'mixture': 'mixture_ratio', 'propeller': 'prop_ratio'}
@@ -126,13 +129,11 @@ def control_rows(
     return Data(to_segments(version, values), layout)
 
 
-def trim_rows(version: int, trims: Mapping[str, float], layout: Layout) -> Data:
-    """Return the row that sets trims (elevator_trim ...)."""
-    return Data(to_segments(version, trims), layout)
+def stick_and_trim_rows(version: int, values: Mapping[str, float], layout: Layout) -> Data:
+    """Return the rows that set the joystick's axes (stick_elevator ...) or trims."""
+    return Data(to_segments(version, values), layout)
 
 
 def pause(on: bool) -> Cmnd:
     """Return the command that pauses or resumes."""
     return Cmnd('sim/operation/pause_on' if on else 'sim/operation/pause_off')
-
-

@@ -22,12 +22,21 @@ from typing import Any
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, FIRST_WITH_DATAREFS, RposReply, RrefReply
-from xplane_bridge.sessions.base import Address, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.base import (
+    Address,
+    CommandDone,
+    Left,
+    PeerAbsentError,
+    PeerChanged,
+    PeerState,
+)
 from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import TRIMS
+from xplane_bridge.sessions.xplane_udp.commands import SHOWN_BY_ROWS
 from xplane_bridge.sessions.xplane_udp.discovery import Discovery
 from xplane_bridge.sessions.xplane_udp.events import Statistics, VersionFound
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells, keys_of
 from xplane_bridge.sessions.xplane_udp.feeds import Feeds, REPORT_CHANNEL, TELEMETRY_CHANNEL
+from xplane_bridge.sessions.xplane_udp.leaving import Leaving
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.presence import Presence
 from xplane_bridge.sessions.xplane_udp.reads import Reads
@@ -53,23 +62,35 @@ class Conversation:
     """
     The exchange with one X-Plane, from start() to stop().
 
+    ::
+
+        OFF --start()--> WAITING, ANSWERING ... --stop()--> LEAVING --shown, or too late--> OFF
+                                  ^-----------------move()------'
+
+    While it is LEAVING, what was given back is repeated until X-Plane's reports show it; only then
+    these are ended. It takes at most ``patience()`` seconds and a little; ``left`` says how it has
+    ended.
+
     ``version`` None detects it: 10 and later by querying, 6 to 9 by the rows that they send.
     Changes are reported to ``tell(event)``.
     """
 
     def __init__(
-        self, feeds: Feeds, commander: Commander, outbox: Outbox, reads: Reads,
-        discovery: Discovery, reports: Reports, taken: Taken, statistics: Statistics, *,
-        rate: int, version: int | None, tell: Callable[[Any], None],
+        self, feeds: Feeds, commander: Commander, outbox: Outbox, farewells: Farewells,
+        reads: Reads, discovery: Discovery, reports: Reports, taken: Taken,
+        statistics: Statistics, *, rate: int, version: int | None,
+        patience: Callable[[], float], tell: Callable[[Any], None],
     ) -> None:
         self.peer = discovery.peer
         self.version = version
-        self.finder = VersionFinder(outbox, version)
+        self.finder = VersionFinder(outbox, farewells, version)
         self.presence = Presence(lambda state: tell(PeerChanged(state)))
         self._active = False
         self._feeds = feeds
         self._commander = commander
         self._outbox = outbox
+        self._farewells = farewells
+        self._patience = patience
         self._reads = reads
         self._discovery = discovery
         self._reports = reports
@@ -77,7 +98,8 @@ class Conversation:
         self._statistics = statistics
         self._rate = rate
         self._tell = tell
-        self._next_peer: Address | None = None
+        self.left = Left()
+        self._leaving: Leaving | None = None
         # Whether it is known to be the same run of X-Plane as before a silence.
         self._identified = True
         self._release_owed = False
@@ -86,7 +108,10 @@ class Conversation:
 
     def start(self, now: float) -> None:
         """Start talking."""
+        if self._leaving is not None:
+            self._finish(self._leaving)
         self._active = True
+        self.left = Left()
         self.presence.start(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
         if self.peer is None:
             return
@@ -97,44 +122,95 @@ class Conversation:
 
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
-        self._leave('the node was deactivated', now)
+        if not self._active:
+            return
         self._active = False
-        self.presence.start(PeerState.UNKNOWN, now)
+        if self._leaving is None:
+            self._leave('the node was deactivated', now)
 
     def move(self, peer: Address, now: float) -> None:
         """Talk to another address from now on, on new sockets."""
-        if self.peer is None or not self._active:
-            self._arrive(peer, now)
+        if self.peer is None or (not self._active and self._leaving is None):
+            self.peer = peer
+            if self._active:
+                self.start(now)
             return
-        self._leave('X-Plane has another address now', now)
-        self._commander.urgent += self._outbox.take_requests()
-        self._commander.urgent += [(channel, None) for channel in (
-            TELEMETRY_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL, VERSION_CHANNEL)]
-        self._next_peer = peer
+        if self._leaving is None:
+            self._leave('X-Plane has another address now', now)
+        if self._leaving is not None:
+            self._leaving.next_peer = peer
 
-    def _arrive(self, peer: Address, now: float) -> None:
-        self.peer = peer
-        self._next_peer = None
-        if self._active:
-            self.version = self.finder.given
-            self.start(now)
+    @property
+    def leaving(self) -> bool:
+        """Return whether stop() is still giving back."""
+        return self._leaving is not None and not self._active
 
     def _leave(self, reason: str, now: float) -> None:
-        """End everything with the peer, and give back what was taken from it."""
-        if self.presence.silent:
+        """Give back what was taken from the peer, and then end everything with it."""
+        if self.presence.silent or not self._identified:
             # It may be the same run, which reads this when it resumes.
             self._taken.restore()
         self._taken.drop()
         self._release_owed = False
+        self._leaving = Leaving(self.presence.state, now, self._patience())
         self._outbox.drop_commands(reason)
-        self._commander.release(now)
-        self._feeds.end()
         self.finder.end()
+        for event in (*self._reads.abandon(reason), *self._outbox.ended()):
+            self._tell(event)
+        self._commander.is_leaving = True
+        self._commander.release(now)
+        self._feeds.leave()
+        self.presence.leave()
+        self._outbox.hurries = True
+
+    def _go_on_leaving(self, leaving: Leaving, now: float) -> float | None:
+        """Repeat what is given back until it is shown, then end the reports that show it."""
+        if leaving.shows and not self._commander.has_goals:
+            leaving.shows = False
+            self._feeds.end()
+        deadlines = [now if leaving.shows else None]
+        if leaving.shows:
+            deadlines = [self._feeds.ask_reports(now), leaving.until]
+        self._farewells.ask(now, listens=leaving.was is PeerState.ANSWERING or leaving.answered)
+        over = not leaving.shows and not self._farewells and not self._outbox
+        if not over and now < leaving.until:
+            return min((at for at in deadlines if at is not None), default=leaving.until)
+        self._finish(leaving)
+        if leaving.next_peer is not None:
+            self._move_on(leaving.next_peer, now)
+        return now
+
+    def _finish(self, leaving: Leaving) -> None:
+        """End everything with the peer; say what it has not shown."""
+        self._leaving = None
+        self.left = leaving.look_back(self._taken.owed, self.version)
+        self._feeds.end()
+        self._farewells.disown()
+        self._commander.is_leaving = False
+        self._commander.disown()
+        self._taken.clear()
         self._reports.clear()
         self._reports.forget_run()
         self._identified = True
-        for event in (*self._reads.abandon(reason), *self._outbox.ended()):
-            self._tell(event)
+        self._outbox.hurries = False
+        # Another X-Plane may be started until this one is talked to again.
+        self.version = self.finder.given
+        if not self._active:
+            self.presence.start(PeerState.UNKNOWN, 0.0)
+
+    def _move_on(self, peer: Address, now: float) -> None:
+        """Talk to the next address, on new sockets."""
+        if self._active and self.left.owed:
+            self._tell(CommandDone(
+                0, 'release', f'may stay as it was left at the old address of X-Plane: '
+                f'{", ".join(self.left.owed)}; {self.left.reason}'))
+        for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL,
+                        VERSION_CHANNEL):
+            self._outbox.drop(channel)
+            self._outbox.push(channel, [None])
+        self.peer = peer
+        if self._active:
+            self.start(now)
 
     # Commands.
 
@@ -160,25 +236,32 @@ class Conversation:
         self._release_owed = self._taken.on_hold
         self._commander.release(now)
 
+    def centre(self, now: float) -> None:
+        """Centre what commands have moved; if X-Plane is silent, once the same run is back."""
+        if self.presence.silent or not self._identified:
+            self._commander.centre_later()
+            return
+        self.need_peer('command/controls')
+        self._commander.centre(now)
+
     def _absence(self) -> str:
         if not self._active:
             return 'not sent, the node is not active'
         return self.presence.absence(
-            self.peer if self._next_peer is None else None, self.version)
+            self.peer if self._leaving is None else None, self.version)
 
     # Requesting.
 
     def ask(self, now: float) -> float | None:
         """Put due requests into the outbox; return when the next are due."""
-        if self._next_peer is not None:
-            # The last messages to the old one were sent: from now on they go to the new one.
-            if not self._commander.urgent:
-                self._arrive(self._next_peer, now)
-            return now
+        if self._leaving is not None:
+            return self._go_on_leaving(self._leaving, now)
         if not self._active or self.peer is None:
             return None
         self._learn_version(self.finder.ask(now), now)
         deadlines = [self.finder.deadline, self._watch_peer(now)]
+        if self.presence.answering:
+            self._farewells.ask(now)
         if not self.presence.silent:
             deadlines.append(self._feeds.ask(now, self.presence.answering))
         for done in self._reads.poll(now):
@@ -191,6 +274,7 @@ class Conversation:
         if self.version is not None:
             # What was taken before a silence was taken from another X-Plane.
             self._taken.drop()
+            self._commander.disown()
             self._outbox.drop_commands('X-Plane now has a different version')
             self._feeds.end()
         self.version = version
@@ -211,13 +295,17 @@ class Conversation:
 
     def hear(self, channel: str, message: Message, now: float) -> list[Any]:
         """Handle one message; return the events that it completes."""
-        if not self._active:
+        if not self._active and self._leaving is None:
             return []
         self.presence.hear(now)
         if not isinstance(message, Data | RposReply | RrefReply):
             self._statistics.unexpected += 1
             return []
+        if self._leaving is not None:
+            self._leaving.answered = True
         self._wake_up(now)
+        if self._farewells.hear(channel, keys_of(message), now) and not isinstance(message, Data):
+            return []
         if isinstance(message, Data):
             return self._hear_rows(message, now)
         self.presence.hear_reply()
@@ -234,17 +322,15 @@ class Conversation:
             # Before 10, X-Plane answers only with rows.
             self.presence.has_peer |= self._feeds.wants_any(message.segments)
             known = wire.quantities(self.version, message.segments)
-            self._reports.hear({name: getattr(known, name) for name in TRIMS}, now)
-            self._commander.compare(now)
             self._identify(known.total_time, now)
+            self._commander.hear({name: getattr(known, name) for name in SHOWN_BY_ROWS}, now)
         return events
 
     def _hear_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
         if channel == REPORT_CHANNEL:
             values = self._feeds.receive_reports(reply, now)
-            self._reports.hear(values, now)
             self._identify(values.get(TIME), now)
-            self._commander.compare(now)
+            self._commander.hear(values, now)
             self._learn_version(version_of(values.get(INTERNAL_VERSION)), now)
             return []
         events = self._feeds.receive_values(channel, reply, now)
@@ -266,6 +352,7 @@ class Conversation:
         if self._reports.is_same_run(time, now):
             if not identified:
                 self._taken.restore()
+                self._commander.resume(now)
             if self._release_owed:
                 self.release(now)
             return
@@ -276,6 +363,8 @@ class Conversation:
             self._taken.hold()
             self._feeds.resume(now, restarted=True)
         self._feeds.disown()
+        self._farewells.disown()
+        self._commander.disown()
         self._taken.drop()
         self._release_owed = False
 
@@ -305,6 +394,9 @@ class Conversation:
         for done in self._reads.abandon(reason):
             self._tell(done)
         self._feeds.forget()
+        self._farewells.lose()
+        self._release_owed |= bool(self._taken.owed)
+        self._commander.lose()
         self._reports.clear()
         self._taken.hold()
         if not answered:
@@ -313,7 +405,7 @@ class Conversation:
 
     def _wake_up(self, now: float) -> None:
         """Start over at the first datagram after silence."""
-        if self.presence.answering:
+        if self.presence.answering or self._leaving is not None:
             return
         if self.presence.silent:
             self._feeds.resume(now)

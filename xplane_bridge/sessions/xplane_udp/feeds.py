@@ -31,6 +31,7 @@ from xplane_bridge.sessions.xplane_udp.events import (
     Statistics,
     TELEMETRY,
 )
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells
 from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, REPORTED
@@ -67,22 +68,25 @@ class Feeds:
     Everything that one X-Plane is asked to send, from begin() to end().
 
     Rows are selected and datarefs subscribed, each until it arrives, and again when it stops;
-    requests go to the outbox. ``taken`` records the selected rows.
+    requests go to the outbox, those that end something to ``farewells``. ``taken`` records the
+    selected rows.
     """
 
     def __init__(self, sources: Sources, rate: int, by_rows: bool, wire_format: Wire,
-                 outbox: Outbox, statistics: Statistics, taken: Taken) -> None:
+                 outbox: Outbox, farewells: Farewells, statistics: Statistics,
+                 taken: Taken) -> None:
         self.aircraft: Aircraft | None = None
         self.format = RowFormat(wire_format)
         self._sources = sources
         self._rate = rate
         self._by_rows = by_rows
         self._outbox = outbox
+        self._farewells = farewells
         self._statistics = statistics
         self._taken = taken
         self._rows = RowSelection((), (), taken)
         self._reports: Subscription | None = None
-        self._watch = Watch(outbox, statistics)
+        self._watch = Watch(outbox, farewells, statistics)
         self._version: int | None = None
         self._host = ''
         self._chosen: frozenset[int] = frozenset()
@@ -134,15 +138,15 @@ class Feeds:
         self._chosen = chosen
         if self._version is not None:
             gone = self._rows.choose(chosen, now)
-            if gone:
-                self._outbox.push(DATA_CHANNEL, [
-                    wire.encode(wire.Usel(gone, self.format.own(self._version)))])
+            self._deselect(self._version, gone)
 
     # Start and stop.
 
     def begin(self, version: int, host: str, now: float) -> None:
         """Subscribe and select what this version's telemetry needs."""
         self._version, self._host = version, host
+        for channel in _CHANNELS:
+            self._farewells.forget(channel)
         self.format.begin(version)
         by_rows = self._by_rows or version < FIRST_WITH_DATAREFS
         self._rows = self._rows.successor(
@@ -161,27 +165,52 @@ class Feeds:
         if (self._version or 0) >= FIRST_WITH_DATAREFS:
             self._watch.begin(now)
 
+    def leave(self) -> None:
+        """End everything but the reports, which show what was given back."""
+        version = self._version
+        if version is None:
+            return
+        self._outbox.drop(TELEMETRY_CHANNEL)
+        self._watch.end()
+        if self.aircraft is not None:
+            self._farewells.end(
+                TELEMETRY_CHANNEL, self.aircraft.keys, self.aircraft.cancel, 1.0 / self._rate,
+                closes=False)
+            self.aircraft = None
+        if version >= FIRST_WITH_DATAREFS:
+            self._end_rows(version)
+
     def end(self) -> None:
         """End all of it; waiting requests are not sent any more."""
         version = self._version
         if version is None:
             return
-        for channel in _CHANNELS:
-            self._outbox.drop(channel)
-        self._watch.end()
-        if self.aircraft is not None:
-            self._outbox.push(TELEMETRY_CHANNEL, [
-                self.aircraft.pose_request(0), *self.aircraft.state.cancel()])
+        self.leave()
         if self._reports is not None:
-            self._outbox.push(REPORT_CHANNEL, [*self._reports.cancel(), None])
-        usel = self._rows.cancel(self.format.own(version))
-        if usel is not None:
-            self._outbox.push(DATA_CHANNEL, [usel])
+            self._outbox.drop(REPORT_CHANNEL)
+            self._farewells.end(
+                REPORT_CHANNEL, self._reports.indices, self._reports.cancel, 1.0 / _REPORT_RATE,
+                closes=False)
+            self._reports = None
+        else:
+            self._end_rows(version)
         # The target of rows is left unchanged: its previous value cannot be read, and ending it
         # would end an output that the user of X-Plane may have set.
         self._version = None
-        self.aircraft = self._reports = None
+
+    def _end_rows(self, version: int) -> None:
+        self._outbox.drop(DATA_CHANNEL)
+        self._deselect(version, self._rows.cancel())
         self._rows = RowSelection((), (), self._taken)
+
+    def _deselect(self, version: int, rows: Iterable[int]) -> None:
+        """Deselect rows; those that go on arriving, again."""
+        if rows:
+            self._farewells.end(
+                DATA_CHANNEL, rows,
+                lambda keys: [wire.encode(wire.Usel(
+                    tuple(row for row in rows if row in keys), self.format.own(version)))],
+                self._rows.period, closes=False)
 
     def forget(self) -> None:
         """Drop waiting requests, which would be lost, as X-Plane is silent."""
@@ -214,8 +243,17 @@ class Feeds:
         for _, feed in self._subscribed():
             feed.begin(at)
         if self._rows.wanted and self._version is not None:
+            # Rows that arrive by themselves are heard only where the channel is open.
+            self._outbox.push(DATA_CHANNEL, [b''])
             self._aim(self._version)
         self._rows.begin(now)
+
+    def ask_reports(self, now: float) -> float | None:
+        """Request only the reports that are missing; return when to check again."""
+        if self._reports is None:
+            return None
+        self._outbox.push(REPORT_CHANNEL, self._reports.due(now))
+        return self._reports.deadline
 
     def ask(self, now: float, answered: bool) -> float | None:
         """Request what is missing; return when to check again."""

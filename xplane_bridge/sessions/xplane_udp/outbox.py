@@ -26,6 +26,9 @@ from xplane_bridge.sessions.lifetimes import CommandQueue, expired, LatestValues
 # Number of requests on priority channels that may precede the others.
 _PASSED_OVER = 4
 
+# When it hurries, all that waits is sent within this time, in seconds.
+_HURRY = 0.7
+
 # Interval between two sets of controls that do not wait: shorter than any frame.
 _SHORTEST_GAP = 0.002
 
@@ -51,7 +54,8 @@ class Outbox:
     of one command are sent together. Requests take turns by channel, those of the channels
     ``first`` before the others, which still get every fifth turn. Commands and controls wait at
     most ``lifetime`` seconds. ``controls_wait`` False sends controls immediately, besides the
-    others: X-Plane 10 and later reads everything pending in each frame. ``make_controls(values,
+    others: X-Plane 10 and later reads everything pending in each frame. ``hurries`` sends all that
+    waits within a second. ``make_controls(values,
     now)`` returns the datagrams of controls when it is their turn.
     """
 
@@ -60,6 +64,7 @@ class Outbox:
     ) -> None:
         self.pacing = pacing
         self.controls_wait = True
+        self.hurries = False
         self.make_controls: Callable[[Mapping[str, float], float], list[Outgoing]] = (
             lambda values, now: [])
         self.commands = CommandQueue[Command](tickets, lifetime=lifetime, why=_WHY)
@@ -113,9 +118,9 @@ class Outbox:
         if self._controls.take():
             self._end_controls(reason)
 
-    def drop_controls(self) -> None:
-        """Forget waiting controls: something newer replaces them."""
-        self._controls.clear()
+    def drop_controls(self, names: Collection[str] | None = None) -> None:
+        """Forget waiting controls, or these of them: something newer replaces them."""
+        self._controls.clear(names)
 
     def take(self, now: float) -> list[Outgoing]:
         """Return what to send now."""
@@ -131,19 +136,13 @@ class Outbox:
             ready += self._take_closings()
             if now < self._free_at or not self._has_paced:
                 return ready
-            self._free_at = now + self.pacing
+            self._free_at = now + (
+                min(self.pacing, _HURRY / len(self)) if self.hurries else self.pacing)
             taken: list[Outgoing] = []
             while not taken:
                 taken = sources[self._turn](now)
                 self._turn = (self._turn + 1) % len(sources)
             ready += taken
-
-    def take_requests(self) -> list[Outgoing]:
-        """Return all waiting requests, regardless of pacing."""
-        everything = [
-            (channel, data) for channel, waiting in self._requests.items() for data in waiting]
-        self._requests.clear()
-        return everything
 
     def ended(self) -> list[CommandDone]:
         """Return the commands that ended since the last call."""

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
+from functools import partial
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.base import (
@@ -26,6 +27,7 @@ from xplane_bridge.sessions.base import (
     ReadDone,
     Tickets,
 )
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells, Key
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 
 # Requesting many takes long, and X-Plane keeps sending those that it knows.
@@ -76,8 +78,9 @@ class Reads:
     Their requests take turns in the outbox. No read takes longer than LONGEST_READ.
     """
 
-    def __init__(self, outbox: Outbox, tickets: Tickets) -> None:
+    def __init__(self, outbox: Outbox, farewells: Farewells, tickets: Tickets) -> None:
         self._outbox = outbox
+        self._farewells = farewells
         self._tickets = tickets
         self._reads: dict[str, _Read] = {}
         self._next_index = _FIRST_INDEX
@@ -132,8 +135,8 @@ class Reads:
         return self._end(read) if read.complete else None
 
     def owns(self, channel: str) -> bool:
-        """Return whether a channel belongs to a read, running or not cancelled yet."""
-        return channel in self._reads or self._outbox.holds(channel)
+        """Return whether a channel belongs to a read."""
+        return channel in self._reads
 
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
@@ -153,4 +156,10 @@ class Reads:
         del self._reads[read.channel]
         self._outbox.drop(read.channel)
         if read.rounds:
-            self._outbox.push(read.channel, [*read.requests(0), None])
+            self._farewells.end(
+                read.channel, read.names, partial(_cancel, read.names), 1.0 / read.frequency)
+
+
+def _cancel(names: Mapping[int, str], keys: Collection[Key]) -> list[bytes]:
+    """Return the requests that end those of these numbers."""
+    return [encode(RrefRequest(0, index, name)) for index, name in names.items() if index in keys]

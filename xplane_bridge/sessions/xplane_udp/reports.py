@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xplane_bridge.sessions.xplane_udp.commands import BRAKES, STICKS, TOE_BRAKES
+
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 OVERRIDE = 'sim/operation/override/override_joystick'
@@ -26,8 +28,8 @@ INTERNAL_VERSION = 'sim/version/xplane_internal_version'
 # Reports older than this are stale.
 _FRESH = 3.0
 
-# After a write of ours: transit, a frame, and the return of the next report.
-_SETTLING = 0.5
+SETTLING = 0.5
+"""Seconds after a write of ours: transit, a frame, and the return of the next report."""
 
 # The running time is a float32, and steps back by no more than its resolution. An X-Plane that was
 # frozen reports again within this many seconds of its own.
@@ -40,8 +42,10 @@ def planepath(aircraft: int) -> str:
     return f'sim/operation/override/override_planepath[{aircraft}]'
 
 
-REPORTED = (TIME, PAUSED, OVERRIDE, planepath(0), INTERNAL_VERSION)
-"""Datarefs that X-Plane 10 and later is asked to report."""
+REPORTED = (
+    TIME, PAUSED, OVERRIDE, planepath(0), INTERNAL_VERSION, *STICKS.values(), TOE_BRAKES,
+    *BRAKES.values())
+"""Datarefs that X-Plane 10 and later is asked to report: all that commands take."""
 
 
 class Reports:
@@ -55,14 +59,22 @@ class Reports:
         self._values: dict[str, tuple[float, float]] = {}
         self._settled_at: dict[str, float] = {}
         self._written: dict[str, float] = {}
+        self._known: set[str] = set()
         self._time: float | None = None
         self._time_at = 0.0
 
     def hear(self, values: Mapping[str, float | None], now: float) -> None:
         """Handle reports, by name; None is ignored."""
         for name, value in values.items():
-            if value is not None and now >= self._settled_at.get(name, now):
+            if value is None:
+                continue
+            self._known.add(name)
+            if now >= self._settled_at.get(name, now):
                 self._values[name] = value, now
+
+    def knows(self, name: str) -> bool:
+        """Return whether this has ever been reported."""
+        return name in self._known
 
     def get(self, name: str, now: float) -> float | None:
         """Return what was reported last, None if that is not credible."""
@@ -80,7 +92,12 @@ class Reports:
         self._written.update(values)
         for name in values:
             self._values.pop(name, None)
-            self._settled_at[name] = now + _SETTLING
+            self._settled_at[name] = now + SETTLING
+
+    def confirm(self, name: str, value: float, now: float) -> None:
+        """Record that this report shows the effect of what we have written."""
+        self._settled_at.pop(name, None)
+        self._values[name] = value, now
 
     def clear(self) -> None:
         """Forget all reports, but not which run of X-Plane it was."""

@@ -25,13 +25,13 @@ from xplane_bridge.protocols.xplane_udp import (
     HIGHEST_PLAUSIBLE_ROW,
     Layout,
     Segment,
-    Usel,
 )
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 # Rows that X-Plane sends before we select any were selected by its user or another program, and
 # are not deselected at the end. Once per second is its slowest setting.
+_SLOWEST = 1.0
 LISTENING = 1.1
 """How long to listen for rows before selecting any, in seconds."""
 
@@ -61,6 +61,7 @@ class RowSelection:
         self._listen_until = 0.0
         self._settled_at = math.inf
         self._heard_at = -math.inf
+        self._period = _SLOWEST
         self._listening = False
         self._probed: int | None = None
         self._probed_ours = False
@@ -80,6 +81,7 @@ class RowSelection:
         """Return another selection, which knows what already arrives."""
         successor = RowSelection(needed, chosen, self._taken)
         successor._heard = self._heard
+        successor._period = self._period
         return successor
 
     def begin(self, now: float) -> None:
@@ -145,10 +147,14 @@ class RowSelection:
         self._leases.heard(self._coming(now), now)
         return self._taken.give_back_rows(before - self.wanted)
 
-    def cancel(self, layout: Layout) -> bytes | None:
-        """Return the message that deselects all rows that we selected."""
-        rows = self._taken.give_back_rows(self.wanted)
-        return encode(Usel(rows, layout)) if rows else None
+    def cancel(self) -> tuple[int, ...]:
+        """Return the rows to deselect: all that we selected."""
+        return self._taken.give_back_rows(self.wanted)
+
+    @property
+    def period(self) -> float:
+        """Return the time between two datagrams, in seconds."""
+        return self._period
 
     def missing(self, now: float) -> dict[int, float]:
         """Return the missing rows, with since when."""
@@ -172,6 +178,7 @@ class RowSelection:
         if now - self._heard_at > _FRAME_PATIENCE:
             # After a silence, as when X-Plane was busy, no row is missing yet.
             self._settled_at = max(self._settled_at, now + _FRAME_PATIENCE)
+        self._period = min(now - self._heard_at, _SLOWEST)
         self._heard_at = now
         self._leases.heard(rows, now)
         self._heard.update(dict.fromkeys(rows, now))

@@ -27,6 +27,7 @@ from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import Becn, Data
 from xplane_bridge.sessions.base import (
     Address,
+    Left,
     Outgoing,
     PeerChanged,
     PeerState,
@@ -39,6 +40,7 @@ from xplane_bridge.sessions.xplane_udp.commands import RowKind
 from xplane_bridge.sessions.xplane_udp.conversation import Conversation, FIRST
 from xplane_bridge.sessions.xplane_udp.discovery import Discovery
 from xplane_bridge.sessions.xplane_udp.events import Statistics
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells
 from xplane_bridge.sessions.xplane_udp.feeds import Feeds, Sources
 from xplane_bridge.sessions.xplane_udp.formats import Wire
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
@@ -60,7 +62,9 @@ class XplaneUdpSession(Session):
 
     Everything that sends raises ValueError with the reason if it must not be sent;
     PeerAbsentError if X-Plane is absent. There is a CommandDone for a command if it was not sent
-    after all, or if it was ``awaited``.
+    after all, or if it was ``awaited``. What must be true in the end (a pause, an override, the
+    neutral position, what is given back) is written again until X-Plane's reports show it, at most
+    ``release_timeout`` seconds.
     """
 
     sentences = {
@@ -69,6 +73,7 @@ class XplaneUdpSession(Session):
         PeerState.ANSWERING: 'answering',
         PeerState.LOADING: 'X-Plane is running but sends nothing: it is loading, or its data '
                            'output is not set',
+        PeerState.LEAVING: 'giving back what was taken',
         PeerState.AWAY: 'nothing received: X-Plane is off, unreachable, or sends its data '
                         'elsewhere',
     }
@@ -97,14 +102,18 @@ class XplaneUdpSession(Session):
         taken, reports = Taken(), Reports()
         self._taken = taken
         self._outbox = Outbox(form.pacing, lifetime, tickets, FIRST)
+        self._farewells = Farewells(self._outbox)
         self.feeds = Feeds(
-            sources, round(rate), by_rows, form, self._outbox, self.statistics, taken)
+            sources, round(rate), by_rows, form, self._outbox, self._farewells,
+            self.statistics, taken)
         self._commander = Commander(
-            self._outbox, reports, taken, row_kind, override_joystick, self.feeds.format.own)
-        self._reads = Reads(self._outbox, tickets)
+            self._outbox, reports, taken, tickets, row_kind, override_joystick,
+            self.feeds.format.own, lambda: self.release_timeout)
+        self._reads = Reads(self._outbox, self._farewells, tickets)
         self._conversation = Conversation(
-            self.feeds, self._commander, self._outbox, self._reads, self.discovery, reports,
-            taken, self.statistics, rate=round(rate), version=version, tell=self._tell)
+            self.feeds, self._commander, self._outbox, self._farewells, self._reads,
+            self.discovery, reports, taken, self.statistics, rate=round(rate), version=version,
+            patience=lambda: self.release_timeout, tell=self._tell)
         self.presence = self._conversation.presence
 
     # For the owner, at any time.
@@ -134,9 +143,25 @@ class XplaneUdpSession(Session):
         return {} if self.presence.silent else self.feeds.missing(now)
 
     @property
-    def drained(self) -> bool:
-        """Return whether nothing waits to be sent."""
-        return not self._outbox and not self._commander.urgent
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not yet shown."""
+        return self._taken.owed
+
+    @property
+    def leaving(self) -> bool:
+        """Return whether stop() is still giving back."""
+        return self._conversation.leaving
+
+    @property
+    def left(self) -> Left:
+        """Return how the last stop(), or change of address, has ended."""
+        return self._conversation.left
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """Return where what is commanded, held and reported disagree."""
+        if not self.presence.answering:
+            return ()
+        return tuple(self._commander.contradictions(now))
 
     # Commands.
 
@@ -147,10 +172,6 @@ class XplaneUdpSession(Session):
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
         self._conversation.stop(now)
-
-    def flush(self, now: float) -> None:
-        """Send everything that is waiting at the next poll(), however much it is."""
-        self._commander.urgent += self._outbox.take_requests()
 
     def check_peer(self, what: str, now: float) -> None:
         """Raise PeerAbsentError if X-Plane cannot receive a command."""
@@ -187,17 +208,14 @@ class XplaneUdpSession(Session):
             self.statistics.held_back += self._commander.set_controls(controls, now)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
-        """Centre the axes that commands have moved, and no others."""
-        moved = self._commander.moved
-        if moved:
-            self.set_controls(dict.fromkeys(moved, 0.0), now)
-            moved.clear()
+        """Centre the axes that commands have moved, and no others; repeated until shown."""
+        self._conversation.centre(now)
 
-    def pause(self, on: bool, now: float, *, awaited: bool = False) -> int:
-        """Pause X-Plane, or resume it; return the ticket."""
+    def pause(self, on: bool, now: float) -> int:
+        """Pause X-Plane, or resume it; return the ticket of the CommandDone that will come."""
         self._conversation.need_datarefs('pause')
         self._conversation.need_peer('pause')
-        return self._commander.pause(on, now, awaited)
+        return self._commander.pause(on, now)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -228,10 +246,15 @@ class XplaneUdpSession(Session):
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
         deadlines = [self._conversation.ask(now)]
-        outgoing, self._commander.urgent = self._commander.urgent, []
+        outgoing = self._commander.take(now)
         outgoing += self._outbox.take(now)
-        deadlines += [self._outbox.deadline(), self._reads.deadline]
-        self._expired += self._outbox.ended()
+        deadlines += [self._commander.deadline, self._outbox.deadline(), self._reads.deadline]
+        if self.presence.answering or self.peer_state is PeerState.LEAVING:
+            deadlines.append(self._farewells.deadline)
+        if self.peer_state is PeerState.LEAVING and not (
+                self._outbox or self._farewells or self._commander.has_goals):
+            deadlines.append(now)
+        self._expired += [*self._commander.ended(), *self._outbox.ended()]
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)

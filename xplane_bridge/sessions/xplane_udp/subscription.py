@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 import math
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
@@ -133,10 +133,10 @@ class Subscription:
         self._asked.update(due)
         return [encode(self._requests[index]) for index in due]
 
-    def cancel(self) -> list[bytes]:
-        """Return the requests that end it."""
+    def cancel(self, indices: Collection[Hashable]) -> list[bytes]:
+        """Return the requests that end those of these numbers."""
         return [encode(RrefRequest(0, index, request.dataref))
-                for index, request in self._requests.items()]
+                for index, request in self._requests.items() if index in indices]
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the names of missing values, with since when."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xplane_bridge.sessions.ledger import Entry, Ledger
+from xplane_bridge.sessions.ledger import Entry, Held, Ledger
 
 OWN = 0
 """The user's aircraft: X-Plane's native UDP commands no others."""
@@ -60,24 +60,33 @@ class Taken:
                      if entry.value.startswith(_ROW))
 
     def take(self, value: str, before: float | None = None, aircraft: int = OWN) -> None:
-        """Record that this was taken, and what it was before."""
+        """Record that this was taken, and what it was before: unchanged if it is owed."""
         self._ledger.take(aircraft, value, before)
 
     def take_row(self, row: int) -> None:
         """Record that we have selected a row."""
         self.take(f'{_ROW}{row}')
 
-    def forget(self, value: str) -> None:
-        """Forget one item: another client has it now, or it was given back."""
-        self._ledger.forget(OWN, value)
+    def forget(self, value: str, aircraft: int = OWN) -> None:
+        """Forget one item: another client has it now, or it was shown to be given back."""
+        self._ledger.forget(aircraft, value)
 
-    def give_back(self) -> list[Entry[float]]:
-        """Return what commands have taken, and forget it."""
-        entries = [
-            entry for entry in self._ledger.entries() if not entry.value.startswith(_ROW)]
-        for entry in entries:
-            self._ledger.forget(entry.vehicle, entry.value)
-        return entries
+    def owe(self) -> list[Entry[float]]:
+        """Return what commands have taken, and what is owed: now all of it is owed."""
+        self._ledger.owe(values={
+            entry.value for entry in self._ledger.entries()
+            if not entry.value.startswith(_ROW)})
+        return self._ledger.entries(held=Held.OWED)
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not shown yet."""
+        return self._ledger.owed
+
+    def is_owed(self, value: str) -> bool:
+        """Return whether one item was given back and is not shown yet."""
+        return any(
+            entry.value == value for entry in self._ledger.entries(held=Held.OWED))
 
     def give_back_rows(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return those of the rows that we have selected, and forget them."""
@@ -90,20 +99,33 @@ class Taken:
 
     @property
     def on_hold(self) -> bool:
-        """Return whether something is on hold."""
-        return bool(self._held)
+        """Return whether something that commands have taken is on hold."""
+        return any(not entry.value.startswith(_ROW) for entry in self._held)
 
     def hold(self) -> None:
         """Put on hold what was taken from an X-Plane that fell silent."""
-        self._held += self._ledger.give_back()
+        self._held += self._everything()
 
     def restore(self) -> None:
         """Restore what was on hold: it is the same run of X-Plane."""
-        later = self._ledger.give_back()
+        later = self._everything()
         for entry in (*self._held, *later):
             self._ledger.take(entry.vehicle, entry.value, entry.before)
+            if entry.held is Held.OWED:
+                self._ledger.owe(entry.vehicle, (entry.value,))
+        self._held = []
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._ledger.clear()
         self._held = []
 
     def drop(self) -> None:
         """Forget what was on hold: it is another run of X-Plane."""
         self._held = []
+
+    def _everything(self) -> list[Entry[float]]:
+        """Return all of the ledger, and empty it."""
+        entries = [*self._ledger.entries(), *self._ledger.entries(held=Held.OWED)]
+        self._ledger.clear()
+        return entries

@@ -16,9 +16,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 
 from xplane_bridge.protocols.xplane_udp import encode, FIRST_WITH_DATAREFS, RrefRequest, VERSIONS
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, TIME
 
@@ -28,6 +29,7 @@ VERSION_CHANNEL = 'version'
 # a reply to the second alone is X-Plane 10.
 _DATAREFS = (INTERNAL_VERSION, TIME)
 _FIRST_INDEX = 900
+_INDICES = range(_FIRST_INDEX, _FIRST_INDEX + len(_DATAREFS))
 _RATE = 2
 _PERIOD = 1.0
 _PATIENCE = 1.5
@@ -54,9 +56,10 @@ class VersionFinder:
     It is not queried if it is ``given``.
     """
 
-    def __init__(self, outbox: Outbox, given: int | None) -> None:
+    def __init__(self, outbox: Outbox, farewells: Farewells, given: int | None) -> None:
         self.given = given
         self._outbox = outbox
+        self._farewells = farewells
         self._asking = False
         self._begin(0.0, _PATIENCE)
 
@@ -69,6 +72,7 @@ class VersionFinder:
         """
         if self.given is None:
             self._asking = True
+            self._farewells.forget(VERSION_CHANNEL)
             self._begin(now, patience)
 
     def _begin(self, now: float, patience: float) -> None:
@@ -83,7 +87,8 @@ class VersionFinder:
         if self._asking:
             self._asking = False
             self._outbox.drop(VERSION_CHANNEL)
-            self._outbox.push(VERSION_CHANNEL, [*_requests(0), None])
+            self._farewells.end(
+                VERSION_CHANNEL, _INDICES, lambda keys: _requests(0, keys), 1.0 / _RATE)
 
     def ask(self, now: float) -> int | None:
         """Query again if it is time; return the version once it is known, and stop."""
@@ -131,6 +136,6 @@ class VersionFinder:
         return None
 
 
-def _requests(rate: int) -> list[bytes]:
-    return [encode(RrefRequest(rate, _FIRST_INDEX + number, name))
-            for number, name in enumerate(_DATAREFS)]
+def _requests(rate: int, indices: Collection[Hashable] = _INDICES) -> list[bytes]:
+    return [encode(RrefRequest(rate, index, name))
+            for index, name in zip(_INDICES, _DATAREFS, strict=True) if index in indices]

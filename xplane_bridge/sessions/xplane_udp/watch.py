@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, WatchedDatarefs
+from xplane_bridge.sessions.xplane_udp.farewells import Farewells
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 
@@ -47,9 +48,10 @@ class Watch:
     ``subscription`` is None while none are requested.
     """
 
-    def __init__(self, outbox: Outbox, statistics: Statistics) -> None:
+    def __init__(self, outbox: Outbox, farewells: Farewells, statistics: Statistics) -> None:
         self.subscription: Subscription | None = None
         self._outbox = outbox
+        self._farewells = farewells
         self._statistics = statistics
         self._names: tuple[str, ...] = ()
         self._rate = 1
@@ -84,7 +86,9 @@ class Watch:
         """End the subscription."""
         if self.subscription is not None:
             self._outbox.drop(self.channel)
-            self._outbox.push(self.channel, [*self.subscription.cancel(), None])
+            self._farewells.end(
+                self.channel, self.subscription.indices, self.subscription.cancel,
+                1.0 / self._rate)
             self.subscription = None
 
     def receive(self, channel: str, reply: RrefReply, now: float) -> list[WatchedDatarefs] | None:

@@ -1,0 +1,157 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Requests that end what X-Plane sends: made again while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from dataclasses import dataclass, field
+import math
+from typing import TypeAlias
+
+from xplane_bridge.protocols.base import Message
+from xplane_bridge.protocols.xplane_udp import Data, RrefReply
+from xplane_bridge.sessions.xplane_udp.aircraft import POSE
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+
+Key: TypeAlias = Hashable
+"""What is sent: an RREF number, a row, POSE."""
+
+# What arrives within this time after a request may have been sent before it was read, in seconds.
+_TRANSIT = 0.25
+# For so long it is asked to stop.
+_LONGEST = 3.0
+
+
+@dataclass(slots=True)
+class _Farewell:
+    """One channel: what to end, who is heard though it was ended, when that was asked."""
+
+    make: Callable[[Collection[Key]], list[bytes]]
+    keys: frozenset[Key]
+    patience: float
+    closes: bool
+    unsent: set[Key]
+    late: set[Key] = field(default_factory=set)
+    asked_at: float | None = None
+    until: float = math.inf
+
+
+class Farewells:
+    """
+    What X-Plane is asked to send no more, by channel.
+
+    That a request was lost shows when X-Plane goes on: then it is made again. Once nothing has
+    come for as long as that takes, the channel is closed. While X-Plane is silent the requests are
+    kept: what waits in its socket should be little.
+    """
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._farewells: dict[str, _Farewell] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._farewells)
+
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._farewells
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Return the channels on which something is ended."""
+        return tuple(self._farewells)
+
+    def end(
+        self, channel: str, keys: Iterable[Key],
+        make: Callable[[Collection[Key]], list[bytes]], period: float, *, closes: bool = True,
+    ) -> None:
+        """
+        End ``keys`` on a channel, sent every ``period`` seconds; ``make`` returns the requests.
+
+        ``closes``: the channel is closed then.
+        """
+        keys = frozenset(keys)
+        self._farewells[channel] = _Farewell(
+            make, keys, _TRANSIT + 1.5 * period, closes, set(keys))
+
+    def forget(self, channel: str) -> None:
+        """Forget a channel: it is used again."""
+        self._farewells.pop(channel, None)
+
+    def hear(self, channel: str, keys: Iterable[Key], now: float) -> bool:
+        """Record what came; return whether something is being ended on that channel."""
+        farewell = self._farewells.get(channel)
+        if farewell is None:
+            return False
+        if farewell.asked_at is not None and now >= farewell.asked_at + _TRANSIT:
+            farewell.late |= farewell.keys.intersection(keys)
+        return True
+
+    def ask(self, now: float, *, listens: bool = True) -> None:
+        """Make the requests that are due; ``listens`` False does not wait for their effect."""
+        for channel, farewell in list(self._farewells.items()):
+            if farewell.unsent:
+                self._outbox.push(channel, farewell.make(farewell.unsent))
+                farewell.unsent = set()
+                farewell.asked_at = None
+            elif self._outbox.holds(channel):
+                continue
+            elif farewell.asked_at is None:
+                farewell.asked_at = now
+                farewell.until = min(farewell.until, now + _LONGEST)
+            if farewell.asked_at is None:
+                continue
+            if farewell.late and now < farewell.until:
+                farewell.unsent, farewell.late = farewell.late, set()
+            elif now >= farewell.asked_at + farewell.patience or not listens:
+                del self._farewells[channel]
+                if farewell.closes:
+                    self._outbox.push(channel, [None])
+
+    def lose(self) -> None:
+        """Make all requests again later: X-Plane is silent, and may not have read them."""
+        for channel, farewell in self._farewells.items():
+            self._outbox.drop(channel)
+            farewell.unsent, farewell.asked_at = set(farewell.keys), None
+            farewell.late.clear()
+
+    def disown(self) -> None:
+        """Close the channels: it is another run of X-Plane, which sends nothing there."""
+        for channel, farewell in self._farewells.items():
+            self._outbox.drop(channel)
+            if farewell.closes:
+                self._outbox.push(channel, [None])
+        self._farewells.clear()
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when ask() must be called; known after the outbox was emptied."""
+        return min((
+            self._due(farewell) for channel, farewell in self._farewells.items()
+            if not self._outbox.holds(channel)), default=None)
+
+    def _due(self, farewell: _Farewell) -> float:
+        if farewell.asked_at is None or farewell.unsent:
+            return 0.0
+        return farewell.asked_at + (_TRANSIT if farewell.late else farewell.patience)
+
+
+def keys_of(message: Message) -> Iterable[Key]:
+    """Return what a message has brought."""
+    if isinstance(message, RrefReply):
+        return (index for index, _ in message.values)
+    if isinstance(message, Data):
+        return (segment.index for segment in message.segments)
+    return (POSE,)

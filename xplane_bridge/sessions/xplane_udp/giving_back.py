@@ -1,0 +1,80 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What gives back what was taken from the user of X-Plane, item by item of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xplane_bridge.protocols.xplane_udp import Dref, FIRST_WITH_DATAREFS
+from xplane_bridge.sessions.ledger import Entry
+from xplane_bridge.sessions.xplane_udp.commands import (
+    BRAKES,
+    pause,
+    RowKind,
+    STICKS,
+    TOE_BRAKES,
+    TRIMS,
+)
+from xplane_bridge.sessions.xplane_udp.goals import Goal
+from xplane_bridge.sessions.xplane_udp.reports import OVERRIDE, PAUSED, planepath
+
+FLIGHT_MODEL = 'flight model'
+TAKEN_BRAKES = 'brakes'
+
+_WHAT = 'release'
+
+
+def report_of(axis: str, version: int, row_kind: RowKind) -> str:
+    """Return the name under which X-Plane reports what controls of an axis write."""
+    if version >= FIRST_WITH_DATAREFS:
+        return STICKS[axis]
+    return f'{axis}_trim' if row_kind == 'trim' else f'stick_{axis}'
+
+
+def giving_back(
+    entries: Sequence[Entry[float]], version: int, row_kind: RowKind,
+    written: Mapping[str, float], axes_are_free: Callable[[float], bool],
+    brakes_are_free: Callable[[float], bool],
+) -> list[Goal]:
+    """
+    Return the goals that give back items of the ledger, none for what was not known before.
+
+    The axes come before the override, centred, so that nothing stays deflected
+    (docs/wire/xplane_datarefs.md, row 4.4). ``written`` is what controls have written last, by
+    report.
+    """
+    goals: list[Goal] = []
+    for entry in sorted(entries, key=lambda entry: entry.value not in STICKS):
+        before: float | None = 0.0
+        is_free = axes_are_free
+        if entry.value in STICKS:
+            reports = [report_of(entry.value, version, row_kind)]
+        elif entry.value in TRIMS:
+            reports, before = [entry.value], entry.before
+        elif entry.value == TAKEN_BRAKES:
+            reports, is_free = [*BRAKES.values(), TOE_BRAKES], brakes_are_free
+        else:
+            reports = [{
+                'joystick': OVERRIDE, 'pause': PAUSED,
+                FLIGHT_MODEL: planepath(entry.vehicle)}[entry.value]]
+        if before is None:
+            continue
+        for report in reports:
+            message = pause(False) if report == PAUSED else Dref(before, report)
+            goals.append(Goal(
+                report, before, message if version >= FIRST_WITH_DATAREFS else None,
+                (entry.vehicle, entry.value), written.get(report), is_free, what=_WHAT))
+    return goals

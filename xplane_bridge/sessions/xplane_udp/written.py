@@ -1,0 +1,77 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What controls have written to X-Plane last, compared with what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from xplane_bridge.sessions.xplane_udp.goals import is_close
+from xplane_bridge.sessions.xplane_udp.reports import Reports
+
+# How long what is commanded and what is reported may differ: a report, and what was lost.
+_CONTRADICTED = 1.5
+
+
+class Written:
+    """The last value of each control, by the name of its report, and since when it is that."""
+
+    def __init__(self, reports: Reports) -> None:
+        self._reports = reports
+        self._last: dict[str, tuple[float, float]] = {}
+        # Those that were reported as written.
+        self._seen: set[str] = set()
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Return the last values."""
+        return {report: value for report, (value, _) in self._last.items()}
+
+    def note(self, written: Mapping[str, float], now: float) -> None:
+        """Record what is written: reports say nothing of it until X-Plane has read it."""
+        new = {report: value for report, value in written.items()
+               if self._last.get(report, (None, 0.0))[0] != value}
+        self._last.update((report, (value, now)) for report, value in new.items())
+        self._seen -= new.keys()
+        if new:
+            self._reports.written(new, now)
+
+    def is_taken_back(self, report: str, now: float) -> bool:
+        """Return whether it was reported as written, and then differently: others have it."""
+        value, reported = self.values.get(report), self._reports.get(report, now)
+        if value is None or reported is None:
+            return False
+        if is_close(reported, value):
+            self._seen.add(report)
+            return False
+        taken_back = report in self._seen
+        self._seen.discard(report)
+        return taken_back
+
+    def contradictions(self, reports: Iterable[str], now: float) -> list[str]:
+        """Return for which of these X-Plane reports other values for longer than it may."""
+        found = []
+        for report in reports:
+            written, since = self._last.get(report, (None, now))
+            reported = self._reports.get(report, now)
+            if (written is not None and reported is not None and now >= since + _CONTRADICTED
+                    and not is_close(reported, written)):
+                found.append(f'{report}: {written:g} was sent, X-Plane reports {reported:g}')
+        return found
+
+    def clear(self) -> None:
+        """Forget everything: it is another run of X-Plane."""
+        self._last.clear()
+        self._seen.clear()
