@@ -112,7 +112,7 @@ def write_onnx(path, *, inputs=2, outputs=4, remembers=False, rename=None, **met
 
 def with_external_data(path, location='weights.bin'):
     """Write a policy that has its weights in another file, as torch does."""
-    model = onnx.load(write_onnx(path))
+    model = onnx.load(write_onnx(path, fields=json.dumps(TOLD)))
     weights, = model.graph.initializer
     weights.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weights), 'weights'))
     onnx.external_data_helper.convert_model_to_external_data(
@@ -129,7 +129,6 @@ def test_the_digest_of_an_onnx_file_includes_its_external_data(tmp_path):
     weights.write_bytes(np.full(8, 0.5, np.float32).tobytes())
     after = load(str(path))
     assert before.digest != after.digest
-    assert before.digest != load(str(write_onnx(tmp_path / 'whole.onnx'))).digest
     weights.unlink()
     with pytest.raises(ValueError, match=r"has data in 'weights\.bin', which is not beside it"):
         load(str(path))

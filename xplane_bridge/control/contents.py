@@ -28,6 +28,7 @@ import ast
 from collections.abc import Iterator, Mapping
 import hashlib
 from importlib.machinery import ModuleSpec, PathFinder
+import mmap
 from pathlib import Path
 import sys
 
@@ -37,6 +38,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _CHUNK = 1 << 20
 # Of a text that may name a file; of the files that are followed.
 _LONGEST_NAME = 255
+_LONGEST_SOURCE = 4 << 20
 _MOST_FILES = 1000
 
 Files = dict[str, Path]
@@ -105,8 +107,10 @@ class _Search:
     def _of_source(self, path: Path, name: str) -> Iterator[tuple[Path, str]]:
         """Yield what a file imports and names; of one that is no Python, nothing."""
         try:
-            tree = ast.parse(path.read_bytes())
-        except (OSError, SyntaxError, ValueError, RecursionError):
+            with path.open('rb') as stream:
+                source = stream.read(_LONGEST_SOURCE + 1)
+            tree = ast.parse(source if len(source) <= _LONGEST_SOURCE else b'')
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return
         package = name if path.name == '__init__.py' else name.rpartition('.')[0]
         for node in ast.walk(tree):
@@ -199,12 +203,14 @@ def of_onnx(path: Path) -> Files:
     """
     files = {path.name: path}
     try:
-        content = memoryview(path.read_bytes())
-        locations = sorted(set(_locations(content, 'model', 0)))
+        # Not read whole: it may be large, and little of it leads on.
+        with path.open('rb') as stream, mmap.mmap(
+                stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            locations = _all_locations(content)
     except OSError as error:
         raise ValueError(f'{path}: {error.strerror}') from None
-    except _NotOnnxError:
-        # onnxruntime says what is wrong with it.
+    except ValueError:
+        # Empty, or no ONNX file: onnxruntime says what is wrong with it.
         return files
     folder = path.parent.resolve()
     for location in locations:
@@ -216,6 +222,11 @@ def of_onnx(path: Path) -> Files:
             raise ValueError(f'{path} has data in {location!r}, which is not beside it')
         files[location] = data
     return files
+
+
+def _all_locations(content: mmap.mmap) -> list[str]:
+    with memoryview(content) as message:
+        return sorted(set(_locations(message, 'model', 0)))
 
 
 class _NotOnnxError(ValueError):
