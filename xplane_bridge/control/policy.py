@@ -150,7 +150,8 @@ def _loaded(reference: str, policies: Path) -> LoadedPolicy:
 def _of_onnx(path: Path) -> LoadedPolicy:
     from xplane_bridge.control.onnx_policy import OnnxPolicy
 
-    return LoadedPolicy(OnnxPolicy(path), path.stem, contents.digest(contents.of_onnx(path)))
+    files = contents.of_onnx(path)
+    return LoadedPolicy(OnnxPolicy(path), path.stem, contents.digest(files))
 
 
 def files_of(reference: str, share: str | Path = '') -> Files:
