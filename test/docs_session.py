@@ -46,10 +46,12 @@ _NUMBER = r'[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)'
 
 _ENDLESS = re.compile(
     r'^ros2 topic (hz|bw|delay) |^ros2 topic echo (?!.*--once)|^ros2 topic pub (?!.*(--once|-1 ))'
-    r'|^ros2 launch (?!.*--show-args)'
+    # Until its goal is reached: for minutes.
+    r'|^ros2 action send_goal |^ros2 launch (?!.*--show-args)'
     r'|^ros2 run xplane_bridge (simulator|record|\w+_node)\b(?!.*--help)'
     r'|^(simulator|record|\w+_node)\b|^python3 \w+_controller\.py')
-_NODE = re.compile(r'\b(\w+_node)\b|\bros2 launch xplane_bridge (\w+)\.launch\.py')
+_NODE = re.compile(
+    r'\b(\w+_node)\b|(?:\bros2 launch xplane_bridge |\bfile:=)(\w+)\.launch\.py')
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
           'autopilot_node', 'simulator_node', 'sensors_node', 'policy_node',
           'view_node')
@@ -318,7 +320,7 @@ def until_said(child, expected, observer, deadline):
     ended = child.ended()
     # Some ros2 commands exit with 1 on an interrupt.
     check_end(child, child.interrupt(), () if ended else (
-        *_INTERRUPTED, 1) if line.startswith('ros2 topic ') else _INTERRUPTED)
+        *_INTERRUPTED, 1) if line.startswith(('ros2 topic ', 'ros2 action ')) else _INTERRUPTED)
     if not came:
         raise DocsError(f'did not say {missing(expected, child.text)!r}: {line}')
 

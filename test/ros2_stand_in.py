@@ -16,8 +16,8 @@
 A stand-in for the ros2 command, for environments that have rclpy but not ros2cli.
 
 It knows the subcommands that the docs use: run, launch (of one node), topic echo, pub and hz,
-service call, param get, set, describe, dump and load, lifecycle get and set, node list, topic
-list, interface show, pkg prefix. An unknown one exits with code 64.
+service call, action send_goal, param get, set, describe, dump and load, lifecycle get and set,
+node list, topic list, interface show, pkg prefix. An unknown one exits with code 64.
 """
 
 import importlib
@@ -268,6 +268,33 @@ def service_call(name, kind, values='{}'):
     return 0 if response is not None else 1
 
 
+def send_goal(*words):
+    """Send a goal given as YAML; print feedback and result. Ctrl-C does not cancel it."""
+    from rclpy.action import ActionClient
+    name, kind, values = [word for word in words if not word.startswith('-')]
+    action = kind_of(kind)
+
+    def show(message):
+        print(f'Feedback:\n{yaml.dump(plain(message.feedback), sort_keys=False)}', flush=True)
+
+    with Ros() as ros:
+        client = ActionClient(ros.node, action, absolute(name))
+        print('Waiting for an action server to become available...', flush=True)
+        if not ros.until(client.server_is_ready):
+            return 1
+        sent = client.send_goal_async(
+            fill(action.Goal(), yaml.safe_load(values)),
+            show if {'-f', '--feedback'} & {*words} else None)
+        ros.until(sent.done)
+        if not sent.done() or not sent.result().accepted:
+            print('Goal was rejected.')
+            return 1
+        result = sent.result().get_result_async()
+        ros.until(result.done, float('inf'))
+        print(f'Result:\n{yaml.dump(plain(result.result().result), sort_keys=False)}')
+    return 0
+
+
 def param(verb, node, name, value=''):
     """Get, set or describe one parameter."""
     from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
@@ -389,6 +416,7 @@ COMMANDS = {
     ('topic', 'list'): lambda *words: listing('topic', *words),
     ('node', 'list'): lambda *words: listing('node', *words),
     ('service', 'call'): service_call,
+    ('action', 'send_goal'): send_goal,
     ('param', 'get'): lambda *words: param('get', *words),
     ('param', 'set'): lambda *words: param('set', *words),
     ('param', 'dump'): param_dump,

@@ -75,6 +75,34 @@ def test_xpc_node_flies_in_its_namespace(ros, simulator):
         assert launch.wait(DEADLINE) == 0
 
 
+def test_a_launch_test_of_a_user_passes(simulator, tmp_path):
+    """It includes a launch file, waits for what a node says, and looks at the exit codes."""
+    pytest.importorskip('launch_testing', reason='launch_testing is not installed')
+    port = simulator('xpc')
+    path = os.path.join(get_package_share_directory('xplane_bridge'), 'launch', 'xpc.launch.py')
+    file = tmp_path / 'mine.test.py'
+    file.write_text(
+        'import unittest\n'
+        'from launch import LaunchDescription\n'
+        'from launch.actions import IncludeLaunchDescription\n'
+        'from launch_testing import asserts, post_shutdown_test\n'
+        'from launch_testing.actions import ReadyToTest\n'
+        'def generate_test_description():\n'
+        '    return LaunchDescription([IncludeLaunchDescription(\n'
+        f'        {path!r}, launch_arguments=[("port", "{port}")]), ReadyToTest()])\n'
+        'class Flies(unittest.TestCase):\n'
+        '    def test_the_simulator_answers(self, proc_output):\n'
+        f'        proc_output.assertWaitFor("X-Plane Connect answers", timeout={DEADLINE})\n'
+        '@post_shutdown_test()\n'
+        'class Ended(unittest.TestCase):\n'
+        '    def test_with_success(self, proc_info):\n'
+        '        asserts.assertExitCodes(proc_info)\n')
+    with process(sys.executable, '-P', '-m', 'launch_testing.launch_test', str(file)) as tests:
+        output, _ = tests.communicate(timeout=DEADLINE * 2)
+    assert tests.returncode == 0, output
+    assert output.count('\nOK\n') == 2, output
+
+
 def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters:\n    port: 49010\n    rate: 20\n')

@@ -28,7 +28,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
 IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
-ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch|launch_ros|ament_index_python)$')
+ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch(_ros|_testing)?|ament_index_python)$')
 
 
 # Used if installed; the docs say what is missing otherwise. Tests want them.

@@ -28,8 +28,11 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
+from rclpy.duration import Duration
+from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from simpit_peer import Plugin
@@ -50,6 +53,11 @@ from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
+
+try:
+    import tf2_ros
+except ImportError:
+    tf2_ros = None
 
 
 def seconds(stamp):
@@ -177,7 +185,7 @@ def test_samples_of_a_packet_keep_their_distance_in_ros_time(ros, tmp_path):
 # As for a tf2 listener: the pose at the stamp of another topic.
 
 class Buffer:
-    """Poses by stamp, interpolated in between, and an error outside: like tf2, without tf2."""
+    """Positions by stamp, interpolated in between, and an error outside: like tf2, without tf2."""
 
     def __init__(self, odometry):
         self.stamps = [seconds(message.header.stamp) for message in odometry]
@@ -193,6 +201,27 @@ class Buffer:
             return self.places[after]
         part = (stamp - self.stamps[after - 1]) / (self.stamps[after] - self.stamps[after - 1])
         return (1.0 - part) * self.places[after - 1] + part * self.places[after]
+
+
+class BufferOfTf2:
+    """The same by tf2."""
+
+    def __init__(self, odometry):
+        self.stamps = [seconds(message.header.stamp) for message in odometry]
+        self._buffer = tf2_ros.Buffer(cache_time=Duration(seconds=600))
+        for message in odometry:
+            transform = TransformStamped(
+                header=message.header, child_frame_id=message.child_frame_id)
+            for name in 'xyz':
+                setattr(transform.transform.translation, name,
+                        getattr(message.pose.pose.position, name))
+            transform.transform.rotation = message.pose.pose.orientation
+            self._buffer.set_transform(transform, 'test')
+
+    def lookup(self, stamp):
+        place = self._buffer.lookup_transform(
+            'odom', 'base_link', Time(nanoseconds=round(stamp * 1e9))).transform.translation
+        return np.array((place.x, place.y, place.z))
 
 
 @pytest.mark.parametrize('bridge', [
@@ -211,7 +240,7 @@ def test_the_pose_at_the_stamp_of_imu_is_found(ros, bridge):
         imu, odom, clock = (list(ros.messages[topic]) for topic in (
             '/imu/data', '/odom', '/clock'))
     newest = max(seconds(message.clock) for message in clock)
-    buffer = Buffer(odom)
+    buffer = (BufferOfTf2 if tf2_ros else Buffer)(odom)
     # The last updates may be incomplete.
     stamps = [seconds(message.header.stamp) for message in imu][:-5]
     inside = [stamp for stamp in stamps if stamp >= buffer.stamps[0]]
