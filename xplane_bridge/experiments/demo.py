@@ -23,7 +23,7 @@ import sys
 from ament_index_python.packages import get_package_share_directory
 
 from xplane_bridge.command_line import run_command, without_ros_arguments
-from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments import options
 from xplane_bridge.experiments.experiment import fly
 from xplane_bridge.experiments.scenario import find, load
 from xplane_bridge.experiments.settings import Experiment, Files, Settings
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--host', default='',
                         help='a real X-Plane with X-Plane Connect, instead of a simulated one')
     parser.add_argument('--port', type=int, default=0, help="the real X-Plane's UDP port")
-    settings_module.add_live_option(parser)
+    options.add_live_option(parser)
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     return fly(Experiment(

@@ -23,7 +23,7 @@ from pathlib import Path
 import sys
 
 from xplane_bridge.command_line import run_command, without_ros_arguments
-from xplane_bridge.experiments import controller
+from xplane_bridge.experiments import controller, options
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.scenario import ScenarioError
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',
                         help='name or file of the scenario (%(default)s)')
-    settings_module.add_options(parser)
+    options.add_options(parser)
     parser.add_argument('--output', default='', metavar='PREFIX',
                         help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
     parser.add_argument('--no-record', action='store_true',
@@ -45,11 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
-    settings_module.add_live_option(parser)
+    options.add_live_option(parser)
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     namespace = f'/{arguments.namespace.strip("/")}'
-    settings = settings_module.from_options(arguments)
+    settings = options.from_options(arguments)
     try:
         if not settings.in_process:
             _check_namespace(namespace)
