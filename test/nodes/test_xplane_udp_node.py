@@ -564,7 +564,7 @@ def test_reading_and_writing_datarefs(ros):
         response = ros.call(SetDatarefs, 'set_datarefs', SetDatarefs.Request(
             names=['sim/flightmodel/engine/ENGN_thro', 'sim/flightmodel/controls/flaprqst'],
             sizes=[1, 1], values=[0.375, 0.25]))
-        assert (response.success, response.message) == (True, '')
+        assert (response.success, response.message) == (True, 'X-Plane shows it')
         response = ros.call(GetDatarefs, 'get_datarefs', GetDatarefs.Request(
             names=['sim/flightmodel/controls/flaprqst', 'sim/no/such',
                    'sim/flightmodel/engine/ENGN_thro[0]']))

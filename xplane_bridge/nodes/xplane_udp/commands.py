@@ -50,7 +50,8 @@ _DEPTH = 10
 _READ_BACK_TOLERANCE = 1e-5
 
 _BY_POSITION = 6
-_SENT = 'sent; X-Plane does not acknowledge it'
+_SHOWN = 'X-Plane shows it'
+_SENT = 'sent; this protocol cannot confirm it'
 
 
 class XplaneUdpCommands:
@@ -162,17 +163,14 @@ class XplaneUdpCommands:
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
         items = dataref_values(request.names, request.sizes, request.values)
-        await self._send_and_wait('set_datarefs', *_writes(items))
         elements = [element for item in items for element in _elements(*item)]
+        # Once: a dataref that moves, like a position, must not be held by writing it again.
+        await self._send_and_wait('set_datarefs', *_writes(items))
         values = await self._read([name for name, _ in elements])
-        wrong = []
-        for (name, wanted), got in zip(elements, values, strict=True):
-            if got is None:
-                wrong.append(f'{name} gives no answer')
-            elif not math.isclose(wanted, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6):
-                wrong.append(f'{name} reads back as {got:.6g}')
+        wrong = [text for (name, wanted), got in zip(elements, values, strict=True)
+                 if (text := _difference(name, wanted, got))]
         response.success = not wrong
-        response.message = named(wrong, '; ')
+        response.message = f'sent; not shown: {named(wrong, "; ")}' if wrong else _SHOWN
 
     async def _run_command(
         self, request: RunCommand.Request, response: RunCommand.Response
@@ -212,6 +210,15 @@ class XplaneUdpCommands:
 def _writes(items: Sequence[tuple[str, Sequence[float]]]) -> list[xplane_udp.Dref]:
     """Return the messages that write these datarefs; ValueError for one without a value."""
     return [xplane_udp.Dref(value, name) for item in items for name, value in _elements(*item)]
+
+
+def _difference(name: str, wanted: float, got: float | None) -> str:
+    """Return what is wrong with a dataref that was written, '' for nothing."""
+    if got is None:
+        return f'{name} gives no answer'
+    if math.isclose(wanted, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6):
+        return ''
+    return f'{name} reads back as {got:.6g}'
 
 
 def _elements(name: str, values: Sequence[float]) -> list[tuple[str, float]]:

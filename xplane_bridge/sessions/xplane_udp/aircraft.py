@@ -104,9 +104,12 @@ class Aircraft:
         self._pose_at = self._state_at = at
 
     def end(self) -> None:
-        """Request nothing, as X-Plane is silent; what has arrived no longer counts."""
+        """
+        Request nothing, as X-Plane is silent; what has arrived no longer counts.
+
+        If every frame was requested it stays so: the same X-Plane goes on sending that.
+        """
         self._listening = False
-        self.state.retune(self._rate)
         self.state.end()
         self._needs_agreement = True
         self._scattered = False

@@ -221,12 +221,9 @@ class Feeds:
         self._rows.end()
 
     def probe(self) -> None:
-        """Probe a silent X-Plane with one dataref and the pose, or a row."""
+        """Probe a silent X-Plane with one dataref, or a row."""
         if self._version is None:
             return
-        if self.aircraft is not None:
-            self._outbox.push(TELEMETRY_CHANNEL, [
-                self.aircraft.pose_request(), self.aircraft.state.first()])
         if self._reports is not None:
             # The running time, which shows whether it is another run of X-Plane.
             self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
