@@ -19,7 +19,6 @@ import math
 import threading
 
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
@@ -27,15 +26,10 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from parameter_dumps import dumped, loaded
 from rcl_interfaces.msg import Log
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    ListParameters,
-    SetParameters,
-)
+from rcl_interfaces.srv import DescribeParameters
 from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_python
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from std_msgs.msg import Float64
@@ -259,31 +253,6 @@ def test_all_parameters_may_be_set_while_unconfigured(ros):
     assert 'it cannot be deleted' in ros.change(node, numbers=None).reason
     assert transition(ros, node, 'configure') == SUCCESS
     assert node.parameters.rate == 10.0
-
-
-def dumped(ros, node, path):
-    """Write all parameters of a node to a file, as ros2 param dump does."""
-    names = ros.call(ListParameters, f'/{node}/list_parameters', ListParameters.Request())
-    names = names.result.names
-    values = ros.call(
-        GetParameters, f'/{node}/get_parameters', GetParameters.Request(names=names)).values
-    nested = {}
-    for name, value in zip(names, values, strict=True):
-        *folders, last = name.split('.')
-        inner = nested
-        for folder in folders:
-            inner = inner.setdefault(folder, {})
-        inner[last] = parameter_value_to_python(value)
-    path.write_text(yaml.dump({f'/{node}': {'ros__parameters': nested}}))
-    return path
-
-
-def loaded(ros, node, path):
-    """Set all parameters of a file, as ros2 param load does; return what was refused."""
-    given = parameter_dict_from_yaml_file(str(path), True, target_nodes=[f'/{node}'])
-    results = ros.call(SetParameters, f'/{node}/set_parameters', SetParameters.Request(
-        parameters=list(given.values()))).results
-    return [result.reason for result in results if not result.successful]
 
 
 def test_a_dump_of_its_own_is_loaded_in_any_state(ros, tmp_path):

@@ -23,15 +23,27 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import parameter_dict_from_yaml_file
+from lifecycle_msgs.srv import ChangeState
+from parameter_dumps import dumped, loaded
+from rclpy.lifecycle import TransitionCallbackReturn
 
+from harness import free_port
 from xplane_bridge.nodes.parameters import describe
 from xplane_bridge.nodes.registry import nodes, parameter_table
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'
+EXAMPLES = CONFIG.parent / 'examples'
 # For a node of another package, and what is no parameter file.
 OTHERS = {'ekf', 'ulyssix_map'}
+# What nodes do not start without.
+REQUIRED = {
+    'policy_node': {'policy': f'{EXAMPLES}/policies/level_flight.py:policy'},
+    'simpit_node': {'port': '/tmp/absent', 'profile': 'v2'},
+    'xpc_node': {'aircraft': [0, 1]},
+}
+# What another program may have opened.
+PORTS = {'fdmdata_node': 'data_port', 'simulator_node': 'port', 'ulyssix_node': 'port',
+         'xplane_udp_node': 'data_port'}
 
 
 def test_each_node_has_a_parameter_file():
@@ -54,22 +66,28 @@ def test_the_template_of_a_parameter_file_has_all_parameters_with_their_defaults
 
 
 @pytest.mark.parametrize('name', nodes())
-def test_a_dump_of_its_own_and_its_template_are_loaded_while_unconfigured(ros, tmp_path, name):
-    """As ros2 param load does: it makes texts of some numbers, and one file after the other."""
+def test_a_node_loads_its_dump_in_any_state_and_its_template_while_unconfigured(
+    ros, tmp_path, name
+):
+    """And an impossible transition ends no node."""
+    if name == 'simulator_node':
+        pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     module = nodes()[name].module
     kind = getattr(import_module(f'xplane_bridge.nodes.{module}'),
                    f'{"".join(map(str.capitalize, module.split("_")))}Node')
-    node = ros.start(kind, configure=False)
-    names = node.list_parameters([], 0).names
-    file = tmp_path / 'dumped.yaml'
-    file.write_text(yaml.dump({'/**': {'ros__parameters': {
-        one: node.get_parameter(one).value for one in names}}}))
-    for path in (file, CONFIG / f'{name.removesuffix("_node")}.yaml'):
-        given = parameter_dict_from_yaml_file(str(path), True).values()
-        results = ros.call(SetParameters, f'/{name}/set_parameters', SetParameters.Request(
-            parameters=list(given))).results
-        assert [result.reason for result in results if not result.successful] == []
-    assert node.list_parameters([], 0).names == names
+    port = {PORTS[name]: free_port()} if name in PORTS else {}
+    node = ros.start(kind, **REQUIRED.get(name, {}), **port)
+    assert node.active, node.failed
+    file = dumped(ros, name, tmp_path / 'dumped.yaml')
+    assert loaded(ros, name, file) == []
+    assert not ros.call(
+        ChangeState, f'/{name}/change_state', ChangeState.Request()).success
+    for change in (node.trigger_deactivate, node.trigger_cleanup):
+        assert ros.run_in(node, change) == TransitionCallbackReturn.SUCCESS
+    for path in (CONFIG / f'{name.removesuffix("_node")}.yaml', file):
+        assert loaded(ros, name, path) == []
+    assert ros.run_in(node, node.trigger_configure) == TransitionCallbackReturn.SUCCESS
+    assert dumped(ros, name, tmp_path / 'again.yaml').read_text() == file.read_text()
 
 
 def flattened(values, prefix=''):
