@@ -142,7 +142,33 @@ def test_external_data_lies_below_the_folder_of_its_file(tmp_path):
         policy.files_of(str(path))
 
 
-@pytest.mark.parametrize('content', [b'', b'\x3a', b'\x3a\x7f', b'\xff' * 20, b'\x3b\x00'])
+def test_an_onnx_file_that_may_never_end_is_refused_before_it_is_run(tmp_path):
+    from onnx import helper, TensorProto
+
+    one = helper.make_tensor_value_info('action', TensorProto.FLOAT, [1, 4])
+    goes_on = helper.make_tensor_value_info('goes_on', TensorProto.BOOL, [])
+    body = helper.make_graph(
+        [helper.make_node('Identity', ['so_far'], ['action']),
+         helper.make_node('Identity', ['still'], ['goes_on'])], 'body',
+        [helper.make_tensor_value_info('round', TensorProto.INT64, []),
+         helper.make_tensor_value_info('still', TensorProto.BOOL, []),
+         helper.make_tensor_value_info('so_far', TensorProto.FLOAT, [1, 4])], [goes_on, one])
+    yes = helper.make_tensor('yes', TensorProto.BOOL, [], [True])
+    model = onnx.load(write_onnx(tmp_path / 'policy.onnx', fields=json.dumps(TOLD)))
+    model.graph.initializer.append(yes)
+    model.graph.node[-1].CopyFrom(
+        helper.make_node('Loop', ['', 'yes', 'sum'], ['action'], body=body))
+    onnx.save(model, tmp_path / 'policy.onnx')
+    with pytest.raises(ValueError, match='has the operator Loop, which may never end'):
+        load(str(tmp_path / 'policy.onnx'))
+    with (tmp_path / 'policy.onnx').open('ab') as file:
+        # An unknown group, which protocol buffers skip.
+        file.write(b'\x9b\x06\x9c\x06')
+    with pytest.raises(ValueError, match='may never end|has a group'):
+        load(str(tmp_path / 'policy.onnx'))
+
+
+@pytest.mark.parametrize('content', [b'', b'\x3a', b'\x3a\x7f', b'\xff' * 20])
 def test_what_is_no_onnx_file_has_the_digest_of_its_bytes(tmp_path, content):
     path = tmp_path / 'no.onnx'
     path.write_bytes(content)

@@ -193,20 +193,26 @@ _LEADS: dict[str, dict[int, str]] = {
     'tensor': {13: 'entry'},
 }
 _DEEPEST = 60
+_OPERATOR = 4
+# It may never end, and nothing can interrupt onnxruntime. Every other one is bounded.
+_ENDLESS = b'Loop'
 
 
 def of_onnx(path: Path) -> Files:
     """
     Return an ONNX file with its external data.
 
-    Raises ValueError if that is missing, or elsewhere than below the file's folder.
+    Raises ValueError if that is missing, or elsewhere than below the file's folder, and for a
+    policy that may never end.
     """
     files = {path.name: path}
     try:
         # Not read whole: it may be large, and little of it leads on.
-        with path.open('rb') as stream, mmap.mmap(
-                stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            locations = _all_locations(content)
+        with path.open('rb') as stream:
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        locations = sorted(set(_locations(memoryview(content), 'model', 0)))
+    except _RefusedError as error:
+        raise ValueError(f'{path} {error}') from None
     except OSError as error:
         raise ValueError(f'{path}: {error.strerror}') from None
     except ValueError:
@@ -224,21 +230,22 @@ def of_onnx(path: Path) -> Files:
     return files
 
 
-def _all_locations(content: mmap.mmap) -> list[str]:
-    with memoryview(content) as message:
-        return sorted(set(_locations(message, 'model', 0)))
-
-
 class _NotOnnxError(ValueError):
     """It is no ONNX file."""
+
+
+class _RefusedError(Exception):
+    """onnxruntime may read it, but it must not be run; the text says why."""
 
 
 def _locations(message: memoryview, kind: str, depth: int) -> Iterator[str]:
     """Yield the files in which tensors have their data."""
     if depth > _DEEPEST:
-        raise _NotOnnxError
+        raise _RefusedError(f'is nested more than {_DEEPEST} deep')
     for number, value in _fields(message):
         of = _LEADS[kind].get(number)
+        if kind == 'node' and number == _OPERATOR and bytes(value[:5]) == _ENDLESS:
+            raise _RefusedError('has the operator Loop, which may never end')
         if of == 'entry':
             entry = dict(_fields(value))
             if bytes(entry.get(1, b'')) == b'location':
@@ -265,6 +272,9 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
                 raise _NotOnnxError
             yield key >> 3, message[at:at + length]
             at += length
+        elif wire == 3:
+            # onnxruntime skips a group, and what is in it.
+            raise _RefusedError('has a group, which ONNX does not')
         else:
             raise _NotOnnxError
     if at != end:
