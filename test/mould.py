@@ -146,6 +146,10 @@ class Adapter(ABC):
         """Release what was taken, as the user may request at any time."""
         session.release(now)
 
+    def is_chatter(self, data):
+        """Return whether a datagram is sent from time to time anyway: a heartbeat, a lease."""
+        return False
+
     def take_all(self, session, now):  # noqa: B027
         """Take everything that can be taken, before one of ``musts``."""
 
@@ -459,7 +463,7 @@ def sent_for(adapter, must):
     sent, replies, usual = [], [], set()
 
     def note(channel, data):
-        if data not in usual and data not in sent:
+        if data not in usual and data not in sent and not adapter.is_chatter(data):
             sent.append(data)
         return False
 

@@ -106,6 +106,19 @@ class SimpitAdapter(Adapter):
     restart_takes = 9.0
     # A game frozen for longer has read a SYN and forgotten the channels.
     known_dead_for = known_frozen_for = 3.0
+    musts = {
+        'release': (lambda session, now: session.release(now), dict.fromkeys(AXES)),
+        'neutral': (lambda session, now: session.centre(now), dict.fromkeys(('pitch', 'roll'))),
+        'stop': (lambda session, now: session.stop(now), dict.fromkeys(AXES))}
+
+    def is_chatter(self, data):
+        """Return whether this is an echo request, or a channel that is registered again."""
+        return any(packet.channel in (1, 8, 9)
+                   for packet in simpit.make_decoder('cobs').feed(data))
+
+    def take_all(self, session, now):
+        """Force all axes."""
+        session.send((simpit.Rotation(5, 6, 0, 3), simpit.Translation(7, 0, 0, 1)), now)
 
     def make_session(self):
         """Return a session that detects the profile."""

@@ -519,7 +519,9 @@ def test_stop_ends_what_waits_and_leaves_a_peer_that_is_not_known():
     cable.events['device'].clear()
     cable.call(cable.device.stop)
     assert of_kind(cable.events['device'], EchoDone)[-1].error == 'the node was deactivated'
-    assert of_kind(cable.events['device'], PeerChanged) == [PeerChanged(PeerState.UNKNOWN)]
+    assert of_kind(cable.events['device'], PeerChanged) == [PeerChanged(PeerState.LEAVING)]
+    cable.run(1.0)
+    assert of_kind(cable.events['device'], PeerChanged)[1:] == [PeerChanged(PeerState.UNKNOWN)]
     cable.run(5.0)
     assert cable.device.peer_state is PeerState.UNKNOWN
 

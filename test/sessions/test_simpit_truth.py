@@ -19,7 +19,7 @@ from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
-from xplane_bridge.sessions.base import CommandDone, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.base import CommandDone, Left, PeerAbsentError, PeerChanged, PeerState
 from xplane_bridge.sessions.simpit import Game, ProfileKnown, SimpitSession, Telemetry
 from xplane_bridge.sessions.simpit.profiles import ProfileFinder
 from xplane_bridge.simulators.simpit import PluginSession
@@ -509,7 +509,7 @@ def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
     cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
     cable.run(1.0)
     cable.frames['device'].clear()
-    cable.run(60.0)
+    cable.run(27.0)
     assert {packet.channel for _, data in cable.frames['device']
             for packet in packets('cobs', data)} == {1}
     # A target may be unset, SAS may not change: nothing is missing.
@@ -547,6 +547,141 @@ def test_an_answer_to_an_earlier_syn_leaves_no_second_registration():
     cable.device.receive('serial', bytes.fromhex('010401373600'), None, cable.now)
     cable.run(1.0)
     assert len(set(cable.plugin.subscriptions)) == len(cable.plugin.subscriptions) == 4
+
+
+# What is sent on change only is asked again when something may have been lost.
+
+STATUS = {stage: simpit.FlightStatus(1, 0, 0, 1, 1, 100, stage, 0) for stage in (3, 2)}
+CHANGING = ['altitude', 'velocities', 'apsides', 'flight_status', 'action_status', 'sas_info']
+
+
+def changing(profile):
+    """Return a cable on which a game in flight reports STATUS[3], the gear down, and no SAS."""
+    cable = connect(profile, channels=CHANGING)
+    for message in (*STEADY.values(), STATUS[3], simpit.ActionStatus(GEAR)):
+        cable.call(cable.plugin.provide, message)
+    cable.run(2.0)
+    assert told(cable, 'flight_status') == STATUS[3]
+    return cable
+
+
+def change(cable):
+    """Let the game change what it reports on change only."""
+    for message in (STATUS[2], simpit.ActionStatus(ActionGroup(0))):
+        cable.call(cable.plugin.provide, message)
+
+
+def assert_new_game(cable):
+    """Check that what is told, and what is sent, fits the present game."""
+    assert told(cable, 'flight_status') == STATUS[2]
+    assert told(cable, 'action_status') == simpit.ActionStatus(ActionGroup(0))
+    cable.commands()
+    cable.call(cable.device.set_controls, {'gear': 1.0})
+    cable.run(0.2)
+    assert [message.action_bits for message in cable.commands()] == [GEAR]
+    cable.events['device'].clear()
+    cable.call(cable.plugin.provide, simpit.SasInfo(1, 3))
+    cable.run(0.1)
+    assert told(cable, 'sas_info') == simpit.SasInfo(1, 3)
+
+
+def cut(cable):
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
+
+
+def heal(cable):
+    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: data
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+def test_a_plugin_replaced_within_a_moment_is_asked_for_everything(profile):
+    cable = changing(profile)
+    cut(cable)
+    cable.run(0.3)
+    cable.plugin.restart(cable.now)
+    change(cable)
+    cable.run(0.4)
+    heal(cable)
+    cable.run(6.0)
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert_new_game(cable)
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+@pytest.mark.parametrize('seconds', [0.3, 0.7, 1.5])
+def test_changes_during_a_cut_of_the_line_are_asked_for(profile, seconds):
+    cable = changing(profile)
+    cut(cable)
+    cable.run(seconds / 2)
+    change(cable)
+    cable.run(seconds / 2)
+    heal(cable)
+    cable.run(1.0)
+    assert_new_game(cable)
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+def test_a_damaged_packet_makes_it_ask_again(profile):
+    cable = changing(profile)
+    cable.spoil['plugin'] = lambda data: b'\xab' + data[1:]
+    change(cable)
+    heal(cable)
+    cable.run(2.0)
+    assert_new_game(cable)
+
+
+def test_a_lost_echo_makes_it_ask_again():
+    cable = changing('v2.3')
+    cable.spoil['plugin'] = lambda data: b'' if is_change_or_echo(data) else data
+    change(cable)
+    cable.run(0.9)
+    heal(cable)
+    cable.run(2.0)
+    assert_new_game(cable)
+
+
+def is_change_or_echo(data):
+    return any(packet.channel in (2, 37, 43) for packet in packets('cobs', data))
+
+
+def test_what_was_lost_without_a_trace_is_asked_for_within_half_a_minute():
+    cable = changing('v2.3')
+    # Neither a gap nor noise: of these packets nothing arrives.
+    cable.spoil['plugin'] = lambda data: b'' if is_change_or_echo(data) else data
+    change(cable)
+    heal(cable)
+    cable.events['device'].clear()
+    cable.run(30.0)
+    assert_new_game(cable)
+    # No evidence, no hurry: each of them once in that time.
+    registered = [
+        channel for _, data in cable.frames['device'] for packet in packets('cobs', data)
+        if packet.channel == 8 for channel in packet.payload]
+    assert registered.count(37) <= 3
+
+
+@pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'v2.2', 'v2.3'])
+def test_asking_again_leaves_one_registration_of_each(profile):
+    cable = connect(profile, channels=['altitude', 'target'] if profile == 'v1' else ['altitude'])
+    cable.run(2.0)
+    before = cable.plugin.subscriptions
+    for _ in range(5):
+        cut(cable)
+        cable.run(0.5)
+        heal(cable)
+        cable.run(5.0)
+    cable.run(65.0)
+    assert cable.plugin.subscriptions == before
+
+
+def test_a_noisy_line_is_not_flooded_with_registrations():
+    cable = changing('v2.3')
+    noise = iter(range(10**6))
+    cable.spoil['plugin'] = lambda data: data if next(noise) % 5 else b'\xab' + data[1:]
+    before = len(cable.sent['device'])
+    cable.run(60.0)
+    # At most once per second.
+    assert len(cable.sent['device']) - before < 60 * 60
 
 
 # The ledger.
@@ -641,6 +776,273 @@ def test_the_plugin_holds_axes_for_whatever_vessel_is_active():
     cable.call(cable.device.stop)
     cable.run(0.1)
     assert cable.plugin.hold.axes == {}
+
+
+# Given back means repeated: no plugin shows what it forces.
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+def test_axes_are_released_for_release_timeout_and_a_command_ends_that(profile):
+    cable = connect(profile)
+    cable.call(cable.device.send, simpit.Rotation(500, 600, 0, 3))
+    cable.run(0.1)
+    cable.commands()
+    cable.call(cable.device.centre)
+    assert cable.device.taken == ()
+    assert set(cable.device.owed) == {'pitch', 'roll'}
+    cable.run(0.9)
+    assert set(cable.commands()) == {simpit.Rotation(0, 0, 0, 3)}
+    cable.call(cable.device.send, simpit.Rotation(700, 0, 0, 1))
+    assert cable.device.owed == ('roll',)
+    cable.run(5.0)
+    assert cable.device.owed == ()
+    assert cable.plugin.hold.axes == {'pitch': 700}
+    commands = cable.commands()
+    assert commands[0] == simpit.Rotation(700, 0, 0, 1)
+    assert commands[1:] == [simpit.Rotation(0, 0, 0, 2)] * 9
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.3'])
+def test_stop_goes_on_until_the_line_carries_it(profile):
+    cable = connect(profile)
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.5)
+    cable.spoil['device'] = lambda data: b''
+    cable.call(cable.device.stop)
+    assert cable.device.peer_state is PeerState.LEAVING
+    with pytest.raises(PeerAbsentError):
+        cable.call(cable.device.send, simpit.Rotation(900, 0, 0, 1))
+    cable.run(2.0)
+    assert cable.plugin.hold.axes == {'pitch': 500}
+    heal(cable)
+    cable.run(1.3)
+    assert not cable.device.leaving
+    assert cable.device.left == Left()
+    assert cable.plugin.hold.axes == {}
+    # Deregistration is repeated too: the end of telemetry shows it.
+    assert cable.plugin.subscriptions == ()
+
+
+def test_stop_with_nothing_taken_ends_when_telemetry_does():
+    cable = connect('v2.3')
+    cable.call(cable.device.stop)
+    cable.run(0.25)
+    assert cable.device.leaving
+    cable.run(0.2)
+    assert not cable.device.leaving
+    assert cable.device.peer_state is PeerState.UNKNOWN
+
+
+def test_a_plugin_that_reads_nothing_any_more_is_an_error():
+    cable = connect('v2.3', name='/dev/ttyKSP')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.5)
+    cable.spoil['device'] = lambda data: b''
+    cable.call(cable.device.stop)
+    cable.run(3.5)
+    left = cable.device.left
+    assert (left.owed, left.is_error) == (('pitch',), True)
+    assert 'the plugin on /dev/ttyKSP answers no echo' in left.reason
+    # Without axes, what may stay are the channels.
+    cable = connect('v2.3', name='/dev/ttyKSP')
+    cable.spoil['device'] = lambda data: b''
+    cable.call(cable.device.stop)
+    cable.run(3.5)
+    left = cable.device.left
+    assert (left.owed, left.is_error) == (('telemetry channels',), True)
+
+
+@pytest.mark.parametrize('then', ['thaws', 'was replaced', 'stays away'])
+def test_stop_in_a_silence_gives_back_to_the_same_plugin(then):
+    cable = connect('v2.3', release_throttle=True)
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.1)
+    cut(cable)
+    cable.run(10.0)
+    if then == 'was replaced':
+        cable.plugin.restart(cable.now)
+    cable.call(cable.device.stop)
+    cable.run(0.5)
+    cable.plugin.hold.take(simpit.Translation(99, 0, 0, 1))
+    if then != 'stays away':
+        heal(cable)
+    cable.run(3.0)
+    assert not cable.device.leaving
+    left = cable.device.left
+    if then == 'thaws':
+        assert cable.plugin.hold.axes == {'x': 99}
+        assert cable.plugin.hold.throttle == 0
+        assert left == Left()
+    elif then == 'was replaced':
+        assert cable.plugin.hold.axes == {'x': 99}
+        assert left == Left()
+    else:
+        assert (set(left.owed), left.is_error) == ({'pitch', 'throttle'}, False)
+
+
+def test_a_frozen_plugin_reads_after_we_have_gone_what_stop_gave_back():
+    cable = connect('v2.3')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    unread = []
+
+    def freeze(data):
+        unread.append(data)
+        return b''
+
+    cable.spoil.update(device=freeze, plugin=lambda data: b'')
+    cable.run(10.0)
+    cable.call(cable.device.stop)
+    cable.run(4.0)
+    assert not cable.device.leaving
+    for data in unread:
+        cable.plugin.receive('serial', data, None, cable.now)
+    assert cable.plugin.hold.axes == {}
+
+
+def test_the_throttle_released_while_the_plugin_is_away_is_released_on_reunion():
+    cable = connect('v2.3', release_throttle=True)
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    cut(cable)
+    cable.run(10.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    cable.call(cable.device.release)
+    heal(cable)
+    cable.run(3.0)
+    assert cable.plugin.hold.axes == {}
+    assert cable.plugin.hold.throttle == 0
+
+
+def test_gear_that_was_refused_by_a_full_queue_is_not_taken_as_sent():
+    cable = connect('v2')
+    cable.call(cable.plugin.provide, simpit.ActionStatus(ActionGroup(0)))
+    cable.run(0.5)
+    with pytest.raises(ValueError, match='waiting'):
+        for _ in range(200):
+            cable.call(cable.device.send, ActionGroups('toggle', ActionGroup.LIGHT))
+    with pytest.raises(ValueError, match='waiting'):
+        cable.call(cable.device.set_controls, {'gear': 1.0})
+    cable.run(0.9)
+    cable.call(cable.device.set_controls, {'gear': 1.0})
+    cable.run(15.0)
+    assert [message for message in cable.commands() if message.action_bits == GEAR]
+
+
+def test_gear_that_the_plugin_never_reports_is_a_contradiction():
+    cable = connect('v2.3')
+    cable.call(cable.plugin.provide, simpit.ActionStatus(ActionGroup(0)))
+    cable.run(0.5)
+    cable.call(cable.device.set_controls, {'gear': 1.0})
+    cable.run(1.0)
+    assert cable.device.contradictions(cable.now) == ()
+    cable.run(1.5)
+    assert cable.device.contradictions(cable.now) == (
+        'gear was commanded on, the plugin reports off',)
+    cable.call(cable.plugin.provide, simpit.ActionStatus(GEAR))
+    cable.run(0.5)
+    # The player may raise it again.
+    cable.call(cable.plugin.provide, simpit.ActionStatus(ActionGroup(0)))
+    cable.run(5.0)
+    assert cable.device.contradictions(cable.now) == ()
+
+
+@pytest.mark.parametrize('how', ['sent', 'dropped', 'withheld'])
+def test_an_awaited_command_of_axes_ends(how):
+    cable = connect('v2')
+    if how == 'withheld':
+        cable.call(lambda now: cable.device.send(
+            simpit.Rotation(30000, 0, 0, 1), now, source='wheel'))
+        cable.device.ownership.rule = 'cockpit'
+        cable.run(0.1)
+    elif how == 'dropped':
+        cable.call(cable.device.send, simpit.Rotation(4, 0, 0, 1))
+    ticket = cable.call(lambda now: cable.device.send(
+        simpit.Rotation(5, 0, 0, 1), now, what='axes', awaited=True))
+    if how == 'dropped':
+        cable.call(cable.plugin.set_flight, False)
+        cable.run(0.01)
+        cable.device.lost(cable.now)
+    cable.run(0.5)
+    done = [event for event in of_kind(cable.events['device'], CommandDone)
+            if event.ticket == ticket]
+    assert ticket
+    assert len(done) == 1
+    assert bool(done[0].error) is (how == 'withheld') or how == 'dropped'
+
+
+def test_v1_infers_no_telemetry_for_the_stack_if_only_a_cockpit_wants_it():
+    cable = connect('v1')
+    cable.call(lambda now: cable.device.share('wheel', ['action_status'], [], now))
+    cable.events['device'].clear()
+    cable.run(3.0)
+    assert not [event for event in of_kind(cable.events['device'], Telemetry)
+                if 'action_status' in event.values]
+
+
+def test_pressed_keys_are_released_in_the_end():
+    cable = connect('v2.3')
+    down, up = simpit.Keyboard(8, 65), simpit.Keyboard(16, 65)
+    cable.call(cable.device.send, down)
+    cable.run(0.1)
+    assert cable.device.taken == ('key 65',)
+    cable.call(cable.device.release)
+    assert cable.device.taken == ('key 65',)
+    cable.spoil['device'] = lambda data: b''
+    cable.call(cable.device.stop)
+    cable.run(0.1)
+    heal(cable)
+    cable.run(4.0)
+    assert set(cable.commands()) == {down, up}
+
+
+@pytest.mark.parametrize(('before', 'after', 'shown'), [
+    (3, 2, True), (3, 3, False), (None, None, None)])
+def test_staging_counts_when_the_flight_status_shows_it(before, after, shown):
+    cable = connect('v2.3', channels=['altitude', 'flight_status'])
+    if before is not None:
+        cable.call(cable.plugin.provide, STATUS[before])
+    cable.run(1.0)
+    cable.events['device'].clear()
+    ticket = cable.call(lambda now: cable.device.send_and_see(
+        ActionGroups('activate', ActionGroup.STAGE), now, what='stage', shows='stage'))
+    cable.run(0.2)
+    if after is not None:
+        cable.call(cable.plugin.provide, STATUS[after])
+    cable.run(3.5)
+    (done,) = of_kind(cable.events['device'], CommandDone)
+    assert done.ticket == ticket
+    if shown:
+        assert (done.error, done.message) == ('', 'the stage is now 2')
+    elif shown is None:
+        assert (done.error, done.message) == ('', '')
+    else:
+        assert 'stage: sent; not shown within 3 s: the stage is still 3' in done.error
+    # It is not absolute: sent once.
+    assert len(cable.commands()) == 1
+
+
+@pytest.mark.parametrize('answers', [True, False])
+def test_resend_counts_when_values_arrive(answers):
+    cable = connect('v2.3', channels=['altitude', 'vessel_name'])
+    cable.call(cable.plugin.provide, simpit.VesselName('Kerbal X'))
+    cable.run(1.0)
+    cable.events['device'].clear()
+    if not answers:
+        cable.spoil['device'] = lambda data: b''
+    cable.call(lambda now: cable.device.send_and_see(
+        simpit.RequestMessage(0), now, what='resend', shows='resent'))
+    cable.run(0.1)
+    done = of_kind(cable.events['device'], CommandDone)
+    if answers:
+        assert [event.message for event in done] == ['values arrive again']
+    else:
+        assert not done
+        cable.run(3.0)
+        (done,) = of_kind(cable.events['device'], CommandDone)
+        assert 'resend: sent; not shown within 3 s' in done.error
 
 
 # The plugin's side.

@@ -342,6 +342,10 @@ class BridgeNode(ManagedParameters[Parameters]):
         self._end()
         self._close()
 
+    def leave(self) -> None:
+        """Give back what was taken, if active; no-op if already done."""
+        self._end()
+
     def _end(self) -> None:
         if self._begun:
             self._begun = False

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import re
 import sys
+import threading
 from typing import Any
 
 import rclpy
@@ -79,12 +80,24 @@ def run(
                     return 1
         sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
+        _leave_together(nodes)
         for node in nodes:
             node.shut_down()
         return max(node.exit_code for node in nodes)
     finally:
+        _leave_together(nodes)
         for node in nodes:
             node.shut_down()
             node.destroy_node()
         rclpy.try_shutdown()
         sys.stdout.flush()
+
+
+def _leave_together(nodes: Sequence[BridgeNode[Any]]) -> None:
+    """Let all nodes give back at the same time: launch does not wait for one after the other."""
+    threads = [
+        threading.Thread(target=node.leave, name=f'leave {node.get_name()}') for node in nodes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

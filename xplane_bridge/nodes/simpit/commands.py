@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from array import array
-import contextlib
 from typing import Any
 
 from std_msgs.msg import String
@@ -47,7 +46,14 @@ from xplane_bridge.protocols.simpit import (
     Verb,
     WarpInstant,
 )
-from xplane_bridge.sessions.simpit import axes_in, EchoDone, request_for, SimpitSession
+from xplane_bridge.sessions.base import CommandDone
+from xplane_bridge.sessions.simpit import (
+    axes_in,
+    EchoDone,
+    request_for,
+    Shows,
+    SimpitSession,
+)
 from xplane_bridge.srv import SimpitPing
 
 # Queue depth for commands that must all arrive: as many as the session lets wait.
@@ -95,8 +101,6 @@ class SimpitCommands:
 
     def __init__(self, node: Bridge[Any, SimpitSession]) -> None:
         self._node = node
-        # Keys that were pressed and not released.
-        self._down: set[int] = set()
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(
             SimpitActionCommand, 'command/action_groups', self._action_groups, _DEPTH)
@@ -123,14 +127,15 @@ class SimpitCommands:
                 lambda now: self._node.session.send(messages, now, what=what))
 
     async def _send_and_wait(
-        self, what: str, message: simpit.Message, response: Trigger.Response
+        self, what: str, message: simpit.Message, response: Trigger.Response,
+        shows: Shows = 'nothing',
     ) -> None:
-        """Send a service's request; succeed when it has been sent to the game."""
-        await self._node.pending.wait(
+        """Send a service's request; succeed when telemetry shows it, if anything can."""
+        done: CommandDone = await self._node.pending.wait(
             self._node.link.call,
-            lambda now: self._node.session.send(message, now, what=what, awaited=True))
+            lambda now: self._node.session.send_and_see(message, now, what=what, shows=shows))
         response.success = True
-        response.message = 'sent; the plugin does not acknowledge it'
+        response.message = done.message or 'sent; this protocol cannot confirm it'
 
     # Topics.
 
@@ -201,17 +206,6 @@ class SimpitCommands:
         if held == KeyModifiers.DOWN_ONLY | KeyModifiers.UP_ONLY:
             raise ValueError('DOWN_ONLY and UP_ONLY exclude each other')
         self._send('command/key', simpit.Keyboard(message.modifiers, message.key))
-        if held == KeyModifiers.DOWN_ONLY:
-            self._down.add(message.key)
-        else:
-            self._down.discard(message.key)
-
-    def release_keys(self) -> None:
-        """Release the keys that commands left pressed, if the game still obeys."""
-        down, self._down = self._down, set()
-        with contextlib.suppress(ValueError):
-            self._send('command/key', *(
-                simpit.Keyboard(KeyModifiers.UP_ONLY, key) for key in sorted(down)))
 
     def _text(self, message: String) -> None:
         self._write('command/text', simpit.LogFlags.SCREEN, message.data)
@@ -246,7 +240,8 @@ class SimpitCommands:
 
     async def _stage(self, _: Trigger.Request, response: Trigger.Response) -> None:
         await self._send_and_wait(
-            'stage', simpit.ActionGroups('activate', ActionGroup.STAGE), response)
+            'stage', simpit.ActionGroups('activate', ActionGroup.STAGE), response,
+            shows='stage')
 
     async def _next_navball_mode(
         self, _: Trigger.Request, response: Trigger.Response
@@ -254,7 +249,8 @@ class SimpitCommands:
         await self._send_and_wait('next_navball_mode', simpit.NavballMode(), response)
 
     async def _resend(self, _: Trigger.Request, response: Trigger.Response) -> None:
-        await self._send_and_wait('resend', simpit.RequestMessage(0), response)
+        await self._send_and_wait(
+            'resend', simpit.RequestMessage(0), response, shows='resent')
 
     async def _ping(self, request: SimpitPing.Request, response: SimpitPing.Response) -> None:
         done: EchoDone = await self._node.pending.wait(

@@ -135,11 +135,6 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         """Return the topics of all channels, as the parameter is live."""
         return all_topics()
 
-    def end(self) -> None:
-        """Release the keys that are pressed, then all else."""
-        self._commands.release_keys()
-        super().end()
-
     def watchdogs(self) -> Iterable[CommandWatchdog]:
         """Return the watchdogs of command/controls and command/axes."""
         return (*super().watchdogs(), self._commands.watchdog)

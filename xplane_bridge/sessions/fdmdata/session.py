@@ -89,7 +89,7 @@ class FdmdataSession(Session):
         PeerState.HELD: 'held: it answers, but its data do not change',
         PeerState.BROKEN: 'its flight model contains NaN',
         PeerState.AWAY: 'not responding: Huginn is off or unreachable',
-        PeerState.LEAVING: 'being given back what was taken',
+        PeerState.LEAVING: 'giving back what was taken',
     }
 
     statistics: Statistics

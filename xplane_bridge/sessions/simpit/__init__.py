@@ -30,6 +30,7 @@ from xplane_bridge.sessions.simpit.events import (
     Statistics,
     Telemetry,
 )
+from xplane_bridge.sessions.simpit.evidence import Shows
 from xplane_bridge.sessions.simpit.ownership import RULES, STACK
 from xplane_bridge.sessions.simpit.profiles import AUTO
 from xplane_bridge.sessions.simpit.registration import registrable
@@ -38,5 +39,5 @@ from xplane_bridge.sessions.simpit.session import CHANNEL, GEAR, SimpitSession
 __all__ = [
     'AUTO', 'axes_in', 'CHANNEL', 'CockpitCommand', 'CockpitLeft', 'CockpitSession',
     'CockpitWants', 'Connected', 'EchoDone', 'GEAR', 'Game', 'Presence', 'ProfileHint',
-    'ProfileKnown', 'registrable', 'request_for', 'RULES', 'Shared', 'SimpitSession', 'STACK',
-    'Statistics', 'Telemetry']
+    'ProfileKnown', 'registrable', 'request_for', 'RULES', 'Shared', 'Shows', 'SimpitSession',
+    'STACK', 'Statistics', 'Telemetry']

@@ -30,6 +30,10 @@ _DRAIN = 0.05
 # Without registered telemetry a SYN checks for a plugin; plugins answer it in every scene. While
 # that is all they answer, the game is in a menu, and is asked less often.
 _LONGEST_SILENCE = 12.0
+# Between two packets of telemetry: a longer pause than this, and than twice the usual one, is
+# evidence of a loss. The usual one is the longest of late; this part of it is forgotten with each.
+_SHORTEST_GAP = 0.2
+_FORGOTTEN = 0.1
 
 
 class Contact:
@@ -38,7 +42,8 @@ class Contact:
 
     ``search`` sends SYNs and cuts the stream into packets, ``finder`` detects the profile.
     ``hint`` is what the user should check, empty while all is well. ``heard_at`` is when telemetry
-    or a handshake was last received. Times are in seconds.
+    or a handshake was last received, ``usual_gap`` the longest pause in it of late. Times are in
+    seconds.
     """
 
     def __init__(self, chosen: Profile | None, id_bytes: bytes) -> None:
@@ -50,6 +55,7 @@ class Contact:
         self.game: Game | None = None
         self.hint = ''
         self.heard_at = 0.0
+        self.usual_gap = 0.0
         self._ack = Handshake(HandshakeType.ACK, id_bytes)
         # Until when its silence does not matter.
         self._silence = SILENCE
@@ -68,14 +74,19 @@ class Contact:
         self.connected = False
         self.search.reset()
         self._silence = SILENCE
+        self.usual_gap = 0.0
         self.hint = ''
         self.game = None
         self.finder.forget()
 
-    def heard(self, now: float) -> None:
-        """Note that telemetry arrived."""
+    def heard(self, now: float) -> bool:
+        """Note that telemetry arrived; return whether the pause before it was unusually long."""
+        gap, usual = now - self.heard_at, self.usual_gap
+        if gap < SILENCE:
+            self.usual_gap = max(gap, usual + _FORGOTTEN * (gap - usual))
         self.heard_at = now
         self._silence = SILENCE
+        return gap > max(_SHORTEST_GAP, 2.0 * usual)
 
     def is_lost(self, now: float) -> bool:
         """Return whether enough SYNs remain unanswered, although one is due now."""
@@ -118,16 +129,14 @@ class Contact:
 
 class Reunion:
     """
-    Whether a plugin that answers again is the one that stopped, and what it is owed then.
+    Whether a plugin that answers again is the one that stopped.
 
-    ``channels`` are those that it had registered. ``owed`` are the axes to be given back that were
-    pending when it stopped.
+    ``channels`` are those that it had registered.
     """
 
     def __init__(self, channels: Collection[int] = ()) -> None:
         self._channels = frozenset(channels)
         self.is_same = False
-        self.owed: set[str] = set()
 
     def hear(self, channel_id: int) -> None:
         """Note a packet received before the handshake."""

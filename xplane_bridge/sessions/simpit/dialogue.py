@@ -16,10 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import AXES, Framing, Handshake, Message, Profile
+from xplane_bridge.protocols.simpit import Framing, Handshake, Message, Profile
 from xplane_bridge.sessions.simpit.contact import Contact, Reunion
 from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import Connected, Statistics
@@ -33,7 +31,7 @@ _MOST_ANSWERS = 32
 
 class Dialogue:
     """
-    Open and close a conversation: SYN, ACK, the wanted channels, the axes that it is owed.
+    Open and close a conversation: SYN, ACK, the wanted channels, what it is owed.
 
     ``reunion`` is about a plugin that stopped responding.
     """
@@ -77,7 +75,7 @@ class Dialogue:
         """Forget the plugin: the next one may be another; ``away``: it may also be the same."""
         self.reunion = Reunion(self._registration.ids if away else ())
         if not away:
-            self._outbox.taken.clear()
+            self._outbox.disown()
         self._contact.part()
         self._registration.forget()
 
@@ -102,11 +100,17 @@ class Dialogue:
         self._contact.connected = True
         self._contact.hint = ''
         self._flight.meet(now)
-        if self.reunion.is_same:
-            self.send(*self._outbox.give_back(profile, now, self.reunion.owed))
+        self.recognize(now)
+
+    def recognize(self, now: float) -> bool:
+        """Give back what it is owed if it is the same plugin, else nothing; return whether."""
+        same = self.reunion.is_same
+        if same:
+            self._outbox.giving.restart(now)
         else:
-            self._outbox.taken.clear()
+            self._outbox.disown()
         self.reunion = Reunion()
+        return same
 
     def register(self, profile: Profile, now: float) -> Connected:
         """Register everything wanted, as far as the profile has it."""
@@ -119,11 +123,3 @@ class Dialogue:
         """Register everything once more: the first time may have been lost."""
         self.say(*self._registration.repeat())
         self._flight.registered(now)
-
-    def give_back(self, axes: Collection[str] | None, now: float, *, throttle: bool) -> None:
-        """Give back axes that were taken; a plugin that does not answer is owed them."""
-        profile = self._contact.profile
-        if self._contact.connected and profile is not None:
-            self.send(*self._outbox.give_back(profile, now, axes, throttle=throttle))
-        else:
-            self.reunion.owed |= AXES.keys() if axes is None else frozenset(axes)

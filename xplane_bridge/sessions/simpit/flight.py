@@ -16,9 +16,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet
-from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
 
@@ -34,15 +35,15 @@ class Flight:
 
     From 2.0 on a scene change says when it is left and when it is ready; otherwise telemetry or
     its silence does. Leaving a scene ends everything that the plugin forces on the game
-    (``taken``) and invalidates all that it has reported. Times are in seconds.
+    (``land``) and invalidates all that it has reported. Times are in seconds.
     """
 
     def __init__(
-        self, registration: Registration, report: ActionReport, taken: Ledger[int]
+        self, registration: Registration, report: ActionReport, land: Callable[[], None]
     ) -> None:
         self._registration = registration
         self._report = report
-        self._taken = taken
+        self._land = land
         # When telemetry, or the first handshake with this plugin, was last received.
         self.telemetry_at = 0.0
         self._registered_at = 0.0
@@ -94,7 +95,7 @@ class Flight:
         elif isinstance(message, simpit.VesselChange):
             # The plugin keeps forcing the taken axes, now on this vessel.
             self._report.forget()
-            self._registration.refresh(now)
+            self._registration.ask_again(now)
         if self._left_at is not None and now < self._left_at + _STRAY:
             return []
         if not flying:
@@ -103,7 +104,7 @@ class Flight:
 
     def _change(self, ready: bool, now: float, flying: bool) -> list[bool]:
         """Note that the scene is ready, or is being left: revert, load, menu."""
-        self._taken.clear()
+        self._land()
         states = []
         if flying or not ready:
             # A scene that is ready was left before, even if that was not heard.

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups
 
@@ -27,6 +27,8 @@ _SILENCE = 0.5
 _LONGEST_GAP = 0.2
 # Until a command shows in the report, or while there is no report.
 _PATIENCE = 1.0
+# A group that the report still shows otherwise this long after its command is a contradiction.
+_CONTRADICTS_AFTER = 2.0
 
 
 class ActionReport:
@@ -41,11 +43,16 @@ class ActionReport:
     def __init__(self) -> None:
         self.active: ActionGroup | None = None
         self._sent: dict[ActionGroup, tuple[bool, float]] = {}
+        # What was commanded and has not been reported yet, with since when.
+        self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
         self._silence = ActionSilence()
 
     def heard(self, active: ActionGroup, now: float) -> None:
         """Note a report."""
         self.active = active
+        self._unshown = {
+            group: (on, since) for group, (on, since) in self._unshown.items()
+            if bool(active & group) is not on}
         self._silence.heard_status(now)
 
     def heard_other(self, now: float) -> bool:
@@ -59,23 +66,54 @@ class ActionReport:
         """Forget everything: the flight, the vessel or the plugin may be another one."""
         self.active = None
         self._sent.clear()
+        self._unshown.clear()
         self._silence = ActionSilence()
 
+    def doubt(self) -> None:
+        """Believe no report until the next one: a change may have been lost on the line."""
+        self.active = None
+
+    def contradictions(self, now: float) -> list[str]:
+        """Return which groups the plugin reports otherwise than they were commanded."""
+        return [
+            f'{str(group.name).lower()} was commanded {_state(on)}, the plugin reports '
+            f'{_state(not on)}' for group, (on, since) in self._unshown.items()
+            if self.active is not None and now >= since + _CONTRADICTS_AFTER]
+
     def missing(self, wanted: Mapping[ActionGroup, bool], now: float) -> list[ActionGroups]:
-        """Return the commands that turn these groups on or off, and record them as sent."""
+        """Return the commands that turn these groups on or off."""
         bits = {True: ActionGroup(0), False: ActionGroup(0)}
         for group, on in wanted.items():
-            if self.active is not None and bool(self.active & group) is on:
-                self._sent.pop(group, None)
-                continue
             last = self._sent.get(group)
-            if last is not None and last[0] is on and now < last[1] + _PATIENCE:
-                continue
-            self._sent[group] = on, now
-            bits[on] |= group
+            if not self._shows(group, on) and (
+                    last is None or last[0] is not on or now >= last[1] + _PATIENCE):
+                bits[on] |= group
         return [
             ActionGroups('activate' if on else 'deactivate', groups)
             for on, groups in bits.items() if groups]
+
+    def queued(
+        self, wanted: Mapping[ActionGroup, bool], commands: Collection[ActionGroups], now: float
+    ) -> None:
+        """Note what was commanded, and that what was missing() of it waits to be sent."""
+        bits = ActionGroup(0)
+        for command in commands:
+            bits |= command.action_bits
+        for group, on in wanted.items():
+            if group & bits:
+                self._sent[group] = on, now
+            if self._shows(group, on):
+                self._sent.pop(group, None)
+                self._unshown.pop(group, None)
+            elif group not in self._unshown or self._unshown[group][0] is not on:
+                self._unshown[group] = on, now
+
+    def _shows(self, group: ActionGroup, on: bool) -> bool:
+        return self.active is not None and bool(self.active & group) is on
+
+
+def _state(on: bool) -> str:
+    return 'on' if on else 'off'
 
 
 class ActionSilence:

@@ -19,11 +19,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import AXES, axis_message, axis_values, Profile, THROTTLE
+from xplane_bridge.protocols.simpit import (
+    AXES,
+    axis_message,
+    axis_values,
+    KeyModifiers,
+    Profile,
+    THROTTLE,
+)
 from xplane_bridge.sessions.base import CommandDone, Tickets
 from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
+from xplane_bridge.sessions.repetition import Repetition
 from xplane_bridge.sessions.simpit.commands import Part
 from xplane_bridge.sessions.simpit.events import Statistics
 
@@ -45,6 +53,7 @@ _WHY = (
     'and no more bytes than the line carries')
 # The plugin holds axes for whatever vessel is active.
 _VESSEL = 0
+_KEY = 'key '
 
 
 class Outbox:
@@ -53,7 +62,9 @@ class Outbox:
 
     ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds; the pauses
     between action groups do not count. Axes wait beside the queue, only the newest value of each.
-    Those that were sent and that the plugin forces on the game are ``taken``.
+    Those that were sent and that the plugin forces on the game are ``taken``; so are keys that
+    were pressed and not released. What was given back is sent again and again, as no plugin shows
+    it: axes as 0, which forces nothing, keys as released.
     """
 
     def __init__(
@@ -61,6 +72,7 @@ class Outbox:
         lifetime: float = DEFAULT_LIFETIME,
     ) -> None:
         self.taken: Ledger[int] = Ledger()
+        self.giving: Repetition[str] = Repetition()
         self._lifetime = lifetime
         self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
         self._statistics = statistics
@@ -73,6 +85,8 @@ class Outbox:
         # Since when the first command waits only because it is an action group.
         self._held_at: float | None = None
         self._ended: list[CommandDone] = []
+        # Commands of axes alone that somebody waits for, by channel.
+        self._awaited: dict[str, list[tuple[int, str]]] = {}
         # The plugin's profile when axes were last taken: after a silence it is unknown for a
         # while, and numbers mean something else to other plugins of the same framing.
         self._taken_by: Profile | None = None
@@ -83,8 +97,9 @@ class Outbox:
         """
         Queue the packets of one command; return the ticket of the last.
 
-        Packets leave in order, so the last one's end is the command's. Raises ValueError if too
-        many are queued already.
+        Packets leave in order, so the last one's end is the command's; without any but axes, it
+        ends when the last of these leave, or newer values of them. Raises ValueError if too many
+        are queued already.
         """
         queued = [part for part in parts if not isinstance(part.message, simpit.Axes)]
         self._queue.check_room(what, len(queued))
@@ -95,6 +110,14 @@ class Outbox:
             if isinstance(message, simpit.Axes) and self._axes[message.channel].set(
                     axis_values(message), now):
                 self._statistics.held_back += 1
+        axes = [message.channel for message, _ in parts if isinstance(message, simpit.Axes)]
+        if awaited and not queued:
+            ticket = self._tickets.draw()
+            if axes:
+                self._awaited.setdefault(axes[-1], []).append((ticket, what))
+            else:
+                self._ended.append(CommandDone(
+                    ticket, what, f'{what} not sent: a cockpit has the axis'))
         return ticket
 
     def due(self, profile: Profile, now: float) -> tuple[list[bytes], float | None]:
@@ -116,6 +139,8 @@ class Outbox:
                 self._action_at = now + ACTION_GAP
             self._queue.take()
             outgoing.append(data)
+            if isinstance(message, simpit.Keyboard):
+                self._note_key(message)
         for channel, waiting in self._axes.items():
             if waiting:
                 later.append(self._send_axes(channel, waiting, profile, now, outgoing))
@@ -124,41 +149,78 @@ class Outbox:
         return outgoing, min((at for at in later if at is not None), default=None)
 
     def give_back(
-        self, profile: Profile, now: float, axes: Collection[str] | None = None, *,
+        self, profile: Profile | None, now: float, names: Collection[str] | None = None, *,
         throttle: bool = False,
-    ) -> list[bytes]:
+    ) -> None:
         """
-        Return what gives back axes that were taken, by default all, and drop their queued values.
+        Give back axes and keys that were taken, by default all, and drop queued values of axes.
 
         The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
-        back. A plugin of another framing than the one that axes were taken from holds none of
-        them.
+        back, the present one of ``profile`` or that which it was taken from.
         """
-        taken_by = self._taken_by or profile
-        given: dict[str, dict[str, float]] = {}
+        lets_go = throttle and any(
+            known.throttle_lets_go for known in (profile, self._taken_by) if known is not None)
         for entry in self.taken.entries(_VESSEL):
-            if axes is not None and entry.value not in axes:
-                continue
-            if entry.value == THROTTLE and not (throttle and profile.throttle_lets_go):
-                continue
-            self.taken.forget(_VESSEL, entry.value)
-            given.setdefault(AXES[entry.value], {})[entry.value] = 0
+            if (names is None or entry.value in names) and (entry.value != THROTTLE or lets_go):
+                self.taken.forget(_VESSEL, entry.value)
+                self.giving.begin(entry.value, now)
         for waiting in self._axes.values():
             values = waiting.take()
             waiting.set({
                 name: value for name, value in values.items()
-                if axes is not None and name not in axes}, now)
-        if taken_by.framing != profile.framing:
+                if names is not None and name not in names}, now)
+
+    def given(
+        self, profile: Profile | None, now: float, seconds: float, *, blind: bool = False
+    ) -> list[bytes]:
+        """
+        Return what is to be sent now of what is given back, each for ``seconds`` seconds.
+
+        A plugin of another framing than the one that it was taken from holds none of it.
+        ``blind``: nobody knows which plugin may read it; so no throttle, which some would close
+        for ever.
+        """
+        taken_by = self._taken_by or profile
+        if taken_by is None or (profile is not None and taken_by.framing != profile.framing):
+            self.giving.clear()
             return []
+        axes: dict[str, dict[str, float]] = {}
+        messages: list[simpit.Message] = []
+        for name in self.giving.due(now, seconds):
+            if name not in AXES:
+                key = int(name.removeprefix(_KEY))
+                messages.append(simpit.Keyboard(KeyModifiers.UP_ONLY, key))
+            elif name != THROTTLE or not blind:
+                axes.setdefault(AXES[name], {})[name] = 0
         return [
-            simpit.encode(axis_message(channel, values), 'bridge', taken_by)
-            for channel, values in given.items()]
+            simpit.encode(message, 'bridge', taken_by) for message in (
+                *(axis_message(channel, values) for channel, values in axes.items()), *messages)]
+
+    def disown(self) -> None:
+        """Forget what was taken: the plugin is another one."""
+        self.taken.clear()
+        self.giving.clear()
+
+    def land(self) -> None:
+        """Forget the axes that were taken: with the flight scene nothing is forced any more."""
+        for name in AXES:
+            self.taken.forget(_VESSEL, name)
+            self.giving.end(name)
+
+    def _note_key(self, message: simpit.Keyboard) -> None:
+        name = f'{_KEY}{message.key}'
+        self.giving.end(name)
+        if message.modifiers & KeyModifiers.DOWN_ONLY:
+            self.taken.take(_VESSEL, name)
+        else:
+            self.taken.forget(_VESSEL, name)
 
     def drop(self, reason: str) -> None:
         """End all queued commands unsent: they were meant for then."""
         self._queue.drop(reason)
         for channel, waiting in self._axes.items():
             self._report(channel, waiting.take(), reason)
+            self._settle(channel, f'not sent: {reason}')
 
     def ended(self) -> list[CommandDone]:
         """Return what has ended since the last call."""
@@ -171,12 +233,21 @@ class Outbox:
             self._held_at = None
         self._queue.expire(now)
         for channel, waiting in self._axes.items():
-            self._report(channel, waiting.expire(now), expired(self._lifetime, _WHY))
+            why = expired(self._lifetime, _WHY)
+            values = waiting.expire(now)
+            self._report(channel, values, why)
+            if values and not waiting:
+                self._settle(channel, f'not sent: {why}')
 
     def _report(self, channel: str, values: Collection[str], reason: str) -> None:
         if values:
             self._ended.append(CommandDone(
                 self._tickets.draw(), channel, f'{", ".join(values)} not sent: {reason}'))
+
+    def _settle(self, channel: str, error: str = '') -> None:
+        """End the commands of the axes of one channel that somebody waits for."""
+        for ticket, what in self._awaited.pop(channel, ()):
+            self._ended.append(CommandDone(ticket, what, f'{what} {error}' if error else ''))
 
     def _send_axes(
         self, channel: str, waiting: LatestValues[float], profile: Profile, now: float,
@@ -192,7 +263,9 @@ class Outbox:
         values = waiting.take()
         self._axis_at[channel] = now + AXIS_GAP
         outgoing.append(simpit.encode(axis_message(channel, values), 'bridge', profile))
+        self._settle(channel)
         for axis, value in values.items():
+            self.giving.end(axis)
             # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
             if value or (axis == THROTTLE and not profile.throttle_lets_go):
                 self.taken.take(_VESSEL, axis)

@@ -60,11 +60,23 @@ class Reception:
         self._lasting.clear()
         self._report.forget()
 
+    def doubt(self, now: float) -> None:
+        """Request again what is sent on change: packets seem to have been lost."""
+        self._registration.doubt(now)
+        # v1 repeats its report in each frame, or none: that is told by silence.
+        if self._contact.profile is not PROFILES['v1']:
+            self._report.doubt()
+
+    def last(self, name: str) -> Message | None:
+        """Return the last value of a channel that is sent on change, if it came."""
+        return self._lasting.get(name)
+
     def take(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
         """Process a packet on a registered channel, which is a sign of life; return its events."""
         row = self._registration.rows[packet.channel]
         name = row.name if row else ''
-        self._contact.heard(now)
+        if self._contact.heard(now):
+            self.doubt(now)
         self._statistics.updates[name or f'channel {packet.channel}'] += 1
         self._registration.heard(packet.channel, now)
         events: list[Any] = self._contact.finder.telemetry(name)
@@ -81,6 +93,8 @@ class Reception:
             return []
         row = profile.named('peer', 'action_status')
         if row.id not in self._registration.rows or not self._report.heard_other(now):
+            return []
+        if not self._registration.shows(row.id):
             return []
         return [Telemetry(0, {row.name: simpit.ActionStatus(ActionGroup(0))}, None)]
 

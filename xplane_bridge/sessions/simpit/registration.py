@@ -39,6 +39,10 @@ SILENCE = 2.0
 # the last one still sends what that one registered (docs/wire/simpit.md, section 2.5).
 _COPIES = {'v0': 4, 'v1': 4}
 _COPIES_LATER = 1
+# What is not sent continuously is requested again: so often without any reason, for a change may
+# have been lost unnoticed; at most so often for a reason; and once more after it, as the line may
+# still have been bad.
+_EVERY, _AT_MOST, _ONCE_MORE = 30.0, 1.0, 3.0
 # What the session itself has to know: whether the game is in the flight scene, when that or the
 # vessel changes, and which action groups are on.
 _NEEDED = ('altitude', 'scene_change', 'vessel_change', 'action_status')
@@ -54,7 +58,9 @@ class Registration:
     registration and on change is a lease until it has arrived. Channels that depend on a mod or a
     target, or are sent on a change or an event only, may be silent for good reason and are not
     leases. Missing ones are deregistered and registered again, which with every plugin leaves one
-    registration and from 2.0 on triggers the value. Times are in seconds.
+    registration and from 2.0 on triggers the value. So is all that is not sent continuously,
+    every 30 s, and whenever something suggests that packets were lost (doubt()): a plugin that
+    was replaced meanwhile has it not registered, and would never send it. Times are in seconds.
     """
 
     def __init__(self, channels: Sequence[ChannelName], chosen: Profile | None) -> None:
@@ -69,6 +75,8 @@ class Registration:
         self._shared_ids: frozenset[int] = frozenset()
         self._leases: Leases[int] = Leases(SILENCE)
         self._came: set[int] = set()
+        self._again_at = math.inf
+        self._asked_at = self._doubted_at = -math.inf
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -112,6 +120,7 @@ class Registration:
         self._leases.renew(now)
         # This requests all of them.
         self._leases.due(now)
+        self._asked_at, self._again_at = now, now + _EVERY
         return [
             *_deregister(
                 (row.id for row in registrable(profile)),
@@ -166,26 +175,45 @@ class Registration:
         return _anew(list(self._rows))
 
     def due(self, now: float) -> list[Message]:
-        """Return what registers missing channels again, in flight."""
-        return _anew(self._leases.due(now))
+        """Return what registers missing channels again, and what may have been lost, in flight."""
+        missing = self._leases.due(now)
+        if any(self._is_steady(channel_id) for channel_id in missing):
+            # The plugin may be another one, which has nothing of it registered.
+            self.doubt(now)
+        if now < self._again_at:
+            return _anew(missing)
+        self._again_at = now + (_ONCE_MORE if self._doubted_at >= self._asked_at else _EVERY)
+        self._asked_at = now
+        self._leases.renew(now, self._lasting())
+        fleeting = [
+            channel_id for channel_id in self._rows
+            if channel_id not in self._leases and not self._is_steady(channel_id)]
+        return _anew([*dict.fromkeys((*missing, *self._leases.due(now), *fleeting))])
 
     @property
     def deadline(self) -> float | None:
         """Return when due() may have something."""
-        return self._leases.deadline
+        at = self._leases.deadline
+        return self._again_at if at is None else min(at, self._again_at)
+
+    def doubt(self, now: float) -> None:
+        """Request again what is not sent continuously: some of it may have been lost."""
+        self._doubted_at = now
+        self._again_at = min(self._again_at, max(now, self._asked_at + _AT_MOST))
+
+    def ask_again(self, now: float) -> None:
+        """Request that now: the vessel may be another one."""
+        self._again_at = now
 
     def heard(self, channel_id: int, now: float) -> None:
         """Note that a packet arrived."""
         self._came.add(channel_id)
         self._leases.heard((channel_id,), now)
 
-    def refresh(self, now: float) -> None:
-        """Request again what is sent on change only: the vessel may be another one."""
-        self._leases.renew(now, self._lasting())
-
     def flight_began(self, now: float) -> None:
         """Request everything again, and expect it from now on."""
         self._leases.renew(now)
+        self.ask_again(now)
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the names of missing channels, with since when."""
@@ -223,6 +251,21 @@ class Registration:
             channel_id for channel_id, row in self._rows.items()
             if row is not None and not row.at_times and row.sent in ('tick', 'subscription')]
         self._leases.want(leased, now, dict.fromkeys(self._lasting(), math.inf))
+
+    def is_lasting(self, channel_id: int) -> bool:
+        """Return whether plugins send this one on registration and on change."""
+        row = self._rows.get(channel_id)
+        return row is not None and row.sent == 'subscription'
+
+    @property
+    def has_lasting(self) -> bool:
+        """Return whether one of those is registered that every flight has."""
+        return bool(self._lasting())
+
+    def _is_steady(self, channel_id: int) -> bool:
+        """Return whether plugins send this one continuously, so that its silence shows."""
+        row = self._rows.get(channel_id)
+        return row is not None and row.sent == 'tick' and not row.at_times
 
     def _lasting(self) -> list[int]:
         return [

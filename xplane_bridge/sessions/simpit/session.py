@@ -22,15 +22,18 @@ from typing import Any, cast
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
+    AXES,
     Framing,
     Handshake,
     HandshakeType,
     Message,
     Packet,
     Profile,
+    PROFILES,
 )
 from xplane_bridge.sessions.base import (
     Address,
+    Left,
     Outgoing,
     PeerAbsentError,
     PeerChanged,
@@ -44,8 +47,10 @@ from xplane_bridge.sessions.simpit.contact import Contact
 from xplane_bridge.sessions.simpit.dialogue import Dialogue
 from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import Game, Presence, Statistics
+from xplane_bridge.sessions.simpit.evidence import Evidence, Shows
 from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.groups import ActionReport
+from xplane_bridge.sessions.simpit.leaving import Leaving
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.ownership import Ownership, STACK
 from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile, FIRST_PROFILE
@@ -77,6 +82,12 @@ class SimpitSession(Session):
     ``release_throttle``: release() and stop() also give the throttle to the player's lever, where
     the plugin can. ``name`` is what texts call the port.
 
+    No plugin shows what it forces: axes that are given back are sent as 0 again and again for
+    ``release_timeout``. After stop() the state is LEAVING (Leaving) while something is given back
+    or telemetry still arrives; nothing else is sent then::
+
+        start() -> CLOSED, UNKNOWN, AWAY, ANSWERING, STREAMING -> stop() -> LEAVING -> UNKNOWN
+
     Everything that sends raises PeerAbsentError while there is no game in the flight scene to
     accept it, and ValueError, each with a sentence, if it must not be sent. Raises ValueError for
     a channel or a profile that does not exist.
@@ -88,6 +99,7 @@ class SimpitSession(Session):
         PeerState.AWAY: 'no answer to the handshake',
         PeerState.ANSWERING: 'connected, but no telemetry arrives',
         PeerState.STREAMING: 'telemetry arrives',
+        PeerState.LEAVING: 'giving back what was taken',
     }
 
     statistics: Statistics
@@ -117,23 +129,46 @@ class SimpitSession(Session):
         self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
         self.ownership = Ownership()
         self._report = ActionReport()
-        self._flight = Flight(self.registration, self._report, self._outbox.taken)
+        self._flight = Flight(self.registration, self._report, self._outbox.land)
         self._recognition = Recognition(self.contact, self.echoes, self._flight)
         self._reception = Reception(
             self.contact, self.registration, self._report, self.statistics)
         self._dialogue = Dialogue(
             self.contact, self.registration, self._flight, self._outbox, self.echoes,
             self.statistics)
+        self._evidence = Evidence()
+        self._leaving: Leaving | None = None
+        self._left = Left()
+        # How much was damaged or lost so far, as far as that shows.
+        self._damage = 0
         self._open = False
 
     # Called by the owner.
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Return the axes that the plugin forces on the game for the stack."""
-        return tuple(
-            name for name in self._outbox.taken.names
-            if name in self.ownership.without_cockpits(None))
+        """Return the axes that the plugin forces on the game for the stack, and pressed keys."""
+        others = frozenset(AXES).difference(self.ownership.without_cockpits(None))
+        return tuple(name for name in self._outbox.taken.names if name not in others)
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is being repeated."""
+        return tuple(self._outbox.giving)
+
+    @property
+    def leaving(self) -> bool:
+        """Return whether stop() still gives back."""
+        return self._leaving is not None
+
+    @property
+    def left(self) -> Left:
+        """Return how the last stop() has ended."""
+        return self._left
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """Return which action groups the plugin reports otherwise than they were commanded."""
+        return tuple(self._report.contradictions(now))
 
     @property
     def presence(self) -> Presence:
@@ -179,20 +214,67 @@ class SimpitSession(Session):
 
     def start(self, now: float) -> None:
         """Begin to talk."""
+        if self._leaving is not None:
+            self._end_leaving()
+        self._left = Left()
         self._active = True
         self._expired += self._change(PeerState.UNKNOWN if self._open else PeerState.CLOSED)
         self._begin(now)
 
     def stop(self, now: float) -> None:
-        """Deregister, give back the axes taken, those of cockpits too, and stop talking."""
-        self.ownership.clear()
-        self.release(now)
-        if self.contact.connected:
-            self._dialogue.say(*self.registration.end())
-        self._expired += self.echoes.abandon('the node was deactivated')
+        """
+        Deregister, give back what was taken, by cockpits too, and stop talking.
+
+        A plugin that is silent is sent it too: 0 forces nothing on any.
+        """
+        if not self._active:
+            return
+        streaming = self.peer_state is PeerState.STREAMING
+        self._expired += [
+            *self.echoes.abandon('the node was deactivated'),
+            *self._evidence.abandon('the node was deactivated')]
         self._active = False
+        self.ownership.clear()
+        self._outbox.give_back(self.contact.profile, now, throttle=self._release_throttle)
+        self._outbox.giving.restart(now)
+        self._outbox.taken.clear()
+        if self._open and (self.contact.connected or self._outbox.giving):
+            self._leaving = Leaving(
+                now, self.release_timeout, quiet=2.0 * self.contact.usual_gap,
+                streaming=streaming, was_away=not self.contact.connected)
+            self._expired += self._change(PeerState.LEAVING)
+            if self.contact.connected:
+                self.echoes.reset(now)
+                self._dialogue.say(*self.registration.end())
+        else:
+            self._end_leaving()
+
+    def _leave(self, now: float) -> None:
+        """Go on giving back and deregistering, until all was shown or there is no more time."""
+        contact, leaving = self.contact, self._leaving
+        assert leaving is not None
+        if not contact.connected and contact.search.at is not None and now >= contact.search.at:
+            self._dialogue.ask(now)
+        given = self._outbox.given(
+            contact.profile, now, self.release_timeout, blind=not contact.connected)
+        self._dialogue.send(*given)
+        if contact.connected and contact.profile is not None:
+            self.echoes.give_up(now)
+            self._dialogue.send(*self.echoes.start(contact.profile, now))
+            if leaving.has_to_deregister(now):
+                self._dialogue.say(*self.registration.end())
+        if leaving.is_over(self._outbox.giving, now):
+            self._end_leaving()
+
+    def _end_leaving(self) -> None:
+        """End giving back; note what was not shown."""
+        leaving, self._leaving = self._leaving, None
+        if leaving is not None:
+            self._left = leaving.left(self._name, self.contact.connected and self._open)
+        self._outbox.disown()
         self._part()
-        self._expired += self._change(PeerState.UNKNOWN)
+        self._expired += self._change(
+            PeerState.UNKNOWN if self._open else PeerState.CLOSED)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
         """Register these channels from now on, and deregister all others."""
@@ -220,8 +302,9 @@ class SimpitSession(Session):
         """
         axes = self.ownership.release(source)
         if axes and what != 'hold' and self._active:
-            self._dialogue.give_back(
-                axes, now, throttle=what == 'release' and self._release_throttle)
+            self._outbox.give_back(
+                self.contact.profile, now, axes,
+                throttle=what == 'release' and self._release_throttle)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0, *,
@@ -262,12 +345,26 @@ class SimpitSession(Session):
         parts = [
             part for message in messages
             for part in prepare(message, profile, agx=self._agx, game=self.contact.game)]
-        parts += [
-            Part(message, simpit.encode(message, 'bridge', profile))
-            for message in self._report.missing(groups or {}, now)]
+        missing = self._report.missing(groups or {}, now)
+        parts += [Part(message, simpit.encode(message, 'bridge', profile)) for message in missing]
         what = what or ', '.join(part.message.tag for part in parts)
         parts = self.ownership.admit_parts(source, parts, now)
-        return self._outbox.add(parts, now, what=what, awaited=awaited)
+        ticket = self._outbox.add(parts, now, what=what, awaited=awaited)
+        self._report.queued(groups or {}, missing, now)
+        return ticket
+
+    def send_and_see(
+        self, command: Message, now: float, *, what: str, shows: Shows
+    ) -> int:
+        """
+        Send a command once; return the ticket of the CommandDone that says what shows it.
+
+        Where nothing shows it the command has ended when it was sent.
+        """
+        ticket = self.send(command, now, what=what, awaited=True)
+        self._evidence.expect(
+            ticket, what, shows, requested=self.registration.has_lasting)
+        return ticket
 
     def ping(self, payload: bytes, now: float) -> int:
         """Send an echo request of 1..32 bytes; return the ticket of the EchoDone to come."""
@@ -297,8 +394,8 @@ class SimpitSession(Session):
         A plugin that does not answer is given them when it turns out to be the same one.
         """
         if self._active:
-            self._dialogue.give_back(
-                self.ownership.without_cockpits(axes), now,
+            self._outbox.give_back(
+                self.contact.profile, now, self.ownership.without_cockpits(axes),
                 throttle=axes is None and self._release_throttle)
 
     def _check_connected(self) -> Profile:
@@ -320,6 +417,10 @@ class SimpitSession(Session):
         self._open = False
         self._dialogue.outgoing()
         self._expired += self.echoes.abandon('the serial port was lost')
+        self._expired += self._evidence.abandon('the serial port was lost')
+        if self._leaving is not None:
+            self._end_leaving()
+            return
         self._part()
         self._expired += self._change(PeerState.CLOSED)
 
@@ -328,10 +429,13 @@ class SimpitSession(Session):
     ) -> list[Any]:
         """Process bytes from the port, in pieces of any size; return the resulting events."""
         self.statistics.received += len(data)
-        if not self._active or (not self.contact.connected and not self.contact.search.count):
+        talks = self._active or self._leaving is not None
+        if not talks or (not self.contact.connected and not self.contact.search.count):
             self.statistics.drained += len(data)
             return []
-        return self._take_packets(self.contact.search.feed(data, now), now)
+        events = self._take_packets(self.contact.search.feed(data, now), now)
+        self._look_for_damage(now)
+        return events
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now."""
@@ -344,21 +448,44 @@ class SimpitSession(Session):
             if contact.is_silent(now) and self.peer_state is PeerState.STREAMING:
                 self._expired += self._change(PeerState.ANSWERING)
             self._ask(now)
+            self._look_for_damage(now)
             deadlines.append(contact.deadline)
             if contact.connected and contact.profile is not None:
                 deadlines.append(self._echo(contact.profile, now))
                 if self.peer_state is PeerState.STREAMING:
                     self._dialogue.say(*self.registration.due(now))
                     deadlines.append(self.registration.deadline)
+                self._dialogue.send(*self._outbox.given(
+                    contact.profile, now, self.release_timeout))
                 commands, later = self._outbox.due(contact.profile, now)
                 self._dialogue.send(*commands)
-                deadlines.append(later)
-        self._expired += self._outbox.ended()
+                deadlines += [later, self._outbox.giving.deadline]
+        if self._open and self._leaving is not None:
+            self._expired += self._take_packets(search.expire(now), now)
+            self._leave(now)
+        if self._leaving is not None:
+            deadlines += [
+                self._leaving.deadline, self._outbox.giving.deadline, search.deadline,
+                self.echoes.deadline if contact.connected else search.at]
+        self._expired += self._evidence.sent(self._outbox.ended(), now)
+        self._expired += self._evidence.expire(now)
+        deadlines.append(self._evidence.deadline)
         if self._expired:
             deadlines.append(now)
         self._deadline = min((at for at in deadlines if at is not None), default=None)
         outgoing = self._dialogue.outgoing()
         return [(CHANNEL, data) for data in outgoing] if self._open else []
+
+    def _look_for_damage(self, now: float) -> None:
+        """Request again what may have been lost, if something was damaged on the line."""
+        statistics = self.statistics
+        damage = statistics.malformed.total + statistics.echoes_lost
+        # Plugins 1.2.1 to 1.4 pad their packets.
+        if self.contact.profile is not PROFILES['v1']:
+            damage += self.contact.search.counters.noise_bytes
+        if damage != self._damage and self.peer_state is PeerState.STREAMING:
+            self._reception.doubt(now)
+        self._damage = damage
 
     # Handshake.
 
@@ -406,6 +533,7 @@ class SimpitSession(Session):
             if not self._outbox.taken:
                 self.ownership.clear()
             self._reception.forget()
+            self._evidence.forget()
             self._outbox.drop(self.absence or self.sentences[state])
         return [PeerChanged(state)]
 
@@ -438,6 +566,9 @@ class SimpitSession(Session):
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message
+        if self._leaving is not None:
+            self._hear_leaving(self._leaving, cast(Framing, channel), packet, message, now)
+            return ()
         if isinstance(message, Handshake):
             # Without a SYN it is a late answer to an earlier one.
             if message.handshake == HandshakeType.SYNACK and self.contact.search.count:
@@ -456,6 +587,28 @@ class SimpitSession(Session):
             return self._heard_telemetry(packet, message, now)
         self.statistics.unexpected += 1
         return ()
+
+    def _hear_leaving(
+        self, leaving: Leaving, framing: Framing, packet: Packet, message: Message | Packet,
+        now: float,
+    ) -> None:
+        """Process a packet while leaving: it shows whether the plugin is there, and sends on."""
+        if not self.contact.connected:
+            if not isinstance(message, Handshake):
+                self._dialogue.reunion.hear(packet.channel)
+            elif message.handshake == HandshakeType.SYNACK and self.contact.search.count:
+                self._dialogue.send(self.contact.answer(framing, message, now)[1])
+                self.contact.connected = True
+                if self._dialogue.recognize(now):
+                    self.echoes.reset(now)
+                else:
+                    leaving.hear_another()
+                    self._end_leaving()
+        elif isinstance(message, simpit.EchoResponse):
+            if self.echoes.receive(message.payload, now) is not None:
+                leaving.hear_echo(now)
+        elif packet.channel in self.registration.rows:
+            leaving.hear_telemetry(now)
 
     def _connect(self, framing: Framing, message: Handshake, now: float) -> list[Any]:
         """Complete the handshake."""
@@ -479,6 +632,7 @@ class SimpitSession(Session):
     ) -> list[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
         events = self._reception.take(packet, message, now)
+        events += self._evidence.hear(message, self.registration.is_lasting(packet.channel))
         flying = self.peer_state is PeerState.STREAMING
         for in_flight in self._flight.heard(message, now, flying=flying):
             events += self._change(PeerState.STREAMING if in_flight else PeerState.ANSWERING)

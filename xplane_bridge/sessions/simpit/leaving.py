@@ -1,0 +1,114 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The end of a conversation with a plugin: what stop() has given back. Time is passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xplane_bridge.sessions.base import Left
+
+# Without telemetry for this long, or twice the usual pause, a deregistration has been obeyed.
+_QUIET = 0.3
+# Until then a packet may still be one of before it.
+_UNDER_WAY = 0.15
+_PERIOD = 0.5
+# The last repetition leaves release_timeout after the first one, which may be a little late.
+_GRACE = 0.25
+
+_TELEMETRY = 'telemetry channels'
+
+
+class Leaving:
+    """
+    What is still to be shown after stop(), and for how long to wait for it.
+
+    ``quiet`` is for how long telemetry must be missing, ``streaming`` says that it was arriving,
+    ``was_away`` that nobody answered. No plugin shows what it forces; an echo of a request sent
+    after it was given back shows that the plugin still reads. Times are in seconds.
+    """
+
+    def __init__(
+        self, now: float, timeout: float, *, quiet: float, streaming: bool, was_away: bool
+    ) -> None:
+        self._until = now + timeout
+        self._quiet = max(_QUIET, quiet)
+        self._streaming = streaming
+        self._was_away = was_away
+        self._heard_at = now
+        self._deregistered_at = now
+        self._echoed_at: float | None = None
+        self._owed: tuple[str, ...] = ()
+        self._talks_on = False
+
+    def hear_telemetry(self, now: float) -> None:
+        """Note that telemetry still arrives."""
+        self._heard_at = now
+
+    def hear_another(self) -> None:
+        """Note that another plugin answers: from it nothing was taken."""
+        self._owed = ()
+
+    def hear_echo(self, now: float) -> None:
+        """Note that the plugin has read what was sent before an echo request."""
+        self._echoed_at = now
+
+    @property
+    def _sends_on(self) -> bool:
+        """Return whether telemetry has arrived well after the last deregistration."""
+        return self._heard_at >= self._deregistered_at + _UNDER_WAY
+
+    def has_to_deregister(self, now: float) -> bool:
+        """Return, once per period, whether telemetry still arrives: to be deregistered again."""
+        if now < self._deregistered_at + _PERIOD or not self._sends_on:
+            return False
+        self._deregistered_at = now
+        return True
+
+    def is_over(self, giving: Iterable[str], now: float) -> bool:
+        """Return whether nothing is left to be given back, or no time."""
+        giving = tuple(giving)
+        # What has been repeated for long enough counts as given back only if it was read.
+        self._owed = tuple(dict.fromkeys((*self._owed, *giving)))
+        self._talks_on = self._streaming and now < self._heard_at + self._quiet
+        if self._was_away:
+            return now >= self._until
+        return now >= self._until + _GRACE or not (giving or self._talks_on)
+
+    @property
+    def deadline(self) -> float:
+        """Return when is_over() and has_to_deregister() have to be asked."""
+        at = self._until if self._was_away else self._until + _GRACE
+        if self._talks_on:
+            at = min(at, self._heard_at + self._quiet)
+        if self._sends_on:
+            at = min(at, self._deregistered_at + _PERIOD)
+        return at
+
+    def left(self, name: str, answers: bool) -> Left:
+        """Return what was not shown; ``name`` is the port, ``answers`` whether it is there."""
+        if self._owed and self._echoed_at is None and (self._streaming or self._was_away):
+            if answers and self._streaming:
+                return Left(self._owed, (
+                    f'the plugin on {name} answers no echo, so it may not have read it: it ends '
+                    'with the flight scene (revert, or leave to the space centre)'), is_error=True)
+            return Left(self._owed, (
+                f'nothing answers on {name}: what the plugin forces ends with the flight scene '
+                '(revert, or leave to the space centre)'))
+        if self._talks_on and answers:
+            return Left((_TELEMETRY,), (
+                f'the plugin on {name} still sends them: it stops when its port is closed, or at '
+                'the next handshake'), is_error=True)
+        return Left()
