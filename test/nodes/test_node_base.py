@@ -219,6 +219,7 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert not result.successful
     assert result.reason == (
         'parameter rate: it may be set only while the node is unconfigured, and node is active')
+    assert 'numbers: it cannot be deleted' in ros.change(node, numbers=None).reason
     # As it is, it may be said again.
     assert ros.change(node, rate=50, gain=2.0).successful
     result = ros.change(node, mode='sideways')

@@ -137,8 +137,13 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         # Others are being declared, and rclpy has a callback for its own.
         changes = [one for one in changes
                    if self.has_parameter(one.name) and one.name != _SIM_TIME]
+        unconfigured = state_of(self) == UNCONFIGURED
         try:
-            if state_of(self) == UNCONFIGURED:
+            for one in changes:
+                if one.type_ == one.Type.NOT_SET and not (
+                        unconfigured and one.name in self._qos_set):
+                    raise BadParameterError(f'parameter {one.name}: it cannot be deleted')
+            if unconfigured:
                 self._set_unconfigured(changes)
             else:
                 self._set_running(changes)

@@ -200,8 +200,6 @@ class Declared:
 
     def check(self, given: Parameter) -> None:
         """Raise BadParameterError for an invalid value; others may yet make it so."""
-        if given.type_ == Parameter.Type.NOT_SET:
-            raise BadParameterError(f'parameter {given.name}: it cannot be deleted')
         _checked(self._items[given.name], given.value)
 
     def typed(self, given: Parameter) -> Parameter:
