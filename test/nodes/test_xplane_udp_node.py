@@ -336,6 +336,25 @@ def test_controls_fly_12_and_are_given_back(ros):
                      'all subscriptions to end')
 
 
+def test_x_plane_that_does_not_show_the_release_is_an_error(ros):
+    with flying(12) as server:
+        ros.subscribe(DiagnosticArray, '/diagnostics')
+        node = answering(ros, version='12', release_timeout=0.7, **server.parameters)
+        ros.publisher(FlightControls, 'command/controls').publish(command(elevator=0.25))
+        ros.wait_for(lambda: server.call(
+            lambda world: world.overrides['override_joystick']) == 1, 'the override')
+        # X-Plane reads nothing that is written any more.
+        xplane = server.simulation.frontends[0].xplane
+        xplane._write = lambda *_: None
+        node.trigger_deactivate()
+        assert not node.session.leaving
+        assert node.exit_code == 1
+        assert (set(node.left.owed), node.left.is_error) == ({'elevator', 'joystick'}, True)
+        ros.diagnosed('commands', lambda level, message, values: (
+            level == DiagnosticStatus.ERROR and message.startswith('may stay as it was left: ')
+            and 'X-Plane did not show within 0.7 s that it was given back' in message))
+
+
 def test_brakes_trims_and_engines_each_way_and_given_back(ros):
     with flying(12, make_world=lambda: World(Aircraft('737'))) as server:
         node = answering(ros, version='12', command_timeout=0.0, **server.parameters)

@@ -14,6 +14,8 @@
 
 """What was sent to X-Plane counts once X-Plane shows it: losses, silences, other hands."""
 
+import math
+
 import pytest
 from scripted_xplane import (
     drefs,
@@ -23,6 +25,7 @@ from scripted_xplane import (
     PLANEPATH,
     Run,
     steer,
+    TIME,
     XPlane,
     YOKES,
 )
@@ -288,6 +291,14 @@ def test_flight_model_that_vehx_stopped_runs_again():
 
 
 # What disagrees.
+
+def test_a_running_time_that_is_no_number_is_not_another_run():
+    run = flown()
+    run.peer.values[TIME] = lambda: math.nan
+    run.run(1.0)
+    assert set(run.session.taken) == {'elevator', 'joystick'}
+    assert run.session.peer_state is PeerState.ANSWERING
+
 
 def test_an_axis_that_x_plane_reports_differently_contradicts():
     run = flown()

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
@@ -346,7 +347,7 @@ class Conversation:
 
     def _identify(self, time: float | None, now: float) -> None:
         """Check by the running time whether it is the same X-Plane, and react."""
-        if time is None:
+        if time is None or not math.isfinite(time):
             return
         identified, self._identified = self._identified, True
         if self._reports.is_same_run(time, now):
