@@ -120,9 +120,9 @@ CAMPAIGN ?= turbulence
 campaign: $(BUILT) $(STUDIES)
 	@$(RUN) $(EXECUTABLES)/campaign $(CAMPAIGN) $(CAMPAIGN_ARGS)
 
-# The shipped policy, made again: make train [TRAIN_ARGS='--output my.onnx']
+# The shipped policy, made again, over the old one: make train [TRAIN_ARGS='--output my.onnx']
 train: $(BUILT) $(STUDIES)
-	@$(RUN) $(EXECUTABLES)/train $(TRAIN_ARGS)
+	@$(RUN) $(EXECUTABLES)/train $(or $(TRAIN_ARGS),--force)
 
 # make export EXPORT_ARGS='flight.mcap --to parquet'
 export: $(BUILT) $(STUDIES)

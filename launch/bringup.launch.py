@@ -32,6 +32,7 @@ from ament_index_python.packages import (
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.command_line import dated, refuse_existing
 from xplane_bridge.experiments.peers import bridge_parameters
 from xplane_bridge.nodes.launching import (
     AircraftArguments,
@@ -77,7 +78,9 @@ class Arguments:
     foxglove: bool = parameter(
         False, 'Start foxglove_bridge (WebSocket, port 8765), and view_node.')
     record: bool = parameter(False, "Record the vehicle's topics.")
-    bag: str = parameter('flight.mcap', 'File to record to.')
+    bag: str = parameter(
+        '', 'File to record to, which must not exist. Empty: the namespace, or flight, with date '
+        'and time.')
 
 
 def make(given):
@@ -129,9 +132,11 @@ def make(given):
             package='foxglove_bridge', executable='foxglove_bridge', output='screen',
             parameters=[{'use_sim_time': simulated}]))
     if value['record']:
+        bag = value['bag'] or f"{dated(namespace.strip('/').replace('/', '_') or 'flight')}.mcap"
+        refuse_existing([bag], by='', elsewhere='bag:=')
         nodes.append(Node(
             package='xplane_bridge', executable='record', output='screen',
-            arguments=['--output', value['bag'], '--namespace', namespace or '/'],
+            arguments=['--output', bag, '--namespace', namespace or '/'],
             parameters=[{'use_sim_time': simulated}]))
     return nodes
 

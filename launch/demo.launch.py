@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.command_line import refuse_existing
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.parameters import parameter
 
@@ -34,9 +35,10 @@ from xplane_bridge.nodes.parameters import parameter
 class Arguments:
     """Arguments of this file."""
 
-    bag: str = parameter('demo.mcap', 'Recording to write.')
-    picture: str = parameter('demo.png', 'Plot to write.')
-    log: str = parameter('demo.log', 'Output of the processes.')
+    bag: str = parameter('', 'Recording to write. Empty: demo, with date and time.')
+    picture: str = parameter('', 'Plot to write. Empty: demo, with date and time.')
+    log: str = parameter('', 'Output of the processes. Empty: demo, with date and time.')
+    force: bool = parameter(False, 'Overwrite these files.')
     host: str = parameter(
         '', 'Address of a real X-Plane with X-Plane Connect. Empty: start a simulated one.')
     port: int = parameter(
@@ -45,12 +47,18 @@ class Arguments:
 
 def make(given):
     """Return the process that flies it."""
-    arguments = [text for name, value in given.items() for text in (f'--{name}', str(value))]
+    files = {name: given[name] for name in ('bag', 'picture', 'log') if name in given}
+    force = given.get('force', False)
+    refuse_existing(
+        files.values(), force, 'force:=true', ' or '.join(f'{name}:=' for name in files))
+    arguments = [text for name, value in given.items() if name != 'force'
+                 for text in (f'--{name}', str(value))]
+    arguments += ['--by-launch', *(['--force'] if force else ())]
     return [Node(
         # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='demo', output='screen', arguments=arguments,
         # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
-        sigterm_timeout='30', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
+        sigterm_timeout='60', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
 
 
 def generate_launch_description():

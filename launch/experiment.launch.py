@@ -18,19 +18,25 @@ Fly a scenario: simulator (ours, or a real one at host), bridge, autopilot, reco
 ros2 launch xplane_bridge experiment.launch.py sim:=xplane12 scenario:=racetrack
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.command_line import refuse_existing
 from xplane_bridge.experiments.controller import AUTOPILOT, GUIDANCE, TIMEOUT
+from xplane_bridge.experiments.main import outputs
+from xplane_bridge.experiments.scenario import ScenarioError
 from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.parameters import parameter
 from xplane_bridge.simulators.registry import SIMULATORS
 
 DEFAULT = Settings()
-SWITCHES = {'lockstep': ('--lockstep', True), 'record': ('--no-record', False)}
+SWITCHES = {
+    'lockstep': ('--lockstep', True), 'record': ('--no-record', False),
+    'force': ('--force', True)}
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,9 @@ class Arguments:
     aircraft_path: str = parameter(
         DEFAULT.aircraft_path, "Folder of your own aircraft, laid out as JSBSim's.")
     output: str = parameter(
-        '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario.')
+        '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario_seed, with the '
+        'time instead of the seed for a real simulator.')
+    force: bool = parameter(False, 'Overwrite these files.')
     namespace: str = parameter('experiment', 'Namespace of the vehicle.')
     record: bool = parameter(
         True, 'Keep the recording, made by rosbag2 if installed, otherwise by record.')
@@ -94,11 +102,15 @@ def make(given):
             arguments += [option.replace('_', '-'), str(value)]
         elif value == wanted:
             arguments.append(option)
+    # What cannot be flown at all is said by the process.
+    with suppress(ScenarioError):
+        refuse_existing(outputs(arguments), given.get('force', False), 'force:=true', 'output:=')
+    arguments.append('--by-launch')
     return [Node(
         # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='experiment', output='screen',
         # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
-        arguments=arguments, sigterm_timeout='30', sigkill_timeout='30',
+        arguments=arguments, sigterm_timeout='60', sigkill_timeout='30',
         on_exit=Shutdown(reason='the experiment ended'))]
 
 

@@ -34,7 +34,7 @@ ALLOWED = {
     'sessions': {'protocols'},
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
     'control': {'conversions', 'optional', 'plain_yaml'},
-    'sensors': {'conversions', 'optional', 'plain_yaml'},
+    'sensors': {'conversions', 'command_line', 'optional', 'plain_yaml'},
     'maps': {'conversions', 'optional', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators', 'command_line'},
     'nodes': {

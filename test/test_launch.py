@@ -284,6 +284,9 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
     assert f'picture: {picture}' in output
     assert picture.exists()
     assert bag.exists()
+    # For launch that was no error.
+    assert 'process has died' not in output
+    assert 'process has finished cleanly' in output
 
 
 @pytest.mark.parametrize('autostart', [False, True])

@@ -16,6 +16,8 @@
 
 import math
 import os
+from pathlib import Path
+import re
 
 import pytest
 
@@ -349,28 +351,58 @@ def test_a_tool_that_is_not_installed_is_named(launch, name, package):
             in output)
 
 
+def test_a_recording_is_named_by_date_and_never_written_over(launch, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for given, name in ((), 'flight'), (('namespace:=uavs/uav1',), 'uavs_uav1'):
+        *_, record = launch(ours('bringup'), 'record:=true', *given)[0]
+        assert re.fullmatch(
+            name + r'_\d{4}(_\d\d){2}(-\d\d)(_\d\d){2}\.mcap', record.others[1])
+    Path('mine.mcap').write_text('the last flight')
+    commands, output, _ = launch(ours('bringup'), 'record:=true', 'bag:=mine.mcap')
+    assert not commands
+    assert 'mine.mcap exists; bag:= writes elsewhere' in output
+
+
 # The flights.
+
+@pytest.mark.parametrize(('name', 'given', 'there', 'sentence'), [
+    ('demo', 'bag:=mine.mcap', 'mine.mcap',
+     'mine.mcap exists; force:=true overwrites it, bag:= writes elsewhere'),
+    ('experiment', 'seed:=5', 'xpc_steps_seed5.json',
+     'xpc_steps_seed5.json exists; force:=true overwrites it, output:= writes elsewhere'),
+])
+def test_a_flight_that_would_overwrite_ends_before_anything_starts(
+        launch, tmp_path, monkeypatch, name, given, there, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path(there).write_text('the last flight')
+    commands, output, _ = launch(ours(name), given)
+    assert not commands
+    assert sentence in output
+    (command,), _, _ = launch(ours(name), given, 'force:=true')
+    assert '--force' in command.others
+
 
 def test_arguments_of_the_flights_become_options(launch):
     (command,), _, _ = launch(ours('demo'), 'bag:=a.mcap', 'host:=192.0.2.1', 'port:=49010')
     assert command.others == [
-        '--bag', 'a.mcap', '--host', '192.0.2.1', '--port', '49010']
+        '--bag', 'a.mcap', '--host', '192.0.2.1', '--port', '49010', '--by-launch']
     (command,), _, _ = launch(ours('demo'))
-    assert command.others == []
+    assert command.others == ['--by-launch']
     (command,), _, _ = launch(
         ours('experiment'), 'sim:=xplane12', 'speed:=2', 'lockstep:=false', 'record:=false',
         'seed:=3', 'sensors:=consumer')
     assert command.others == [
         '--sim', 'xplane12', '--speed', '2.0', '--seed', '3', '--sensors', 'consumer',
-        '--no-record']
+        '--no-record', '--by-launch']
     (command,), _, _ = launch(
         ours('experiment'), 'controller:=ros2 run my_pkg mine -v', 'controller_timeout:=9')
     assert command.others == [
-        '--controller', 'ros2 run my_pkg mine -v', '--controller-timeout', '9.0']
+        '--controller', 'ros2 run my_pkg mine -v', '--controller-timeout', '9.0',
+        '--by-launch']
     (command,), _, _ = launch(
         ours('experiment'), 'controller_launch:=my_pkg my.launch.py', 'guidance:=heading')
     assert command.others == [
-        '--controller-launch', 'my_pkg', 'my.launch.py', '--guidance', 'heading']
+        '--controller-launch', 'my_pkg', 'my.launch.py', '--guidance', 'heading', '--by-launch']
 
 
 def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):

@@ -16,9 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 import io
 import os
+from pathlib import Path
 import sys
 from typing import Any
 
@@ -80,3 +83,42 @@ def without_ros_arguments(argv: Sequence[str]) -> list[str]:
         elif is_own:
             own.append(argument)
     return own
+
+
+def add_force_option(parser: ArgumentParser) -> None:
+    """Add the option without which refuse_existing() refuses."""
+    parser.add_argument('--force', action='store_true', help='overwrite what is there')
+
+
+def add_launch_option(parser: ArgumentParser) -> None:
+    """Add the option ``by_launch``, which launch files give."""
+    parser.add_argument('--by-launch', action='store_true',
+                        help='end with 0 when interrupted, as launch expects')
+
+
+def refuse_existing(
+    paths: Iterable[str | Path], force: bool = False, by: str = '--force',
+    elsewhere: str = '--output',
+) -> None:
+    """
+    Raise FileExistsError, in a sentence, if a command would overwrite a file or fill a folder.
+
+    Every command calls this before it starts anything. ``by`` and ``elsewhere`` are what the
+    sentence recommends, the option ``force`` and that of the name; empty for none. Devices and
+    empty folders may be there.
+    """
+    there = [] if force else [
+        str(path) for path in map(Path, dict.fromkeys(paths))
+        if path.is_file() or (path.is_dir() and any(path.iterdir()))]
+    if there:
+        many = len(there) > 1
+        names = f'{", ".join(there[:-1])} and {there[-1]}' if many else there[0]
+        advice = [text for text in (
+            by and f'{by} overwrites {"them" if many else "it"}',
+            elsewhere and f'{elsewhere} writes elsewhere') if text]
+        raise FileExistsError(f'{names} exist{"" if many else "s"}; {", ".join(advice)}')
+
+
+def dated(name: str) -> str:
+    """Return a file's name with the local time, as rosbag2 has it: <name>_2026_11_23-15_08_58."""
+    return f'{name}_{datetime.now():%Y_%m_%d-%H_%M_%S}'

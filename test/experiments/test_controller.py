@@ -125,3 +125,17 @@ def test_without_ros2_launch_a_launch_file_is_refused_with_a_way_out(monkeypatch
     assert controller.launch_arguments(('pkg', 'a.launch.py'), '/experiment', False, True) == [
         '/opt/ros2', 'launch', 'xplane_bridge', 'controller.launch.py', 'package:=pkg',
         'file:=a.launch.py', 'namespace:=/experiment', 'use_sim_time:=false', 'lockstep:=true']
+
+
+@pytest.mark.parametrize(('given', 'name'), [
+    ({'controller': 'python3 examples/controllers/minimal.py --gain 2'}, 'minimal'),
+    ({'controller': 'ros2 run my_pkg my_controller'}, 'my_controller'),
+    ({'controller': './build/fly-by-wire'}, 'fly_by_wire'),
+    ({'controller': 'external'}, 'external'),
+    ({'controller_launch': ('my_pkg', 'my.launch.py')}, 'my'),
+    ({'policy': '/a/b/turbulence.onnx'}, 'turbulence'),
+    ({'policy': 'file.py:attribute'}, 'file'),
+    ({}, 'autopilot'),
+])
+def test_a_controller_has_a_short_name_for_files(given, name):
+    assert controller.short_name(given) == name

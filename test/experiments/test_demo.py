@@ -42,14 +42,21 @@ def read_until(child, text):
     raise AssertionError(f'{text!r} did not come: {lines}')
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_demo_leaves_its_recording_and_what_there_is_time_for(tmp_path, number):
+@pytest.mark.parametrize(('number', 'options', 'code'), [
+    (signal.SIGINT, (), 130),
+    # launch takes every other code for an error.
+    (signal.SIGTERM, ('--by-launch',), 0),
+])
+def test_an_interrupted_demo_leaves_its_recording_and_what_there_is_time_for(
+        tmp_path, number, options, code):
     bag, picture, log = (tmp_path / name for name in ('demo.mcap', 'demo.png', 'demo.log'))
-    with process('demo', '--bag', str(bag), '--picture', str(picture), '--log', str(log)) as demo:
+    with process(
+        'demo', '--bag', str(bag), '--picture', str(picture), '--log', str(log), *options
+    ) as demo:
         lines = read_until(demo, 'pitched the aircraft by')
         demo.send_signal(number)
         output, _ = demo.communicate(timeout=180)
-        assert demo.returncode == 130
+        assert demo.returncode == code
     assert float(lines[-1].split('pitched the aircraft by')[1].split()[0]) > 1.0
     assert 'interrupted' in output
     with open(bag, 'rb') as stream:

@@ -19,6 +19,7 @@ import json
 import math
 import os
 from pathlib import Path
+import re
 import shutil
 import socket
 import sys
@@ -38,7 +39,15 @@ from std_srvs.srv import SetBool
 
 from harness import process
 from xplane_bridge.conversions.units import DEGREE, KNOT
-from xplane_bridge.experiments import analysis, core, experiment, peers, report, scenario
+from xplane_bridge.experiments import (
+    analysis,
+    core,
+    experiment,
+    main,
+    peers,
+    report,
+    scenario,
+)
 from xplane_bridge.experiments.peers import bridge_parameters, free_ports
 from xplane_bridge.experiments.settings import Files
 from xplane_bridge.experiments.vehicle import Vehicle
@@ -240,6 +249,32 @@ def test_a_process_that_cannot_start_ends_it_at_once_with_its_reason(tmp_path):
     assert code == 2
     assert 'simulator_node ended with code 1: cannot configure: parameter loss' in output
     assert 'within' not in output
+
+
+def test_the_default_names_hold_what_distinguishes_a_flight(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def names(*arguments):
+        return main.outputs(['--scenario', 'steps', *arguments])
+
+    assert names('--seed', '5') == [f'xpc_steps_seed5{ending}' for ending in (
+        '.mcap', '.png', '.json', '.log', '.controller.log')]
+    assert names('--sim', 'core', '--policy', '/a/my.onnx', '--no-picture') == [
+        'core_steps_my_seed0.json']
+    # A real simulator flies nothing twice.
+    assert re.match(r'xplane12_steps_\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d\.mcap', names(
+        '--sim', 'xplane12', '--host', '192.0.2.1')[0])
+
+
+def test_an_earlier_flight_is_not_written_over(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path('core_steps_seed0.json').write_text('mine')
+    assert main.main(['--sim', 'core']) == 2
+    assert capsys.readouterr().err == (
+        'experiment: core_steps_seed0.json exists; --force overwrites it, --output writes '
+        'elsewhere\n')
+    assert Path('core_steps_seed0.json').read_text() == 'mine'
+    assert os.listdir() == ['core_steps_seed0.json']
 
 
 def test_what_an_earlier_experiment_left_is_removed(tmp_path):

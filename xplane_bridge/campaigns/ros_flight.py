@@ -134,7 +134,7 @@ def command_of(task: Task, scratch: Path) -> list[str]:
         controller = ['--controller', task.controller]
     return [executable_path('experiment'), '--sim', task.simulator, '--scenario', str(scenario),
             '--lockstep', '--seed', str(task.seed), '--namespace', f'/flight_{task.key[:8]}',
-            '--no-picture', '--output', str(scratch / _NAME), *controller]
+            '--no-picture', '--force', '--output', str(scratch / _NAME), *controller]
 
 
 def _run(command: list[str], output: Path, limit: float) -> int:

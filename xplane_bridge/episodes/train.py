@@ -31,7 +31,11 @@ import time
 from typing import Any
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    refuse_existing,
+    without_ros_arguments,
+)
 from xplane_bridge.control.installed import folder
 from xplane_bridge.episodes import unseen
 from xplane_bridge.episodes.holding import Holding, PARAMETERS
@@ -52,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(unseen.table(rows))
         else:
             optional.require('training', 'cma', 'onnx', 'onnxruntime')
+            refuse_existing(
+                (given.output, given.output.with_suffix('.json'),
+                 *([given.picture] if given.picture else ())), given.force)
             _train(given)
     except KeyboardInterrupt:
         print('interrupted; nothing is written', file=sys.stderr)
@@ -151,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         help='of a flight, with --generations (default: %(default)g)')
     parser.add_argument(
         '--picture', metavar='FILE', help='draw the losses, and a flight, as a PNG file')
+    add_force_option(parser)
     parser.add_argument(
         '--test', type=_count, metavar='N',
         help='do not train: fly the policy and the autopilot on N unseen seeds')

@@ -18,10 +18,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
+import os
 import sys
+import tempfile
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.experiments import checklist, controller
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.experiment import attempt
@@ -77,21 +85,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     flight = checklist.scenario()
-    settings = Settings(
+    settings = settings_module.complete(Settings(
         sim=arguments.sim, lockstep=arguments.lockstep, controller=arguments.controller,
         controller_launch=tuple(arguments.controller_launch),
-        controller_timeout=arguments.controller_timeout, sensors=arguments.sensors)
-    experiment = Experiment(
-        flight, settings_module.complete(settings, flight),
-        Files('', '', '', f'{arguments.output}.log'), f'/{arguments.namespace.strip("/")}', '')
+        controller_timeout=arguments.controller_timeout, sensors=arguments.sensors), flight)
     try:
-        if not (settings.controller or settings.controller_launch):
+        if not (arguments.controller or arguments.controller_launch):
             raise ScenarioError('expected a command line, external, or --controller-launch')
-        settings_module.check(experiment.settings, flight)
+        settings_module.check(settings, flight)
         optional.require('check_controller', 'jsbsim')
-    except (ImportError, ScenarioError) as error:
+        files = _files(arguments)
+    except (ImportError, OSError, ScenarioError) as error:
         print(f'check_controller: {error}', file=sys.stderr)
         return NOT_FLOWN
+    experiment = Experiment(
+        flight, settings, files, f'/{arguments.namespace.strip("/")}', '')
     run, code = attempt(experiment, '', CheckRun, QuietView)
     if not isinstance(run, CheckRun) or run.account is None or code == INTERRUPTED:
         return code
@@ -102,10 +110,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     for one in found:
         print(f'  {one}')
     if any(one.passed is False for one in found):
+        print(f'  logs: {", ".join(files.names())}', flush=True)
         return MISSED
     if code == PASSED:
         print('  it keeps the contract (docs/controllers.md)', flush=True)
     return code
+
+
+def _files(arguments: argparse.Namespace) -> Files:
+    """Return where the logs go. Raises FileExistsError if they are there."""
+    files = Files('', '', '', f'{arguments.output}.log')
+    if not arguments.output:
+        folder = tempfile.mkdtemp(prefix='check_controller_')
+        return replace(files, log=os.path.join(folder, 'check.log'))
+    refuse_existing(files.names(), arguments.force)
+    return files
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -125,8 +144,10 @@ def _parser() -> argparse.ArgumentParser:
                         help='each frame waits for its command, as fast as possible')
     parser.add_argument('--sensors', default='', metavar='NAME',
                         help='sensors before it, by name or file (none)')
-    parser.add_argument('--output', default='check_controller', metavar='PREFIX',
-                        help='name of the files .log and .controller.log (%(default)s)')
+    parser.add_argument('--output', default='', metavar='PREFIX',
+                        help='name of the files .log and .controller.log (default: in a new '
+                        'folder below that for temporary files)')
+    add_force_option(parser)
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     return parser

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 from typing import Any
@@ -160,6 +161,18 @@ def launch_arguments(
             f'file:={file}', f'namespace:={namespace}',
             f'use_sim_time:={str(simulated_time).lower()}', f'lockstep:={str(lockstep).lower()}',
             *(('behind_sensors:=true',) if behind_sensors else ())]
+
+
+def short_name(given: Mapping[str, Any]) -> str:
+    """Return the controller of some settings as part of a file's name, such as my_controller."""
+    words = [*(given.get('controller_launch') or ())] or (
+        [given['policy']] if given.get('policy') else
+        shlex.split(given.get('controller') or '') or [AUTOPILOT])
+    named = [word for word in words if word.endswith(('.py', '.onnx'))]
+    # Of a program that ROS runs, package and executable; options say less.
+    plain = [word for word in words if not word.startswith('-')]
+    path = (named or plain or words)[-1]
+    return re.sub(r'\W+', '_', path.rpartition('/')[2].partition('.')[0]) or AUTOPILOT
 
 
 def described(given: Mapping[str, Any]) -> str:

@@ -22,11 +22,25 @@ import sys
 
 from ament_index_python.packages import get_package_share_directory
 
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    add_launch_option,
+    dated,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.experiments import options
 from xplane_bridge.experiments.experiment import fly
 from xplane_bridge.experiments.scenario import find, load
-from xplane_bridge.experiments.settings import Experiment, Files, Settings
+from xplane_bridge.experiments.settings import (
+    Experiment,
+    Files,
+    INTERRUPTED,
+    NOT_FLOWN,
+    PASSED,
+    Settings,
+)
 
 _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 
@@ -34,21 +48,36 @@ _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
     parser = argparse.ArgumentParser(prog='demo', description=__doc__)
-    parser.add_argument('--bag', default='demo.mcap', help='recording to write (%(default)s)')
-    parser.add_argument('--picture', default='demo.png', help='plot to write (%(default)s)')
-    parser.add_argument('--log', default='demo.log', help='output of the processes (%(default)s)')
+    default = dated('demo')
+    for option, ending, text in (
+        ('--bag', 'mcap', 'recording'), ('--picture', 'png', 'plot'),
+        ('--log', 'log', 'output of the processes')
+    ):
+        parser.add_argument(option, default=f'{default}.{ending}',
+                            help=f'{text} to write (default: demo_DATE-TIME.{ending})')
+    add_force_option(parser)
+    add_launch_option(parser)
     parser.add_argument('--host', default='',
                         help='a real X-Plane with X-Plane Connect, instead of a simulated one')
     parser.add_argument('--port', type=int, default=0, help="the real X-Plane's UDP port")
     options.add_live_option(parser)
     arguments = parser.parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
-    return fly(Experiment(
+    files = Files(arguments.bag, arguments.picture, '', arguments.log)
+    try:
+        refuse_existing(
+            (files.recording, files.picture, files.log), arguments.force,
+            elsewhere='--bag, --picture or --log')
+    except FileExistsError as error:
+        print(f'demo: {error}', file=sys.stderr)
+        return NOT_FLOWN
+    code = fly(Experiment(
         load(find('steps', get_package_share_directory('xplane_bridge'))),
         Settings(host=arguments.host, port=arguments.port),
-        Files(arguments.bag, arguments.picture, '', arguments.log), '/demo',
+        files, '/demo',
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '
         'flown by ROS topics', arguments.live))
+    return PASSED if code == INTERRUPTED and arguments.by_launch else code
 
 
 if __name__ == '__main__':

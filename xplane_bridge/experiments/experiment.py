@@ -196,7 +196,7 @@ def start_controller(processes: Processes, experiment: Experiment) -> Started:
     else:
         command = arguments_of(settings.controller, ros_arguments(
             namespace, settings.follows_clock, settings.lockstep, bool(experiment.sensors)))
-    log = f'{os.path.splitext(experiment.files.log)[0]}.controller.log'
+    log = experiment.files.controller_log
     return Started(name, processes.start_group(command, log), log)
 
 

@@ -22,16 +22,91 @@ from dataclasses import asdict
 from pathlib import Path
 import sys
 
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    add_launch_option,
+    dated,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.experiments import controller, options
 from xplane_bridge.experiments import scenario as scenarios
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.scenario import ScenarioError
-from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN
+from xplane_bridge.experiments.settings import (
+    Experiment,
+    Files,
+    INTERRUPTED,
+    NOT_FLOWN,
+    PASSED,
+    Settings,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
+    arguments = _parsed(sys.argv[1:] if argv is None else argv)
+    namespace = f'/{arguments.namespace.strip("/")}'
+    settings = options.from_options(arguments)
+    try:
+        if not settings.in_process:
+            _check_namespace(namespace)
+        scenario, settings = _flown(arguments, settings)
+        settings_module.check(settings, scenario, bool(arguments.live))
+        scenario = settings_module.with_aircraft(scenario, settings)
+        files = _files(arguments, scenario, settings)
+        refuse_existing(files.names(), arguments.force)
+    except (ScenarioError, FileExistsError) as error:
+        print(f'experiment: {error}', file=sys.stderr)
+        return NOT_FLOWN
+    experiment = Experiment(
+        scenario, settings, files, namespace,
+        f'{scenario.name} on {settings.host or settings.sim}' + (
+            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''),
+        arguments.live)
+    if settings.in_process:
+        from xplane_bridge.experiments import core
+        return core.fly(experiment)
+    from xplane_bridge.experiments.experiment import fly
+    code = fly(experiment)
+    return PASSED if code == INTERRUPTED and arguments.by_launch else code
+
+
+def outputs(argv: Sequence[str]) -> list[str]:
+    """Return what a command line would write. Raises ScenarioError for an unknown scenario."""
+    arguments = _parsed(argv)
+    return _files(
+        arguments, *_flown(arguments, options.from_options(arguments))).names()
+
+
+def _flown(
+    arguments: argparse.Namespace, settings: Settings
+) -> tuple[scenarios.Scenario, Settings]:
+    scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
+    return scenario, settings_module.complete(settings, scenario)
+
+
+def _files(
+    arguments: argparse.Namespace, scenario: scenarios.Scenario, settings: Settings
+) -> Files:
+    """Return where the results go; by default the names hold what distinguishes the flight."""
+    flown = [settings.sim, scenario.name]
+    if settings.model:
+        flown.append(settings.model)
+    if settings.foreign:
+        flown.append(controller.short_name(asdict(settings)))
+    # A real simulator flies no flight twice.
+    prefix = arguments.output or (
+        dated('_'.join(flown)) if settings.host else '_'.join([*flown, f'seed{settings.seed}']))
+    # Without ROS there are no messages to record, and no processes.
+    recorded = not (settings.in_process or arguments.no_record)
+    return Files(
+        f'{prefix}.mcap' if recorded else '', '' if arguments.no_picture else f'{prefix}.png',
+        f'{prefix}.json', '' if settings.in_process else f'{prefix}.log')
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='experiment',
         description='Fly a scenario on a simulator, record it, and evaluate it.')
@@ -39,43 +114,18 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='name or file of the scenario (%(default)s)')
     options.add_options(parser)
     parser.add_argument('--output', default='', metavar='PREFIX',
-                        help='name of the files .mcap, .png, .json, .log (default: SIM_SCENARIO)')
+                        help='name of the files .mcap, .png, .json, .log (default: '
+                        'SIM_SCENARIO_seedN; before the seed the model and your controller, if '
+                        'given; with --host the time instead of it)')
+    add_force_option(parser)
     parser.add_argument('--no-record', action='store_true',
                         help='delete the recording after the report')
     parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
+    add_launch_option(parser)
     options.add_live_option(parser)
-    arguments = parser.parse_args(without_ros_arguments(
-        sys.argv[1:] if argv is None else argv))
-    namespace = f'/{arguments.namespace.strip("/")}'
-    settings = options.from_options(arguments)
-    try:
-        if not settings.in_process:
-            _check_namespace(namespace)
-        scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
-        settings = settings_module.complete(settings, scenario)
-        settings_module.check(settings, scenario, bool(arguments.live))
-        scenario = settings_module.with_aircraft(scenario, settings)
-    except ScenarioError as error:
-        print(f'experiment: {error}', file=sys.stderr)
-        return NOT_FLOWN
-    prefix = arguments.output or f'{settings.sim}_{scenario.name}'
-    # Without ROS there are no messages to record, and no processes.
-    recorded = not (settings.in_process or arguments.no_record)
-    experiment = Experiment(
-        scenario, settings,
-        Files(f'{prefix}.mcap' if recorded else '',
-              '' if arguments.no_picture else f'{prefix}.png', f'{prefix}.json',
-              '' if settings.in_process else f'{prefix}.log'),
-        namespace, f'{scenario.name} on {settings.host or settings.sim}' + (
-            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''),
-        arguments.live)
-    if settings.in_process:
-        from xplane_bridge.experiments import core
-        return core.fly(experiment)
-    from xplane_bridge.experiments.experiment import fly
-    return fly(experiment)
+    return parser.parse_args(without_ros_arguments(argv))
 
 
 def _share() -> str:

@@ -35,7 +35,12 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.experiments import rosbag2
 from xplane_bridge.experiments.definitions import definition, message_class
 from xplane_bridge.links.signals import call_on_signal
@@ -86,11 +91,12 @@ class Recorder:
 
     ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    leaving it completes the file.
+    leaving it completes the file. Raises FileExistsError if there is one, unless ``force`` is set.
     """
 
     def __init__(
-        self, node: Node, path: str, namespace: str = '/', topics: Sequence[str] = ()
+        self, node: Node, path: str, namespace: str = '/', topics: Sequence[str] = (),
+        force: bool = False,
     ) -> None:
         try:
             from mcap.writer import Writer
@@ -115,6 +121,7 @@ class Recorder:
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
         self._path = path
+        refuse_existing([path], force)
         self._stream = open(path, 'wb')  # noqa: SIM115
         self._writer = Writer(self._stream, chunk_size=rosbag2.CHUNK_SIZE)
         self._writer.start(profile='ros2', library='xplane_bridge')
@@ -331,11 +338,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog='record', description='Record topics to an MCAP file that ros2 bag can play.')
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
+    add_force_option(parser)
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
     parser.add_argument('topics', nargs='*',
                         help='topics to record; by default all of the namespace')
     argv = list(sys.argv[1:] if argv is None else argv)
     arguments = parser.parse_args(without_ros_arguments(argv))
+    try:
+        refuse_existing([arguments.output], arguments.force)
+    except FileExistsError as error:
+        print(f'record: {error}', file=sys.stderr)
+        return 1
     rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('record')
     try:
@@ -345,7 +358,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A second signal, from launch or an impatient user, must not leave the file open.
         call_on_signal(lambda: stop.set_result(None), finish=True)
         with Recorder(
-            node, arguments.output, arguments.namespace, arguments.topics
+            node, arguments.output, arguments.namespace, arguments.topics, arguments.force
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop, lambda: _PAUSE)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,6 @@ CORE = 'core'
 
 DEFAULT_MODEL = 'c172p'
 """The aircraft of a scenario that names none."""
-
-# Where Foxglove and Lichtblick look by default.
-LIVE_PORT = 8765
 
 # Flown by the truth, whatever the scenario says.
 NO_SENSORS = 'none'
@@ -128,6 +126,16 @@ class Files:
     picture: str
     figures: str
     log: str
+
+    @property
+    def controller_log(self) -> str:
+        """Return where the output of a controller goes."""
+        return f'{os.path.splitext(self.log)[0]}.controller.log' if self.log else ''
+
+    def names(self) -> list[str]:
+        """Return all names."""
+        return [name for name in (
+            self.recording, self.picture, self.figures, self.log, self.controller_log) if name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,12 @@ import sys
 from typing import Any
 
 from xplane_bridge import optional
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.export import captures, quality_report, recordings, resampling, writers
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
@@ -144,18 +149,16 @@ def _is_capture(source: Path) -> bool:
 
 
 def _output(given: Namespace, source: Path) -> Path:
-    """Return where to write. Raises ValueError if something is there already."""
+    """Return where to write. Raises FileExistsError if something is there already."""
     is_folder = _FORMATS[given.to][0]
     stem = source.resolve().name if source.is_dir() else source.name.split('.')[0]
     output = Path(given.output) if given.output else (
         source.resolve().parent / (f'{stem}_{given.to}' if is_folder else f'{stem}.{given.to}'))
-    if output.exists():
-        if output.is_dir() != is_folder:
-            raise ValueError(
-                f'--output: {output} is a {"folder" if output.is_dir() else "file"}, expected a '
-                f'{"folder" if is_folder else "file"} for {given.to}')
-        if not given.force and (not is_folder or any(output.iterdir())):
-            raise ValueError(f'{output} exists; --force overwrites it, --output writes elsewhere')
+    if output.exists() and output.is_dir() != is_folder:
+        raise ValueError(
+            f'--output: {output} is a {"folder" if output.is_dir() else "file"}, expected a '
+            f'{"folder" if is_folder else "file"} for {given.to}')
+    refuse_existing([output], given.force)
     return output
 
 
@@ -187,7 +190,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         '--output', metavar='PATH', help='folder (csv, parquet) or file (mat, mf4) to write; '
         'default: beside the source')
-    parser.add_argument('--force', action='store_true', help='overwrite what is there')
+    add_force_option(parser)
     parser.add_argument(
         '--topics', nargs='+', metavar='TOPIC',
         help='only these: full names, or their ends, such as imu/data')

@@ -23,6 +23,7 @@ import sys
 import numpy as np
 
 from xplane_bridge import maps
+from xplane_bridge.command_line import add_force_option, refuse_existing
 from xplane_bridge.links.capture import CaptureError, read_datagrams
 from xplane_bridge.maps.first_map import first_map, Seen
 from xplane_bridge.sessions.ulyssix import CHANNEL, PacketReceived, Timeline, UlyssixSession
@@ -44,15 +45,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--names', nargs='+', default=(), metavar='NAME',
         help='names of the parameters in order, for packets without names')
     parser.add_argument('--output', metavar='FILE', help='the map to write (standard output)')
-    parser.add_argument('--force', action='store_true', help='overwrite what is there')
+    add_force_option(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Write the map; return the exit code: 0, 1 for a damaged capture, 2 if there is no map."""
     try:
         output = Path(arguments.output) if arguments.output else None
-        if output is not None and output.exists() and not arguments.force:
-            raise ValueError(f'{output} exists; --force overwrites it')
+        if output is not None:
+            refuse_existing([output], arguments.force)
         if not Path(arguments.source).exists():
             raise ValueError(f'there is no capture {arguments.source}')
         survey = Survey(tuple(arguments.names))
@@ -64,12 +65,12 @@ def run(arguments: Namespace) -> int:
         else:
             output.write_text(text, encoding='utf-8')
             print(f'{output}: {len(survey.seen())} parameters')
-    except OSError as error:
-        print(f'ulyssix map: {error.filename}: {error.strerror}', file=sys.stderr)
-        return 2
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, FileExistsError) as error:
         # CaptureError and MapError are ValueErrors.
         print(f'ulyssix map: {error}', file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f'ulyssix map: {error.filename}: {error.strerror}', file=sys.stderr)
         return 2
     if damage:
         print(f'ulyssix map: {damage}', file=sys.stderr)

@@ -30,6 +30,7 @@ import threading
 import time
 from typing import TextIO
 
+from xplane_bridge.command_line import add_force_option, refuse_existing
 from xplane_bridge.export import quality_report
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.ulyssix_files import LAYOUTS, make_output, Output, PERIODS
@@ -58,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--to', required=True, metavar='FILE', type=Path,
         help='flight.parquet, flight.mf4 or flight.csv')
-    parser.add_argument('--force', action='store_true', help='overwrite what is there')
+    add_force_option(parser)
     parser.add_argument(
         '--layout', choices=LAYOUTS, default='wide',
         help='of Parquet and CSV: a column for each parameter, or a row for each sample '
@@ -179,10 +180,9 @@ class _Job:
         # Their own output is not what keeps a capture from being read.
         kept = [self._kept] if is_live and self._given.keep_capture else []
         for path in (self._to, *kept):
-            if path.exists() and not self._given.force:
-                raise FileExistsError(f'{path} exists; --force overwrites it')
             if path.is_dir():
                 raise IsADirectoryError(f'{path} is a folder, expected a file')
+        refuse_existing((self._to, self._json, *kept), self._given.force, elsewhere='--to')
         if not self._to.resolve().parent.is_dir():
             raise FileNotFoundError(f'there is no folder {self._to.resolve().parent}')
         try:

@@ -27,6 +27,7 @@ import sys
 import numpy as np
 
 from xplane_bridge import optional
+from xplane_bridge.command_line import add_force_option, refuse_existing
 from xplane_bridge.sensors.allan import allan_deviation, Array, expected_deviation
 from xplane_bridge.sensors.errors import Axes, Errors
 from xplane_bridge.sensors.specification import FiguresError, load
@@ -78,8 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         description='Draw the Allan deviation of simulated inertial sensors.')
     parser.add_argument('picture', help='file to write (.png, .svg)')
     parser.add_argument('sensors', nargs='+', help='presets or files, four at most')
+    add_force_option(parser)
     given = parser.parse_args(argv)
     try:
+        refuse_existing([given.picture], given.force, elsewhere='')
         draw(given.picture, given.sensors)
     except (ImportError, OSError, FiguresError) as error:
         print(f'picture: {error}', file=sys.stderr)

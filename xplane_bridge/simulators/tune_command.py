@@ -27,7 +27,12 @@ from pathlib import Path
 import shlex
 import sys
 
-from xplane_bridge.command_line import run_command, without_ros_arguments
+from xplane_bridge.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
 from xplane_bridge.control.linear_model import from_json, LinearModel
 from xplane_bridge.control.tuning import BANDWIDTHS, Limits, tune
 from xplane_bridge.control.tuning_report import parameter_file, table
@@ -41,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given_arguments = list(sys.argv[1:] if argv is None else argv)
     given = _parser().parse_args(without_ros_arguments(given_arguments))
     try:
+        if given.output:
+            refuse_existing([given.output], given.force)
         limits = Limits(
             given.sensitivity, math.radians(given.phase_margin), given.delay, given.engine_lag)
         model = _linear_model(given)
@@ -83,7 +90,7 @@ def _without_output(arguments: Sequence[str]) -> list[str]:
             skip = False
         elif argument in ('-o', '--output'):
             skip = True
-        elif not argument.startswith('--output='):
+        elif argument != '--force' and not argument.startswith('--output='):
             kept.append(argument)
     return kept
 
@@ -119,6 +126,7 @@ def _parser() -> ArgumentParser:
                         help='time constant of the thrust, in seconds (%(default)s)')
     parser.add_argument('-o', '--output', default='', metavar='FILE',
                         help='parameter file to write (default: none)')
+    add_force_option(parser)
     return parser
 
 
