@@ -44,12 +44,13 @@ WRITERS = {
     'sensors/picture.py': {'sensors/picture.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
-# what is in them; the tables of docs are replaced where they stand. An aircraft's copy is a
-# temporary file.
+# what is in them; the tables of docs are replaced where they stand. Copies of an
+# aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
     'campaigns/files.py', 'campaigns/report.py', 'campaigns/pictures.py', 'campaigns/pilot.py',
     'campaigns/cluster.py', 'campaigns/ros_flight.py', 'campaigns/table.py',
-    'experiments/table.py', 'experiments/aircraft_table.py', 'simulators/aircraft_inert.py'}
+    'experiments/recording.py', 'experiments/table.py', 'experiments/aircraft_table.py',
+    'simulators/aircraft_inert.py'}
 
 
 def test_every_program_that_writes_keeps_the_rule():

@@ -258,7 +258,7 @@ def test_the_default_names_hold_what_distinguishes_a_flight(tmp_path, monkeypatc
         return main.outputs(['--scenario', 'steps', *arguments])
 
     assert names('--seed', '5') == [f'xpc_steps_seed5{ending}' for ending in (
-        '.mcap', '.png', '.json', '.log', '.controller.log')]
+        '.mcap', '.png', '.json')]
     assert names('--sim', 'core', '--policy', '/a/my.onnx', '--no-picture') == [
         'core_steps_my_seed0.json']
     # A real simulator flies nothing twice.

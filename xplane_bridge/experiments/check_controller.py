@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for one in found:
         print(f'  {one}')
     if any(one.passed is False for one in found):
-        print(f'  logs: {", ".join(files.names())}', flush=True)
+        print(f'  logs: {files.log}, {files.controller_log}', flush=True)
         return MISSED
     if code == PASSED:
         print('  it keeps the contract (docs/controllers.md)', flush=True)
@@ -123,7 +123,7 @@ def _files(arguments: argparse.Namespace) -> Files:
     if not arguments.output:
         folder = tempfile.mkdtemp(prefix='check_controller_')
         return replace(files, log=os.path.join(folder, 'check.log'))
-    refuse_existing(files.names(), arguments.force)
+    refuse_existing((files.log, files.controller_log), arguments.force)
     return files
 
 

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings_module.check(settings, scenario, bool(arguments.live))
         scenario = settings_module.with_aircraft(scenario, settings)
         files = _files(arguments, scenario, settings)
-        refuse_existing(files.names(), arguments.force)
+        refuse_existing(files.results(), arguments.force)
     except (ScenarioError, FileExistsError) as error:
         print(f'experiment: {error}', file=sys.stderr)
         return NOT_FLOWN
@@ -74,10 +74,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def outputs(argv: Sequence[str]) -> list[str]:
-    """Return what a command line would write. Raises ScenarioError for an unknown scenario."""
+    """
+    Return where the results of a command line would go.
+
+    Raises ScenarioError for an unknown scenario.
+    """
     arguments = _parsed(argv)
     return _files(
-        arguments, *_flown(arguments, options.from_options(arguments))).names()
+        arguments, *_flown(arguments, options.from_options(arguments))).results()
 
 
 def _flown(

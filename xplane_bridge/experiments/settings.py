@@ -40,6 +40,9 @@ CORE = 'core'
 DEFAULT_MODEL = 'c172p'
 """The aircraft of a scenario that names none."""
 
+# Where Foxglove and Lichtblick look by default.
+LIVE_PORT = 8765
+
 # Flown by the truth, whatever the scenario says.
 NO_SENSORS = 'none'
 NO_WEB = 'none'
@@ -132,10 +135,9 @@ class Files:
         """Return where the output of a controller goes."""
         return f'{os.path.splitext(self.log)[0]}.controller.log' if self.log else ''
 
-    def names(self) -> list[str]:
-        """Return all names."""
-        return [name for name in (
-            self.recording, self.picture, self.figures, self.log, self.controller_log) if name]
+    def results(self) -> list[str]:
+        """Return all names but those of logs, which an attempt that was not flown leaves too."""
+        return [name for name in (self.recording, self.picture, self.figures) if name]
 
 
 @dataclass(frozen=True, slots=True)
