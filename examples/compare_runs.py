@@ -26,7 +26,8 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.experiments.analysis import figures, Flight, load, Series
+from xplane_bridge.experiments.analysis import figures, load
+from xplane_bridge.experiments.series import Flight, Series
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')

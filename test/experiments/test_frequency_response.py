@@ -22,10 +22,11 @@ import pytest
 import yaml
 
 from xplane_bridge.experiments import scenario, verdict
-from xplane_bridge.experiments.analysis import make_flight, Series
+from xplane_bridge.experiments.analysis import make_flight
 from xplane_bridge.experiments.excitation import Excitation
 from xplane_bridge.experiments.frequency_response import frequency_response
 from xplane_bridge.experiments.low_order import low_order
+from xplane_bridge.experiments.series import Series
 from xplane_bridge.experiments.windows import windows
 
 CHIRP = Excitation('chirp', 'elevator', 0.05, 40.0, f0=0.1, f1=3.0, outputs=('pitch_rate',))

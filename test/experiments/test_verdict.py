@@ -21,19 +21,11 @@ import numpy as np
 import pytest
 
 from xplane_bridge.experiments import analysis, verdict
-from xplane_bridge.experiments.analysis import (
-    Arrivals,
-    error_of,
-    figures,
-    Flight,
-    latency_of,
-    quantity,
-    Series,
-    statistic,
-)
+from xplane_bridge.experiments.analysis import error_of, figures, latency_of, quantity, statistic
 from xplane_bridge.experiments.events import Event, Expectation
 from xplane_bridge.experiments.quantities import QUANTITIES
 from xplane_bridge.experiments.scenario import Criterion, Scenario
+from xplane_bridge.experiments.series import Arrivals, Flight, Series
 
 NAN = math.nan
 
@@ -73,10 +65,12 @@ def test_a_window_begins_with_its_first_frame_however_its_time_is_rounded(off):
 
 def test_a_target_without_a_stamp_is_of_the_newest_state_when_it_was_recorded():
     """Recordings from before autopilot/active_target had a header have these."""
-    rows = {
-        'imu/data': [(10.0 + n, 100.0 + n, {'heading': 0.0}) for n in range(4)],
-        'autopilot/active_target': [
-            (NAN, 100.5, {'target_altitude': 1500.0}), (NAN, 102.9, {'target_altitude': 1550.0})]}
+    rows = {'imu/data': analysis._Rows(('heading',)),
+            'autopilot/active_target': analysis._Rows(('target_altitude',))}
+    for n in range(4):
+        rows['imu/data'].add(10.0 + n, 100.0 + n, {'heading': 0.0})
+    for recorded, altitude in ((100.5, 1500.0), (102.9, 1550.0)):
+        rows['autopilot/active_target'].add(NAN, recorded, {'target_altitude': altitude})
     found = analysis._flight('/uav', rows, {}, {}, None)
     assert list(found.series['target_altitude'].times) == [0.0, 2.0]
     assert list(found.series['target_altitude'].values) == [1500.0, 1550.0]

@@ -32,10 +32,10 @@ from xplane_bridge.campaigns.plan import jsbsim_version, package_version
 from xplane_bridge.campaigns.rows import Row
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import scenario
-from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.policy_law import PolicyLaw
+from xplane_bridge.experiments.series import Flight
 from xplane_bridge.experiments.settings import CORE, MISSED, PASSED
 
 

@@ -39,10 +39,10 @@ from xplane_bridge.campaigns.flights import trajectory
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, figures_of, HUNG, judged, Row
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.experiments import analysis
-from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.events import CONTROLS
 from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.experiments.series import Flight
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.links import domain, supervised
 

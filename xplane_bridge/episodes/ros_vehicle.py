@@ -30,7 +30,7 @@ from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.message_numbers import NUMBERS
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
+from xplane_bridge.experiments.analysis import make_flight
 from xplane_bridge.experiments.controlled import LATCHED
 from xplane_bridge.experiments.core_vehicle import FRAME
 from xplane_bridge.experiments.execution import ExperimentError
@@ -40,6 +40,7 @@ from xplane_bridge.experiments.observed import target_numbers
 from xplane_bridge.experiments.piloting import FLOWN, Law, Piloting
 from xplane_bridge.experiments.processes import Processes
 from xplane_bridge.experiments.quantities import ORDERED, TARGET
+from xplane_bridge.experiments.series import Arrivals, Flight, Series
 from xplane_bridge.experiments.vehicle import LONGEST_SILENCE, Vehicle
 
 # Less than what two stamps differ by, in seconds.

@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from xplane_bridge.control.policy import LoadedPolicy
 from xplane_bridge.episodes.holding import Holding
-from xplane_bridge.experiments.analysis import Flight, quantity
+from xplane_bridge.experiments.analysis import quantity
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.policy_law import PolicyLaw
 from xplane_bridge.experiments.scenario import parse, Scenario
+from xplane_bridge.experiments.series import Flight
 
 ERRORS = ('altitude_error', 'heading_error_deg', 'airspeed_error')
 """What is scored, and from when (s) on: the wind takes some time to be flown out."""

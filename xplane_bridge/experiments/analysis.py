@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,10 @@ from xplane_bridge.experiments.quantities import (
     TARGET,
 )
 from xplane_bridge.experiments.recording import beginning, Recording
+from xplane_bridge.experiments.series import Array, Arrivals, Flight, Series
 from xplane_bridge.experiments.topics import RecordingError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sensors.topics import SENSED, TRUTH
-
-Array = NDArray[np.float64]
 
 # Stamps further than this from the recording time are a simulator's own time.
 _SAME_CLOCK = 3600.0
@@ -65,63 +64,8 @@ _LONGEST_TEXT = 1000
 _TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
-ROUNDED_TIME = 0.004
-"""
-Seconds by which the time of a frame may be rounded.
-
-X-Plane's is single precision: after a day it is rounded to 8 ms; and a sum of frames is not exact
-either. Rounding must not decide in which frame something happens, nor which frame is judged.
-"""
-
 # Between two messages no aircraft turns this far (rad): it has been placed.
 _PLACED = 0.5
-
-
-class Series(NamedTuple):
-    """A quantity: times (s, shape (n,), increasing) and values (SI, radians, shape (n,))."""
-
-    times: Array
-    values: Array
-
-    def between(self, begin: float, end: float) -> Series:
-        """
-        Return the part from ``begin`` to ``end``, both inclusive; NaN means no limit.
-
-        A frame whose time is rounded to just before ``begin`` is part of it.
-        """
-        low = 0 if math.isnan(begin) else int(
-            np.searchsorted(self.times, begin - ROUNDED_TIME, 'left'))
-        high = len(self.times) if math.isnan(end) else int(
-            np.searchsorted(self.times, end, 'right'))
-        return Series(self.times[low:high], self.values[low:high])
-
-
-class Arrivals(NamedTuple):
-    """A topic: stamps and times of recording, seconds since the epoch of each, shape (n,)."""
-
-    stamps: Array
-    recorded: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Flight:
-    """
-    The recorded data of one vehicle.
-
-    ``series`` has each of quantities.QUANTITIES, empty where nothing was recorded, at seconds
-    after ``begin``, a stamp; heading and target_heading are continuous. ``topics`` is by name
-    below ``namespace``, ``counts`` by full name. ``diagnostics`` has the last value of each
-    "node: status: key". ``log_time`` says what the recording time is: rosbag2.RECEIVED,
-    rosbag2.HANDLED, or empty if unknown.
-    """
-
-    namespace: str
-    begin: float
-    series: Mapping[str, Series]
-    topics: Mapping[str, Arrivals]
-    counts: Mapping[str, int]
-    diagnostics: Mapping[str, str] = field(default_factory=dict)
-    log_time: str = ''
 
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> Flight:

@@ -42,7 +42,7 @@ from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.experiments import observed
-from xplane_bridge.experiments.analysis import Arrivals, Flight, make_flight, Series
+from xplane_bridge.experiments.analysis import make_flight
 from xplane_bridge.experiments.events import SENSOR_FAULTS
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.observed import Observed
@@ -50,6 +50,7 @@ from xplane_bridge.experiments.piloting import FLOWN, Law, Piloting
 from xplane_bridge.experiments.policy_law import ActionLaw
 from xplane_bridge.experiments.quantities import TARGET
 from xplane_bridge.experiments.sensed import Sensed
+from xplane_bridge.experiments.series import Arrivals, Flight, Series
 from xplane_bridge.sensors.specification import Figures
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.aircraft_state import AircraftState

@@ -34,6 +34,7 @@ import numpy as np
 
 from xplane_bridge.experiments import fields
 from xplane_bridge.experiments.fields import ScenarioError
+from xplane_bridge.experiments.series import ROUNDED_TIME
 
 KINDS = ('doublet', '3211', 'chirp', 'multisine')
 AXES = {'elevator': -1.0, 'aileron': -1.0, 'rudder': -1.0, 'throttle': 0.0}
@@ -48,8 +49,6 @@ MEASURED = (
 
 # Signs of the pulses of equal length that make up an input.
 _PULSES = {'doublet': (1.0, -1.0), '3211': (1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0)}
-# The rounding of a stamp must not decide in which frame a pulse begins (s).
-_ROUNDED_TIME = 0.004
 # Hz: a third of the fastest frames.
 _FASTEST = 20.0
 _MOST_FREQUENCIES = 100
@@ -94,12 +93,12 @@ class Excitation:
 
     def value(self, t: float) -> float:
         """Return the deflection ``t`` seconds after its start; 0 before and after it."""
-        if not -_ROUNDED_TIME <= t < self.lasts - _ROUNDED_TIME:
+        if not -ROUNDED_TIME <= t < self.lasts - ROUNDED_TIME:
             return 0.0
         if self.kind in _PULSES:
             pulses = _PULSES[self.kind]
             return self.amplitude * pulses[
-                int((t + _ROUNDED_TIME) / self.lasts * len(pulses))]
+                int((t + ROUNDED_TIME) / self.lasts * len(pulses))]
         if self.kind == 'chirp':
             return self.amplitude * _sweep(t, self.lasts, self.f0, self.f1)
         shift, peak = _shift_and_peak(self.frequencies, self.period)

@@ -26,12 +26,12 @@ import numpy as np
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.analysis import ROUNDED_TIME, Series
 from xplane_bridge.experiments.conduct import Account
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.excitation import AXES, Excitation
 from xplane_bridge.experiments.route import RouteFlight, Telemetry
 from xplane_bridge.experiments.scenario import Scenario
+from xplane_bridge.experiments.series import ROUNDED_TIME, Series
 from xplane_bridge.experiments.verdict import flown_step, Occurrence
 
 # A little less: what is executed at this time is due then, however the sum is rounded.

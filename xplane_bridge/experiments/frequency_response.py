@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge import optional
-from xplane_bridge.experiments.analysis import Array, Series
 from xplane_bridge.experiments.excitation import Excitation
+from xplane_bridge.experiments.series import Array, Series
 
 COHERENT = 0.6
 """A response of less coherence says nothing (Tischler and Remple, section 7.5)."""

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge import optional
-from xplane_bridge.experiments.analysis import Array
 from xplane_bridge.experiments.frequency_response import FrequencyResponse
+from xplane_bridge.experiments.series import Array
 
 # One degree weighs as much as 0.13 dB, that is 7.57 degrees as much as 1 dB.
 _PHASE_WEIGHT = math.sqrt(0.01745)

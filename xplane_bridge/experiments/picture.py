@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge import optional
-from xplane_bridge.experiments.analysis import Flight, latency_of, Series
+from xplane_bridge.experiments.analysis import latency_of
 from xplane_bridge.experiments.frequency_response import COHERENT
 from xplane_bridge.experiments.route import RouteFlight
+from xplane_bridge.experiments.series import Flight, Series
 from xplane_bridge.experiments.windows import Window
 
 _MEASURED = '#1f5fa8'

@@ -26,9 +26,9 @@ import sys
 from typing import Any, NamedTuple
 
 from xplane_bridge.experiments import analysis, rosbag2, verdict
-from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.execution import Execution
+from xplane_bridge.experiments.series import Flight
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.experiments.verdict import FlownStep, Judgement
 from xplane_bridge.experiments.windows import Window, windows

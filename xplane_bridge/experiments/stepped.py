@@ -23,11 +23,11 @@ from typing import Protocol
 
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments import report
-from xplane_bridge.experiments.analysis import Flight
 from xplane_bridge.experiments.conduct import Account, Conduct
 from xplane_bridge.experiments.execution import Display, Execution, Flown
 from xplane_bridge.experiments.route import Telemetry
 from xplane_bridge.experiments.scenario import Scenario
+from xplane_bridge.experiments.series import Flight
 
 
 class SteppedVehicle(Flown, Protocol):

@@ -24,16 +24,11 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.analysis import (
-    Flight,
-    quantity,
-    ROUNDED_TIME,
-    Series,
-    statistic,
-)
+from xplane_bridge.experiments.analysis import quantity, statistic
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.response import step_response, StepResponse
 from xplane_bridge.experiments.scenario import Criterion, Scenario
+from xplane_bridge.experiments.series import Flight, ROUNDED_TIME, Series
 
 # A flight's last sample is never exactly at its end.
 _LAST_SAMPLE = 0.2

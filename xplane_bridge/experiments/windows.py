@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.experiments.analysis import Flight, Series
 from xplane_bridge.experiments.events import Event
 from xplane_bridge.experiments.excitation import Excitation, MEASURED
 from xplane_bridge.experiments.frequency_response import (
@@ -38,6 +37,7 @@ from xplane_bridge.experiments.frequency_response import (
 )
 from xplane_bridge.experiments.low_order import low_order
 from xplane_bridge.experiments.scenario import Scenario
+from xplane_bridge.experiments.series import Flight, Series
 from xplane_bridge.experiments.verdict import Occurrence
 
 _SWEPT = ('chirp', 'multisine')
