@@ -25,6 +25,8 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from xplane_bridge.protocols.foreign import printable_lines
+
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141
 
@@ -41,6 +43,37 @@ class _Output(io.FileIO):
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             raise SystemExit(_READER_GONE) from None
+
+
+class _Text(io.TextIOWrapper):
+    r"""
+    A standard stream on which names from files and peers are only text.
+
+    A terminal obeys control characters; so they are printed as escapes such as ``\x1b``, except
+    where ``terminal()`` was asked for.
+    """
+
+    def write(self, text: str) -> int:
+        super().write(printable_lines(text))
+        return len(text)
+
+
+class _Terminal:
+    """The same stream, for what draws on a terminal on purpose."""
+
+    def __init__(self, stream: _Text) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return io.TextIOWrapper.write(self._stream, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def terminal(stream: Any) -> Any:
+    """Return a standard stream that passes control characters: what is written must be known."""
+    return _Terminal(stream) if isinstance(stream, _Text) else stream
 
 
 def run_command(main: Callable[[], int | None]) -> int | None:
@@ -66,7 +99,7 @@ def _quiet(stream: Any) -> Any:
     stream.flush()
     raw = _Output(stream.fileno(), 'w', closefd=False)
     # By PYTHONUNBUFFERED nothing is buffered.
-    return io.TextIOWrapper(
+    return _Text(
         raw if stream.write_through else io.BufferedWriter(raw), stream.encoding,
         stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through)
 

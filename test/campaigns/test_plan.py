@@ -103,9 +103,9 @@ def test_samples_are_reproducible_and_within_their_limits(method):
     drawn = [parameters.parse('wind.north', {'from': -5, 'to': 5}),
              parameters.parse('turbulence.severity', {'from': 2, 'to': 5, 'whole': True}),
              parameters.parse('sensors', {'any_of': ['none', 'consumer']})]
-    samples = parameters.draw(method, drawn, 64, 3)
-    assert samples == parameters.draw(method, drawn, 64, 3) != parameters.draw(
-        method, drawn, 64, 4)
+    samples = [*parameters.draw(method, drawn, 64, 3)]
+    assert samples == [*parameters.draw(method, drawn, 64, 3)] != [*parameters.draw(
+        method, drawn, 64, 4)]
     north, severity, sensors = zip(*samples, strict=True)
     assert -5.0 <= min(north) < -4.0
     assert 4.0 < max(north) <= 5.0

@@ -14,6 +14,7 @@
 
 """Recordings of strangers: each that would take gigabytes or minutes is read within bounds."""
 
+import csv
 import json
 import os
 import sqlite3
@@ -454,3 +455,34 @@ def test_lists_as_text_are_no_text_of_gigabytes(tmp_path, growing):
     pytest.importorskip('asammdf')
     _, err = exported(tmp_path, growing, '--topics', 'l3', to='mf4')
     assert 'a is left out: it has' in err
+
+
+def test_names_with_control_characters_are_printed_as_escapes(tmp_path):
+    """A terminal obeys them."""
+    path = tmp_path / 'a.mcap'
+    evil = '/\x1b]0;owned\x07\x1b[31m\u202e'
+    path.write_bytes(mcap(good(1, evil + '1'), topic(2, evil + '2', 'p/msg/' + evil, b'x')))
+    code, out, err = limited(
+        'from xplane_bridge.command_line import run_command; import sys\n'
+        'from xplane_bridge.export.main import main\nsys.exit(run_command(main))',
+        path, '--to', 'csv', '--output', tmp_path / 'out', '--topics', 'good', evil + '1')
+    assert code == 1
+    shown = '\\x1b]0;owned\\x07\\x1b[31m\\u202e'
+    assert f'{shown[:-6]}' in out
+    assert shown in err
+    assert not set('\x1b\x07\u202e') & {*out, *err}
+
+
+def test_what_a_spreadsheet_would_run_is_text(tmp_path):
+    path = tmp_path / 'a.mcap'
+    texts = ('=cmd|x', '+1', '-1', '@x', 'plain', '')
+    path.write_bytes(mcap(
+        schema(1, 'p/msg/A', b'string text\nfloat64 number\nint8 small\n'),
+        channel(1, 1, '/texts'), *(
+            message(1, b'\0\1\0\0' + (text(value + '\0') + bytes(16)[:-(
+                5 + len(value)) % 8] + struct.pack('<db', -1.5, -7))) for value in texts)))
+    exported(tmp_path, path, code=0)
+    with open(tmp_path / 'out0' / 'texts.csv', newline='') as stream:
+        rows = [*csv.reader(stream)][2:]
+    assert [row[3] for row in rows] == ["'=cmd|x", "'+1", "'-1", "'@x", 'plain', '']
+    assert {(row[4], row[5]) for row in rows} == {('-1.5', '-7')}

@@ -240,3 +240,34 @@ def test_what_a_kill_leaves_becomes_the_same_file(tmp_path, capsys):
     assert main(['record', str(journal), '--to', str(to)]) == 0
     with MDF(to) as file:
         assert len(file.get('Alt').samples) == 50
+
+
+def test_garbage_is_sampled_in_the_journal_and_the_sender_is_asked_for(tmp_path):
+    """1 GB of garbage in 9 s was kept whole."""
+    with recording(tmp_path / 'live.parquet', '--keep-capture') as (child, send):
+        for number in range(5):
+            send(packet(number))
+        for _ in range(2000):
+            send(b'garbage ' * 1000)
+        child.send_signal(signal.SIGINT)
+        shown, errors = child.communicate(timeout=DEADLINE)
+    assert child.returncode == 1
+    assert 'whoever reaches UDP any address' in errors
+    assert 'by --sender HOST' in errors
+    assert 'datagrams are no packets' in errors
+    assert (tmp_path / 'live.pcap').stat().st_size < 350_000
+
+
+def test_the_journal_counts_towards_the_limit(tmp_path):
+    """Parquet grows every 10 s only, and anybody can fill the disk meanwhile."""
+    with recording(tmp_path / 'live.parquet', '--keep-capture', '--size-limit', '20k',
+                   '--sender', '127.0.0.1') as (child, send):
+        end = time.monotonic() + DEADLINE
+        number = 0
+        while child.poll() is None and time.monotonic() < end:
+            send(packet(number % 10))
+            number += 1
+        shown, errors = child.communicate(timeout=DEADLINE)
+    assert 'ended at the limit of 20000 bytes' in shown
+    assert 'whoever reaches' not in errors
+    assert 20_000 <= (tmp_path / 'live.pcap').stat().st_size < 25_000

@@ -30,6 +30,9 @@ from xplane_bridge.campaigns.plan import Plan, PlanError
 from xplane_bridge.campaigns.progress import Progress
 from xplane_bridge.campaigns.rows import Row
 from xplane_bridge.campaigns.table import Summary
+from xplane_bridge.protocols.foreign import printable
+
+_LONGEST = 400
 
 
 class OfRow(Protocol):
@@ -60,24 +63,44 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
     return table.write(folder.parts(), folder.path / files.TABLE)
 
 
-def report(folder: Path, plan: Plan | None = None) -> bool:
+def report(folder: Path, draw: Callable[[OfRow, Path], None] | None = None) -> bool:
     """
     Write the report of a folder; return whether it could be, having said why not.
 
-    Without a plan the one that the folder was flown by is looked for, to draw flights with.
+    ``draw`` draws those of the worst flights that have no picture; see drawn_by.
     """
-    if plan is None:
-        try:
-            plan = plans.load(files.origin_of(folder))
-        except PlanError as error:
-            print(f'no flight is drawn: {error}', flush=True)
     try:
         from xplane_bridge.campaigns import report as reports
-        print(f'report: {reports.write(folder, drawn_by(plan) if plan else None)}', flush=True)
+        print(f'report: {reports.write(folder, draw)}', flush=True)
         return True
-    except (ImportError, ValueError) as error:
-        print(f'campaign: no report: {error}', file=sys.stderr, flush=True)
-        return False
+    except (ImportError, OSError, ValueError) as error:
+        why = str(error)
+    except Exception as error:
+        # Whatever comes of a table with values of other types.
+        why = f'{folder}: its table is damaged: {error!r}'
+    print(f'campaign: no report: {printable(why, _LONGEST)}', file=sys.stderr, flush=True)
+    return False
+
+
+def report_again(folder: Path, trust: bool) -> bool:
+    """
+    Write the report of somebody's folder: nothing of it is run, unless ``trust`` asks for it.
+
+    Then the plan that it was flown by is looked for, to draw flights with.
+    """
+    draw = None
+    try:
+        origin = files.origin_of(folder)
+        if trust:
+            plan = plans.load(origin)
+            plan.load_policies()
+            draw = drawn_by(plan)
+        else:
+            print('no flight is drawn: --trust flies them again, with the controllers that '
+                  f'{origin} names', flush=True)
+    except PlanError as error:
+        print(f'no flight is drawn: {error}', flush=True)
+    return report(folder, draw)
 
 
 def drawn_by(plan: Plan) -> Callable[[OfRow, Path], None]:

@@ -29,6 +29,7 @@ from xplane_bridge import optional
 from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.criteria import Limits
 from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, JUDGED, PARAMETER, PASSED, VALUE
+from xplane_bridge.campaigns.sections import MOST_FLIGHTS
 
 Array = NDArray[np.float64]
 
@@ -81,6 +82,9 @@ class Columns:
             raise ValueError(
                 f'{file}: is not the table of a campaign: it has no column {missing[0]!r}')
         self.flights: int = self._file.metadata.num_rows
+        if self.flights > MOST_FLIGHTS:
+            raise ValueError(
+                f'{file}: has {self.flights} flights, expected at most {MOST_FLIGHTS}')
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
 

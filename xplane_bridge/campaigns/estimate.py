@@ -21,10 +21,13 @@ from statistics import fmean
 import time
 from typing import NamedTuple
 
+from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.files import Folder
 from xplane_bridge.campaigns.flights import run_of
 from xplane_bridge.campaigns.plan import Plan
 from xplane_bridge.campaigns.progress import duration
+from xplane_bridge.campaigns.task import Task
+from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.execution import ExperimentError
 from xplane_bridge.experiments.settings import CORE
 
@@ -33,6 +36,8 @@ _MEASURED = 10.0
 # Through ROS nothing is flown for an estimate: what a flight took where it was measured, to start
 # its processes and to read its recording (s), and how many times faster than real time it flew.
 _ROS_START, _ROS_SPEED = 12.0, 4.0
+# Nor in one process, if that would run a stranger's code.
+_CORE_START, _CORE_SPEED = 1.0, 50.0
 
 
 class Kind(NamedTuple):
@@ -43,8 +48,12 @@ class Kind(NamedTuple):
     controller: str
 
 
-def dry_run(plan: Plan, folder: Folder, workers: int) -> Iterator[str]:
-    """Yield what would be flown, and how long it would take, line by line."""
+def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> Iterator[str]:
+    """
+    Yield what would be flown, and how long it would take, line by line.
+
+    Nothing that the plan names is run, unless ``trust`` asks for it.
+    """
     rest: dict[Kind, list[int]] = {}
     for flight in range(len(plan)):
         if not folder.is_done(flight):
@@ -59,7 +68,7 @@ def dry_run(plan: Plan, folder: Folder, workers: int) -> Iterator[str]:
     for kind, flights in rest.items():
         found = known.get(kind)
         seconds, how = (found, 'as those before') if found is not None else measured(
-            plan, flights[0])
+            plan, flights[0], trust)
         total += seconds * len(flights)
         yield (f'  {" on ".join(kind[:2])}, {kind.controller}: {len(flights)} flights of about '
                f'{duration(seconds)} ({how})')
@@ -90,12 +99,14 @@ def remembered(folder: Folder) -> dict[Kind, float]:
     return {kind: fmean(times) for kind, times in found.items()}
 
 
-def measured(plan: Plan, flight: int) -> tuple[float, str]:
+def measured(plan: Plan, flight: int, trust: bool) -> tuple[float, str]:
     """Return how long a flight may take (s), and how that is known."""
     task = plan.task(flight)
     lasts = float(task.content['duration'])
     if task.simulator != CORE:
         return _ROS_START + lasts / _ROS_SPEED, 'assumed'
+    if not trust and not _is_own(task):
+        return _CORE_START + lasts / _CORE_SPEED, 'assumed; --trust measures it'
     begin = time.perf_counter()
     try:
         run = run_of(task)
@@ -106,3 +117,10 @@ def measured(plan: Plan, flight: int) -> tuple[float, str]:
         return time.perf_counter() - begin, f'it fails: {error}'
     flying = time.perf_counter() - started
     return started - begin + flying * lasts / max(run.flown, 1.0), 'measured'
+
+
+def _is_own(task: Task) -> bool:
+    """Return whether a flight has nothing that is not of this package, or of JSBSim."""
+    policy = task.controller.removeprefix(POLICY)
+    return (task.controller == AUTOPILOT or policy != task.controller and policy.isidentifier()
+            ) and not task.content.get('initial', {}).get('aircraft_path')

@@ -31,8 +31,9 @@ import os
 from pathlib import Path
 import time
 from types import TracebackType
+from typing import Any
 
-from xplane_bridge import optional
+from xplane_bridge import optional, plain_files
 from xplane_bridge.campaigns import rows
 from xplane_bridge.campaigns.plan import Plan, PlanError
 from xplane_bridge.campaigns.rows import Row
@@ -45,6 +46,9 @@ _IDENTITY, _JOURNAL, _LOCK = 'identity.json', 'journal.jsonl', '.lock'
 _BATCH = 500
 # Seconds of rows that may be lost if the machine, not only this process, ends.
 _AT_RISK = 1.0
+# Of a row, and of what the folder is of (bytes).
+_LONGEST_ROW = 1024 * 1024
+_LONGEST_IDENTITY = 4 * 1024 * 1024
 # Of what differs, for people.
 _SHOWN = 8
 
@@ -150,11 +154,16 @@ class Folder:
 
     def journaled(self) -> Iterator[Row]:
         """Yield the rows of the journal, up to one that was not written to its end."""
-        with suppress(FileNotFoundError), (self._rows / _JOURNAL).open('rb') as stream:
-            for line in stream:
+        with suppress(FileNotFoundError), plain_files.open_regular(
+                self._rows / _JOURNAL) as stream:
+            while line := stream.readline(_LONGEST_ROW):
                 try:
                     row: Row = json.loads(line)
-                except ValueError:
+                    whole = type(row['flight']) is int and 0 <= row['flight'] < len(
+                        self._done) and isinstance(row['outcome'], str)
+                except (KeyError, RecursionError, TypeError, ValueError):
+                    return
+                if not whole:
                     return
                 yield row
 
@@ -171,9 +180,9 @@ class Folder:
         if not self.path.exists() or not any(self.path.iterdir()):
             return
         try:
-            kept = json.loads((self._rows / _IDENTITY).read_text(encoding='utf-8'))
+            kept = _identity(self.path)
             identity, parts = kept['identity'], dict(kept.get('parts', {}))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise PlanError(f"{self.path} is no campaign's folder, and not empty: choose another "
                             'with --output') from None
         if identity != self._plan.identity:
@@ -207,9 +216,14 @@ class Folder:
         optional.require('a campaign', 'pyarrow')
         from pyarrow import parquet
         for part in self.parts():
-            for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
-                    part, columns=['flight', 'outcome'])), strict=True):
-                self._note(flight, outcome)
+            try:
+                for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
+                        part, columns=['flight', 'outcome'])), strict=True):
+                    self._note(flight, outcome)
+            except (OSError, ValueError, TypeError, IndexError) as error:
+                # ArrowException is a ValueError or an OSError.
+                raise PlanError(f'{part} is damaged: {printable(str(error))}; delete it, and its '
+                                'flights are flown again') from None
 
 
 def _listed(names: list[str]) -> str:
@@ -218,11 +232,15 @@ def _listed(names: list[str]) -> str:
     return ', '.join(shown) + (f' and {rest} more' if rest else '')
 
 
+def _identity(folder: Path) -> Any:
+    return json.loads(plain_files.read(folder / ROWS / _IDENTITY, _LONGEST_IDENTITY))
+
+
 def origin_of(folder: Path) -> str:
     """Return the file of the plan that a folder is of; PlanError if it is no campaign's."""
     try:
-        return str(json.loads((folder / ROWS / _IDENTITY).read_text(encoding='utf-8'))['plan'])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(_identity(folder)['plan'])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise PlanError(f"{folder} is no campaign's folder") from None
 
 

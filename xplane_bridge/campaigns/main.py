@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import os
 from pathlib import Path
 import signal
@@ -30,6 +30,7 @@ from xplane_bridge.campaigns.plan import load, Plan, PlanError
 from xplane_bridge.campaigns.table import Summary
 from xplane_bridge.command_line import run_command, without_ros_arguments
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.protocols.foreign import printable
 
 _EPILOG = ("'campaign report DIR' writes a folder's report again; 'campaign compare A B' says "
            'which of two controllers is better.')
@@ -41,12 +42,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if given[:1] == ['compare']:
             from xplane_bridge.campaigns import compare
-            return compare.main(given[1:])
+            return _compare(compare.main, given[1:])
         if given[:1] == ['report']:
             return _report(given[1:])
         return _fly(_parser().parse_args(given))
     except (ImportError, OSError, PlanError, EngineError) as error:
         print(f'campaign: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN
+
+
+def _compare(main: Callable[[Sequence[str]], int], given: Sequence[str]) -> int:
+    try:
+        return main(given)
+    except Exception as error:
+        # Whatever comes of tables with values of other types.
+        print(f'campaign: one of the tables is damaged: {printable(repr(error))}',
+              file=sys.stderr, flush=True)
         return NOT_FLOWN
 
 
@@ -64,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
                         help='scheduler of a Dask cluster, such as tcp://host:8786')
     parser.add_argument('--dry-run', action='store_true',
                         help='only say how many flights there are, and how long they take')
+    parser.add_argument('--trust', action='store_true',
+                        help='with --dry-run: also fly ten seconds of what the plan names, to see '
+                        'how long flights take; that runs the code of its controllers')
     parser.add_argument('--require', type=float, default=None, metavar='RATE',
                         help="pass rate that each controller needs, 0..1 (the plan's, or 0)")
     parser.add_argument('--flight', type=int, default=None, metavar='N',
@@ -75,9 +89,12 @@ def _report(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog='campaign report', description="Write the report of a campaign's folder again.")
     parser.add_argument('folder', metavar='DIR', type=Path)
-    folder = parser.parse_args(argv).folder
+    parser.add_argument('--trust', action='store_true',
+                        help='fly the worst flights again, to draw them: that runs the code of '
+                        'the controllers that the folder names')
+    given = parser.parse_args(argv)
     from xplane_bridge.campaigns import campaign
-    return PASSED if campaign.report(folder) else NOT_FLOWN
+    return PASSED if campaign.report_again(given.folder, given.trust) else NOT_FLOWN
 
 
 def _fly(arguments: argparse.Namespace) -> int:
@@ -89,19 +106,21 @@ def _fly(arguments: argparse.Namespace) -> int:
         raise PlanError('--workers is of this machine: omit it, or --cluster')
     plan = load(arguments.plan)
     path = Path(arguments.output or plan.default_folder)
+    if not arguments.dry_run:
+        plan.load_policies()
     if arguments.flight is not None:
         from xplane_bridge.campaigns.again import again
         return again(plan, arguments.flight, path)
     workers = arguments.workers or os.cpu_count() or 1
     if arguments.dry_run:
-        return _dry_run(plan, path, workers)
+        return _dry_run(plan, path, workers, arguments.trust)
     return _run(plan, path, arguments.cluster, workers, (
         plan.require if arguments.require is None else arguments.require))
 
 
-def _dry_run(plan: Plan, path: Path, workers: int) -> int:
+def _dry_run(plan: Plan, path: Path, workers: int, trust: bool) -> int:
     from xplane_bridge.campaigns.estimate import dry_run
-    for line in dry_run(plan, Folder.seen(path, plan), workers):
+    for line in dry_run(plan, Folder.seen(path, plan), workers, trust):
         print(line, flush=True)
     return PASSED
 
@@ -123,12 +142,13 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
         try:
             summary = campaign.run(plan, folder, engine)
             print(f'table: {path / "table.parquet"}, {summary.digest}', flush=True)
-            campaign.report(path, plan)
+            reported = campaign.report(path, campaign.drawn_by(plan))
         except KeyboardInterrupt:
             print(f'interrupted: {folder.done} of {len(plan)} flights are kept in {path}; the '
                   'same command goes on from there', flush=True)
             return INTERRUPTED
-    return _verdict(summary, require)
+    code = _verdict(summary, require)
+    return code if reported else code or NOT_FLOWN
 
 
 def _verdict(summary: Summary, require: float) -> int:

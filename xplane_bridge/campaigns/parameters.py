@@ -140,13 +140,14 @@ def _shorthands() -> list[str]:
 
 
 def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:
-    found: list[Value] = []
+    # A dict is quick to look in, and in order.
+    found: dict[Value, None] = {}
     for n, item in enumerate(items):
         if not isinstance(item, str):
             item = fields.number(item, f'{where}[{n}]')
         if item in found:
             raise ScenarioError(f'{where}[{n}]: {shown(item)} is there twice')
-        found.append(item)
+        found[item] = None
     if not found:
         raise ScenarioError(f'{where}: expected at least one value')
     if len({isinstance(item, str) for item in found}) > 1:
@@ -154,11 +155,28 @@ def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:
     return tuple(found)
 
 
-def draw(method: str, parameters: Sequence[Parameter], count: int, seed: int) -> list[
-        tuple[Value, ...]]:
+class Samples:
+    """Samples of parameters: by its number each, made when it is asked for."""
+
+    def __init__(self, parameters: Sequence[Parameter], points: Any) -> None:
+        self._parameters = parameters
+        self._points = points
+
+    def __getitem__(self, number: int) -> tuple[Value, ...]:
+        """Return a value of each parameter."""
+        if not self._parameters:
+            return ()
+        # A scrambled Sobol point may be rounded up to 1.
+        below = math.nextafter(1.0, 0.0)
+        return tuple(
+            parameter.sample(min(float(drawn), below))
+            for parameter, drawn in zip(self._parameters, self._points[number], strict=True))
+
+
+def draw(method: str, parameters: Sequence[Parameter], count: int, seed: int) -> Samples:
     """Return ``count`` samples of parameters; equal for equal arguments. Needs scipy."""
     if not parameters:
-        return [()] * count
+        return Samples((), None)
     import numpy as np
     if method == 'random':
         points = np.random.default_rng(seed).random((count, len(parameters)))
@@ -167,11 +185,7 @@ def draw(method: str, parameters: Sequence[Parameter], count: int, seed: int) ->
         from scipy.stats import qmc
         kind = qmc.Sobol if method == 'sobol' else qmc.LatinHypercube
         points = kind(len(parameters), seed=seed).random(count)
-    # A scrambled Sobol point may be rounded up to 1.
-    below = math.nextafter(1.0, 0.0)
-    return [tuple(parameter.sample(min(float(number), below))
-                  for parameter, number in zip(parameters, point, strict=True))
-            for point in points]
+    return Samples(parameters, points)
 
 
 def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, Any]:

@@ -281,12 +281,7 @@ def _subplots(
     rows: int, across: int, height: float, heights: Sequence[float] = (), grid: bool = False
 ) -> tuple[Any, Any]:
     """Return a figure of the common width, and its axes in one list."""
-    try:
-        import matplotlib
-        matplotlib.use('Agg')
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise optional.missing('drawing', 'matplotlib') from error
+    pyplot = optional.pyplot()
     figure, axes = pyplot.subplots(
         rows, across, squeeze=False, layout='constrained', sharey=grid and rows == 1,
         figsize=(_WIDTH, height), height_ratios=heights or None)

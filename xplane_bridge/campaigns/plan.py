@@ -29,16 +29,18 @@ import hashlib
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 import json
+from math import prod
 import os
 import shlex
 from typing import Any
 
-from xplane_bridge import plain_yaml
+from xplane_bridge import plain_files, plain_yaml
 from xplane_bridge.campaigns import contents, inspection, parameters, sections
-from xplane_bridge.campaigns.parameters import Parameter, Value
+from xplane_bridge.campaigns.parameters import Parameter, Samples, Value
 from xplane_bridge.campaigns.sections import Aircraft, Controller, Sampling, Scenario
 from xplane_bridge.campaigns.task import Task
 from xplane_bridge.control.contents import digest
+from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import fields, scenario, settings
 from xplane_bridge.experiments.controller import AUTOPILOT
 from xplane_bridge.experiments.fields import ScenarioError
@@ -47,6 +49,8 @@ from xplane_bridge.experiments.settings import CORE, Settings
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
 _LONGEST = 86_400.0
+# Numbers of all samples: they are drawn together.
+_MOST_DRAWN = 20_000_000
 # What computes a flight, besides this package.
 _LIBRARIES = ('jsbsim', 'numpy', 'onnxruntime')
 _SECTIONS = (
@@ -101,18 +105,35 @@ class Plan:
     @property
     def points(self) -> int:
         """Return how many points each controller flies: parameters, samples and seeds."""
-        return len(self._crossed) * self._draws * len(self.seeds)
+        return self._combinations * self._draws * len(self.seeds)
 
     @property
     def _draws(self) -> int:
         return max(self.sampling.count, 1)
 
     @cached_property
-    def _crossed(self) -> list[tuple[Value, ...]]:
-        return list(product(*(one.values for one in self.parameters if not one.is_sampled)))
+    def _combinations(self) -> int:
+        return prod(len(one.values) for one in self.parameters if not one.is_sampled)
+
+    def _crossed(self, number: int) -> tuple[Value, ...]:
+        """Return a combination of the parameters' values: the last varies fastest."""
+        found: list[Value] = []
+        for one in reversed([one for one in self.parameters if not one.is_sampled]):
+            number, at = divmod(number, len(one.values))
+            found.append(one.values[at])
+        return tuple(reversed(found))
+
+    def load_policies(self) -> None:
+        """Run what policies are made of, as their flights will. Raises PlanError."""
+        for controller in self.controllers:
+            if controller.name.startswith(contents.POLICY):
+                try:
+                    load_policy(controller.name.removeprefix(contents.POLICY), sections.share())
+                except ValueError as error:
+                    raise PlanError(f'{self.origin}: {error}') from None
 
     @cached_property
-    def _samples(self) -> list[tuple[Value, ...]]:
+    def _samples(self) -> Samples:
         return parameters.draw(
             self.sampling.method, [one for one in self.parameters if one.is_sampled],
             self.sampling.count or len(self.seeds), self.sampling.seed)
@@ -174,7 +195,7 @@ class Plan:
         """
         rest, seed = divmod(flight, len(self.seeds))
         rest, draw = divmod(rest, self._draws)
-        crossed = self._crossed[rest % len(self._crossed)]
+        crossed = self._crossed(rest % self._combinations)
         which, simulator, aircraft, controller = self.what(flight)
         sample = self._samples[draw if self.sampling.count else seed]
         return self._task(
@@ -278,8 +299,7 @@ def load(name: str) -> Plan:
     """Read a plan by its file or name; PlanError says what is wrong with it."""
     path = find(name)
     try:
-        with open(path, 'rb') as stream:
-            source = stream.read()
+        source = plain_files.read(path, plain_yaml.MAX_SIZE)
         content = plain_yaml.load(source)
     except OSError as error:
         raise PlanError(f'{path}: {error.strerror}') from None
@@ -297,9 +317,9 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
     top = fields.mapping(content, 'the file', required=('scenarios',), optional=_SECTIONS)
     folder = os.path.dirname(os.path.abspath(path))
     seeds = sections.seeds_of(top.get('seeds', [0]))
-    varied = tuple(parameters.parse(*item) for item in fields.mapping(
-        top.get('parameters', {}), 'parameters', optional=tuple(top.get('parameters', ())),
-    ).items())
+    varied = _parameters(fields.mapping(
+        top.get('parameters', {}), 'parameters', optional=tuple(top.get('parameters', ()))),
+        len(seeds))
     sampled = [one.name for one in varied if one.is_sampled]
     if sampled and 'sampling' not in top:
         raise ScenarioError(f'sampling is missing: {", ".join(sampled)} are sampled')
@@ -327,11 +347,31 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0))
 
 
+def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[Parameter, ...]:
+    """Return the parameters, none of them before the flights of those so far are multiplied."""
+    found: list[Parameter] = []
+    flights = seeds
+    for item in given.items():
+        found.append(parameters.parse(*item))
+        flights *= len(found[-1].values) or 1
+        _bound(flights)
+    return tuple(found)
+
+
+def _bound(flights: int) -> None:
+    if flights > sections.MOST_FLIGHTS:
+        raise ScenarioError(
+            f'it has {flights} flights, expected at most {sections.MOST_FLIGHTS}')
+
+
 def _check(plan: Plan) -> None:
     """Raise ScenarioError for flights that are not possible, as far as the plan tells."""
-    if len(plan) > sections.MOST_FLIGHTS:
+    _bound(len(plan))
+    draws = (plan.sampling.count or len(plan.seeds)) * sum(
+        one.is_sampled for one in plan.parameters)
+    if draws > _MOST_DRAWN:
         raise ScenarioError(
-            f'it has {len(plan)} flights, expected at most {sections.MOST_FLIGHTS}')
+            f'sampling: {draws} numbers are drawn, expected at most {_MOST_DRAWN}')
     first: dict[str, Value] = {one.name: one.extremes()[0] for one in plan.parameters}
     corners = [first, *(
         {**first, one.name: value} for one in plan.parameters for value in one.extremes()[1:])]

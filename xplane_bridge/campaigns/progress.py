@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from xplane_bridge.campaigns.rows import OUTCOMES, Row
+from xplane_bridge.command_line import terminal
 
 # Seconds between two lines where there is no terminal.
 _PERIOD = 10.0
@@ -102,11 +103,12 @@ class _Bar:
             return None
 
     def __init__(self, total: int, done: int) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
         self._rich: Any = RichProgress(
             MofNCompleteColumn(), BarColumn(), TextColumn('{task.description}'),
-            TimeRemainingColumn(), transient=True)
+            TimeRemainingColumn(), transient=True, console=Console(file=terminal(sys.stdout)))
         self._task = self._rich.add_task('', total=total, completed=done)
         self._rich.start()
 

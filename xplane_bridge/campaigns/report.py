@@ -21,6 +21,7 @@ from contextlib import suppress
 import math
 from pathlib import Path
 
+from xplane_bridge import plain_files, plain_yaml
 from xplane_bridge.campaigns import pictures
 from xplane_bridge.campaigns.columns import Columns
 from xplane_bridge.campaigns.html_page import code, heading, page, paragraph, picture, table
@@ -90,10 +91,10 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
 def _rates(found: Sequence[Group], folder: Path) -> list[str]:
     names = varying(found)
     file = folder / 'pass_rate.png'
-    pictures.draw_pass_rates(found, file)
     return [
         heading('Pass rates'),
-        picture(file, 'Pass rate of each criterion with its interval'),
+        _drawn(file, 'Pass rate of each criterion with its interval',
+               lambda: pictures.draw_pass_rates(found, file)),
         table([*names, 'criterion', 'passed', 'of', 'pass rate', '95% interval'], [
             [*(str(group.inputs[name] or 'default') for name in names), criterion,
              str(rate.passed), str(rate.flights), *_share(rate)]
@@ -106,11 +107,27 @@ def _rates(found: Sequence[Group], folder: Path) -> list[str]:
 
 def _distributions(columns: Columns, found: Sequence[Group], folder: Path) -> list[str]:
     file = folder / 'distributions.png'
+    notes = []
+
+    def draw() -> None:
+        notes.append(pictures.draw_distributions(columns, found, file))
+        if file.exists():
+            notes.append('The outermost bars also count what is further out.')
+
+    drawn = _drawn(file, 'Histograms of the value of each criterion', draw)
+    return [drawn, *(paragraph(text, 'note') for text in notes if text)]
+
+
+def _drawn(file: Path, what: str, draw: Callable[[], None]) -> str:
+    """Return a picture, or why there is none: the rest of the report does without."""
     file.unlink(missing_ok=True)
-    note = pictures.draw_distributions(columns, found, file)
-    drawn = [picture(file, 'Histograms of the value of each criterion')] if file.exists() else []
-    return drawn + [paragraph(text, 'note') for text in (
-        note, 'The outermost bars also count what is further out.' if drawn else '') if text]
+    try:
+        draw()
+    except Exception as error:
+        # Whatever matplotlib, or what it draws, objects to.
+        reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
+        return paragraph(f'There is no picture: {reason}', 'note')
+    return picture(file, what) if file.exists() else ''
 
 
 def _parameters(columns: Columns, folder: Path) -> list[str]:
@@ -126,8 +143,9 @@ def _parameters(columns: Columns, folder: Path) -> list[str]:
     strongest = list(dict.fromkeys([*(each.parameter for each in found), *columns.parameters]))
     parts = [heading('Passed and missed over parameters')]
     if len(strongest) > 1:
-        pictures.draw_map(columns, strongest[0], strongest[1], over)
-        parts.append(picture(over, f'Passes over {strongest[0]} and {strongest[1]}'))
+        parts.append(_drawn(
+            over, f'Passes over {strongest[0]} and {strongest[1]}',
+            lambda: pictures.draw_map(columns, strongest[0], strongest[1], over)))
     else:
         parts.append(paragraph(
             f'The plan varies {strongest[0]} only; over two parameters there is a map.', 'note'))
@@ -135,9 +153,9 @@ def _parameters(columns: Columns, folder: Path) -> list[str]:
     if not known:
         return [*parts, paragraph('No parameter that is a number varies with the margins.',
                                   'note')]
-    pictures.draw_sensitivity(known, ranked)
     return [
-        *parts, picture(ranked, 'Rank correlation of each parameter with the smallest margin'),
+        *parts, _drawn(ranked, 'Rank correlation of each parameter with the smallest margin',
+                       lambda: pictures.draw_sensitivity(known, ranked)),
         _correlations(columns, known),
         paragraph(
             'Spearman rank correlation of a parameter with the smallest margin of a flight, and '
@@ -195,7 +213,11 @@ def _plan(folder: Path) -> list[str]:
     file = folder / _PLAN
     if not file.is_file():
         return []
-    return [heading('Plan'), code(file.read_text(encoding='utf-8'))]
+    try:
+        text = plain_files.read(file, plain_yaml.MAX_SIZE).decode(errors='replace')
+    except (OSError, ValueError) as error:
+        return [heading('Plan'), paragraph(str(error), 'note')]
+    return [heading('Plan'), code(text)]
 
 
 def _share(rate: Rate) -> tuple[str, str]:

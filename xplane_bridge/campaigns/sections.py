@@ -27,6 +27,7 @@ from xplane_bridge.campaigns.contents import POLICY
 from xplane_bridge.campaigns.parameters import METHODS, whole_number
 from xplane_bridge.control import installed
 from xplane_bridge.control.contents import digest
+from xplane_bridge.control.policy import absolute
 from xplane_bridge.experiments import controller, fields, scenario
 from xplane_bridge.experiments.fields import ScenarioError
 from xplane_bridge.experiments.settings import CORE
@@ -35,6 +36,8 @@ from xplane_bridge.simulators.registry import SIMULATORS
 
 MOST_FLIGHTS = 10_000_000
 _LARGEST_SEED = 2 ** 31 - 1
+# Of a list that is compared with itself.
+_MOST_ITEMS = 5000
 
 T = TypeVar('T')
 
@@ -82,7 +85,10 @@ def share() -> str:
 def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...]:
     """Return the parsed items of a list that has at least one, none of them twice."""
     found: list[T] = []
-    for n, item in enumerate(fields.items(value, where)):
+    items = fields.items(value, where)
+    if len(items) > _MOST_ITEMS:
+        raise ScenarioError(f'{where}: expected at most {_MOST_ITEMS}, got {len(items)}')
+    for n, item in enumerate(items):
         one = parse(item, f'{where}[{n}]')
         if one in found:
             raise ScenarioError(f'{where}[{n}]: {shown(item)} is there twice')
@@ -124,7 +130,7 @@ def simulator_of(item: Any, where: str) -> str:
 
 
 def controller_of(item: Any, where: str) -> Controller:
-    """Return autopilot, a policy, or a command."""
+    """Return autopilot, a policy, or a command, with its files' digest; nothing is run."""
     name = fields.text(item, where).strip()
     if not name or name == controller.EXTERNAL:
         raise ScenarioError(
@@ -132,10 +138,9 @@ def controller_of(item: Any, where: str) -> Controller:
             f'{shown(item)}')
     if not name.startswith(POLICY):
         return Controller(name, digest(contents.of_controller(name, share())))
-    from xplane_bridge.control.policy import absolute, load
-    reference = absolute(name.removeprefix(POLICY))
+    name = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
     try:
-        return Controller(f'{POLICY}{reference}', load(reference, share()).digest)
+        return Controller(name, digest(contents.of_controller(name, share())))
     except ValueError as error:
         raise ScenarioError(f'{where}: {error}') from None
 

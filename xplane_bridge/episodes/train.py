@@ -34,6 +34,7 @@ from xplane_bridge import optional
 from xplane_bridge.command_line import (
     add_force_option,
     refuse_existing,
+    terminal,
     without_ros_arguments,
 )
 from xplane_bridge.control.installed import folder
@@ -122,7 +123,7 @@ def _show(generation: Generation, seconds: float) -> None:
     text = (f'generation {generation.number:3}   median loss {losses}   '
             f'{left / 60.0:.1f} min remain')
     if sys.stdout.isatty():
-        print(f'\r{text} ', end='', flush=True)
+        print(f'\r{text} ', end='', file=terminal(sys.stdout), flush=True)
     elif generation.number % 10 == 1:
         print(text, flush=True)
 

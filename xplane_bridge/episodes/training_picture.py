@@ -31,7 +31,7 @@ _LABELS = ('altitude error (m)', 'heading error (deg)', 'airspeed error (m/s)')
 
 def draw(path: str, history: Sequence[Generation], picture: str) -> None:
     """Draw the training of a policy's file, and its flight on the first unseen seed, as PNG."""
-    optional.require('the picture', 'matplotlib')
+    optional.pyplot()
     from matplotlib.figure import Figure
     figure = Figure(figsize=(11.0, 6.5), layout='constrained')
     grid = figure.add_gridspec(3, 2)
@@ -43,6 +43,7 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
         axes.semilogy(numbers, [generation.least[part] for generation in history],
                       color=line.get_color(), alpha=0.4, label=f'{part}, best')
     axes.set(xlabel='generation', ylabel='loss', title='training')
+    optional.plain_ticks(axes.yaxis)
     axes.legend()
     flights = {name: unseen.flown(file, unseen.FIRST_SEED).vehicle.flight()
                for name, file in (('autopilot', ''), ('policy', path))}

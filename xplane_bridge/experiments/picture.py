@@ -49,12 +49,7 @@ def draw_flight(
 
     Raises ImportError if matplotlib is missing.
     """
-    try:
-        import matplotlib
-        matplotlib.use('Agg')
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise optional.missing('drawing', 'matplotlib') from error
+    pyplot = optional.pyplot()
     rows: list[Any] = [
         ['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
         ['controls', 'attitude'], ['latency', 'attitude']]
@@ -145,7 +140,7 @@ def _draw_lines(axes: Any, lines: dict[str, tuple[Series, float, str]], label: s
 
 def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
     """Draw the frequency responses where they are coherent, and the coherence throughout."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator
     colours = itertools.cycle((_MEASURED, _SECOND, _THIRD, _TARGET, _GREY))
     for window in inputs:
         for output, response in window.responses.items():
@@ -164,8 +159,7 @@ def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
         axes[name].sharex(axes['coherence'])
         # 0.2, 0.5, 1, 2: plain numbers, and few.
         axes[name].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes[name].xaxis.set_major_formatter('{x:g}')
-        axes[name].xaxis.set_minor_formatter(NullFormatter())
+        optional.plain_ticks(axes[name].xaxis)
         axes[name].grid(alpha=0.3, which='both')
     if axes['magnitude'].lines:
         axes['magnitude'].legend(loc='best', frameon=False)
@@ -186,6 +180,7 @@ def _draw_latency(axes: Any, flight: Flight) -> None:
             drawn = True
     if drawn:
         axes.set_yscale('log')
+        optional.plain_ticks(axes.yaxis)
         axes.legend(loc='upper right', ncols=2, markerscale=5, borderpad=0.2)
     else:
         axes.set(xticks=[], yticks=[], xlabel='')

@@ -71,11 +71,11 @@ def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int)
     files = experiment.files
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
-    if files.picture:
-        _draw(flight, experiment, run, inputs)
     if files.figures:
         _write(experiment, run, code == PASSED, judgements, figures)
         print(f'  figures: {files.figures}')
+    if files.picture:
+        _draw(flight, experiment, run, inputs)
     return code if code not in (PASSED, MISSED) else max(code, _judged(judgements))
 
 
@@ -204,8 +204,10 @@ def _draw(
         from xplane_bridge.experiments.picture import draw_flight
         draw_flight(flight, path, title, run.route, inputs)
         print(f'  picture: {path}')
-    except ImportError as error:
-        print(f'  no picture: {error}')
+    except Exception as error:
+        # The results are there: no picture is worth losing them.
+        reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
+        print(f'  no picture: {reason}')
 
 
 def _write(

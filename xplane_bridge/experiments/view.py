@@ -22,8 +22,10 @@ import time
 from typing import Any
 
 from xplane_bridge import optional
+from xplane_bridge.command_line import terminal
 from xplane_bridge.experiments.live import Live
 from xplane_bridge.experiments.monitor import Monitor
+from xplane_bridge.protocols.foreign import printable, printable_lines
 
 _REFRESHES = 8
 _LINE_PERIOD = 2.0
@@ -50,11 +52,14 @@ class View:
     def __enter__(self) -> View:
         if sys.stdout.isatty():
             try:
+                from rich.console import Console
                 from rich.live import Live
             except ImportError:
                 print(optional.missing('the live view', 'rich'), flush=True)
                 return self
-            self._live = Live(refresh_per_second=_REFRESHES, transient=True)
+            self._live = Live(
+                console=Console(file=terminal(sys.stdout)), refresh_per_second=_REFRESHES,
+                transient=True)
             self._live.__enter__()
         return self
 
@@ -68,7 +73,7 @@ class View:
             self.served.say(text)
         if self._live is not None:
             # Text from files or peers is not markup.
-            self._live.console.print(text, highlight=False, markup=False)
+            self._live.console.print(printable_lines(text), highlight=False, markup=False)
         else:
             print(text, flush=True)
 
@@ -134,7 +139,7 @@ class View:
             'latency   ' + (
                 'unknown: stamps are simulated time' if math.isnan(last['latency'])
                 else f'{last["latency"] * 1e3:.2f} ms from the datagram to this subscriber'),
-        ), title=escape(phase))
+        ), title=escape(printable(phase)))
 
 
 def _bar(value: float) -> str:

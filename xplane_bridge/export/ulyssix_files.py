@@ -30,6 +30,7 @@ from xplane_bridge.export.writers import CsvFile, ParquetFile
 
 FORMATS = ('.parquet', '.mf4', '.csv')
 LAYOUTS = ('wide', 'long')
+_MOST_FILES = 100
 # By format: seconds between blocks. Each block costs a row group or data block per parameter,
 # whose description stays in memory.
 PERIODS = {'.parquet': 10.0, '.mf4': 10.0, '.csv': 1.0}
@@ -91,6 +92,9 @@ class TableOutput:
 
     def _begin(self, columns: tuple[Column, ...]) -> None:
         number = len(self.paths) + 1
+        if number > _MOST_FILES:
+            raise ValueError(f'the parameters have changed more than {_MOST_FILES} times, and '
+                             'each change needs a file; the recording ends here')
         path = self._path if number == 1 else self._path.with_suffix(
             f'.{number}{self._path.suffix}')
         self._files[columns] = CsvFile(path, columns) if path.suffix.lower() == '.csv' else (

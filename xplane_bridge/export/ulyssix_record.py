@@ -30,21 +30,24 @@ import threading
 import time
 from typing import TextIO
 
-from xplane_bridge.command_line import add_force_option, refuse_existing
+from xplane_bridge.command_line import add_force_option, refuse_existing, terminal
 from xplane_bridge.export import quality_report
 from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.ulyssix_files import LAYOUTS, make_output, Output, PERIODS
 from xplane_bridge.export.ulyssix_recorder import about, Recorder
-from xplane_bridge.export.ulyssix_sources import Capture, Network, Source
+from xplane_bridge.export.ulyssix_sources import Arrival, Capture, Network, Source
 from xplane_bridge.links.capture_file import CaptureFile
 from xplane_bridge.links.signals import calling_on_signal
 from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.maps import load
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, Timeline, UlyssixSession
 
 _UNITS = {'': 1, 'k': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
+# Of datagrams that are no packets: enough to see what they are (bytes).
+_MOST_GARBAGE = 256 * 1024
 _HINT = ('check that the publisher is running, that it sends to this computer (or to the group or '
          'broadcast address) and to this port, and that no firewall drops UDP')
 _FULL = {
@@ -72,7 +75,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--duration', type=_seconds, metavar='S', help='end after so many seconds')
     parser.add_argument(
-        '--size-limit', type=_bytes, metavar='BYTES', help='end at this size, such as 2G')
+        '--size-limit', type=_bytes, metavar='BYTES',
+        help='end when the file and the journal beside it have this size, such as 2G')
     parser.add_argument(
         '--keep-capture', action='store_true',
         help='keep the received datagrams in FILE.pcap, to be read again with another map')
@@ -166,6 +170,8 @@ class _Job:
         self._reason = ''
         self._failure = ''
         self._told = (0.0, 0)
+        # Bytes of files, as of the last second, and of datagrams that were no packets.
+        self._written = self._garbage = 0
 
     def _check_files(self) -> None:
         """Refuse to overwrite, and find out whether the folder can be written to."""
@@ -209,6 +215,10 @@ class _Job:
             _say(f'the kernel grants a receive buffer of {network.granted} of '
                  f'{given.receive_buffer} bytes, so packets may be lost in busy moments; allow '
                  f'more: sysctl -w net.core.rmem_max={given.receive_buffer}')
+        if not given.sender and not given.bind_address.startswith('127.'):
+            _say(f'whoever reaches {network.where} can write into this recording: name the '
+                 'publisher by --sender HOST, or listen to this computer only by --bind-address '
+                 '127.0.0.1')
         print(f'recording {network.where} to {self._to}; Ctrl-C ends it', flush=True)
         return network
 
@@ -237,21 +247,39 @@ class _Job:
             assert told is not None
             if self._given.duration and now - begin >= self._given.duration:
                 return
-            if arrival is not None and self._journal is not None:
-                self._journal.write(arrival.data, arrival.stamp_ns, arrival.sender)
+            before = recorder.session.statistics.malformed.total
             recorder.take(arrival, now)
+            if arrival is not None and self._journal is not None:
+                self._keep(
+                    self._journal, arrival, recorder.session.statistics.malformed.total > before)
+            if self._is_full():
+                self._reason = f'at the limit of {self._given.size_limit} bytes'
+                return
             if now - told >= 1.0:
                 if self._journal is not None:
                     self._journal.flush()
                 if not self._given.capture and not self._given.quiet:
                     self._tell(now - begin, now - told)
                 told = now
-                if self._given.size_limit and self._size() >= self._given.size_limit:
-                    self._reason = f'at the limit of {self._given.size_limit} bytes'
-                    return
+                self._written = self._output.written()
+
+    def _keep(self, journal: CaptureFile, arrival: Arrival, is_garbage: bool) -> None:
+        """Write a datagram into the journal; of those that are no packets a sample."""
+        if is_garbage:
+            self._garbage += len(arrival.data)
+            if self._garbage > _MOST_GARBAGE:
+                return
+        journal.write(arrival.data, arrival.stamp_ns, arrival.sender)
+
+    def _is_full(self) -> bool:
+        limit = self._given.size_limit
+        return bool(limit) and self._written + self._journaled() >= limit
+
+    def _journaled(self) -> int:
+        return self._journal.size if self._journal is not None else 0
 
     def _size(self) -> int:
-        return self._output.written()
+        return self._output.written() + self._journaled()
 
     def _tell(self, since: float, period: float) -> None:
         """Print the status line."""
@@ -381,7 +409,7 @@ def _iso(ns: int) -> str:
 def _print_line(stream: TextIO, text: str) -> None:
     """Print a line, over the previous one on a terminal."""
     if stream.isatty():
-        print(f'\r\x1b[K{text[:150]}', end='', file=stream, flush=True)
+        print(f'\r\x1b[K{printable(text, 150)}', end='', file=terminal(stream), flush=True)
     else:
         print(text, file=stream, flush=True)
 

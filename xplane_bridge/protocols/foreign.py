@@ -61,6 +61,15 @@ def printable(text: str, limit: int = LONGEST_TEXT) -> str:
     return ''.join(shown) + cut
 
 
+def printable_lines(text: str) -> str:
+    """Return text of any length with its line breaks and tabs, but otherwise as printable()."""
+    if text.replace('\n', '').isprintable():
+        return text
+    return ''.join(
+        char if char in '\n\t' or _may_be_printed(char) else
+        char.encode('unicode_escape').decode('ascii') for char in text)
+
+
 def _may_be_printed(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == 'Zs'
 

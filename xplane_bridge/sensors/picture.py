@@ -46,12 +46,7 @@ def recorded(errors: Errors, rate: float = _RATE, seconds: float = _HOUR, seed: 
 
 def draw(path: str, names: Sequence[str]) -> None:
     """Draw the sensors of these names or files. Raises ImportError without matplotlib."""
-    try:
-        import matplotlib
-        matplotlib.use('Agg')
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise optional.missing('drawing', 'matplotlib') from error
+    pyplot = optional.pyplot()
     steps = np.unique(np.round(np.geomspace(1.0, _HOUR / 4.0 * _RATE, 40)))
     taus = (steps / _RATE).tolist()
     figure, panels = pyplot.subplots(1, 2, figsize=(10.0, 4.0), layout='constrained')
@@ -67,6 +62,8 @@ def draw(path: str, names: Sequence[str]) -> None:
                          linewidth=1.0, label=f'{name}, by its figures')
         panel.set(title=sensor, xlabel='averaging time, s', ylabel=f'Allan deviation, {unit}')
         panel.grid(visible=True, which='both', alpha=0.3)
+        optional.plain_ticks(panel.xaxis)
+        optional.plain_ticks(panel.yaxis)
         panel.legend(fontsize=8)
     figure.savefig(path, dpi=80)
     pyplot.close(figure)
