@@ -740,6 +740,18 @@ def test_resend_asks_for_all_that_is_sent_on_a_change(ros, plugin):
 # Faults.
 
 
+def test_latched_topics_are_those_of_a_plugin_that_was_replaced_within_a_moment(ros, plugin):
+    plugged, _ = connect(
+        ros, plugin, 'v2.3', channels=['altitude', 'velocities', 'apsides', 'flight_status'])
+    ros.subscribe(SimpitFlightStatus, 'flight_status', LATCHED)
+    plugged.say(simpit.Velocities(1.0, 2.0, 3.0), simpit.Apsides(1.0, 2.0),
+                simpit.FlightStatus(1, 0, 0, 1, 1, 100, 3, 0))
+    ros.wait_for(lambda: ros.messages['flight_status'], 'the first game')
+    plugged.call(plugged.session.restart)
+    plugged.say(simpit.FlightStatus(1, 0, 0, 1, 1, 100, 7, 0))
+    ros.wait_for(lambda: ros.messages['flight_status'][-1].stage == 7, 'the second game')
+
+
 def test_auto_outside_flight_says_what_it_waits_for(ros, plugin):
     plugged = plugin('v2')
     plugged.call(plugged.session.set_flight, False)

@@ -674,6 +674,20 @@ def test_asking_again_leaves_one_registration_of_each(profile):
     assert cable.plugin.subscriptions == before
 
 
+def test_asking_again_for_a_reason_ends_soon():
+    cable = changing('v2.3')
+    cut(cable)
+    cable.run(0.5)
+    heal(cable)
+    cable.frames['device'].clear()
+    cable.run(25.0)
+    at = [when for when, data in cable.frames['device'] for packet in packets('cobs', data)
+          if packet.channel == 8 and 37 in packet.payload]
+    # After the pause, perhaps after the echo that was lost in it, and 3 s later.
+    assert 2 <= len(at) <= 3
+    assert at[-1] - at[0] < 4.5
+
+
 def test_a_noisy_line_is_not_flooded_with_registrations():
     cable = changing('v2.3')
     noise = iter(range(10**6))

@@ -67,10 +67,6 @@ class Reception:
         if self._contact.profile is not PROFILES['v1']:
             self._report.doubt()
 
-    def last(self, name: str) -> Message | None:
-        """Return the last value of a channel that is sent on change, if it came."""
-        return self._lasting.get(name)
-
     def take(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
         """Process a packet on a registered channel, which is a sign of life; return its events."""
         row = self._registration.rows[packet.channel]

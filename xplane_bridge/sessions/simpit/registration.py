@@ -182,7 +182,7 @@ class Registration:
             self.doubt(now)
         if now < self._again_at:
             return _anew(missing)
-        self._again_at = now + (_ONCE_MORE if self._doubted_at >= self._asked_at else _EVERY)
+        self._again_at = now + (_ONCE_MORE if self._doubted_at > self._asked_at else _EVERY)
         self._asked_at = now
         self._leases.renew(now, self._lasting())
         fleeting = [
