@@ -424,6 +424,15 @@ def test_malformed_rows_are_dropped(world, name):
     assert xplane.counters.malformed == 1
 
 
+@pytest.mark.parametrize('value', [math.nan, math.inf])
+def test_nan_of_the_aircraft_is_sent_as_it_is(world, value):
+    xplane = XPlane(world, 12)
+    xplane.handle(rref(10, 1, 'sim/flightmodel/position/P'), CLIENT)
+    xplane._store.read_element = lambda *_: value
+    (data, _), = xplane.frame(0.0)
+    assert repr(struct.unpack_from('<f', data, 9)[0]) == repr(value)
+
+
 def test_nan_does_not_get_into_the_aircraft(world):
     xplane = XPlane(world, 12)
     xplane.handle(b'DATA\0' + struct.pack('<i8f', 8, *[math.nan] * 8), CLIENT)

@@ -198,7 +198,8 @@ class XplaneUdpCommands:
         result, = self._node.set_parameters([Parameter(
             'data_rows', Parameter.Type.INTEGER_ARRAY, list(request.rows))])
         response.success = result.successful
-        response.message = result.reason
+        response.message = result.reason or (
+            'asked for; diagnostics name the rows that do not arrive')
 
     async def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
         done: CommandDone = await self._pending.wait(

@@ -28,12 +28,11 @@ from typing import Any, TypeVar
 
 from xplane_bridge.protocols.base import (
     Body,
-    checked_float,
+    checked_float32,
     checked_int,
     checked_text,
     Codec,
     decimal,
-    FLOAT32_MAX,
     INT32_MAX,
     INT32_MIN,
     Message,
@@ -215,7 +214,7 @@ def _pack_rref_reply(version: int | None, message: RrefReply) -> bytes:
     fifth_byte = b'O' if version is not None and version < 11 else b','
     return _header('RREF', fifth_byte) + b''.join(_RREF_VALUE.pack(
         checked_int('RREF index', index, INT32_MIN, INT32_MAX),
-        checked_float(f'RREF value of index {index}', value, -FLOAT32_MAX, FLOAT32_MAX))
+        checked_float32(f'RREF value of index {index}', value))
         for index, value in message.values)
 
 

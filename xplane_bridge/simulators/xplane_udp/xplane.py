@@ -310,7 +310,8 @@ class XPlane:
     def _value(self, subscription: _Subscription) -> float:
         assert self._store is not None
         value = self._store.read_element(subscription.name, subscription.element)
-        return value if value is not None and math.isfinite(value) else 0.0
+        # X-Plane sends what it has, NaN too.
+        return 0.0 if value is None else value
 
     def _pose(self) -> wire.RposReply:
         s = self.world.aircraft.state
