@@ -58,7 +58,7 @@ def make(given):
         # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='demo', output='screen', arguments=arguments,
         # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
-        sigterm_timeout='60', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
+        sigterm_timeout='30', sigkill_timeout='30', on_exit=Shutdown(reason='the demo ended'))]
 
 
 def generate_launch_description():

@@ -110,7 +110,7 @@ def make(given):
         # No terminal: launch prefixes each line with a name, which would break a live view.
         package='xplane_bridge', executable='experiment', output='screen',
         # After Ctrl-C it plots what was flown, which takes longer than launch waits by default.
-        arguments=arguments, sigterm_timeout='60', sigkill_timeout='30',
+        arguments=arguments, sigterm_timeout='30', sigkill_timeout='30',
         on_exit=Shutdown(reason='the experiment ended'))]
 
 

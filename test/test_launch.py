@@ -276,9 +276,13 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
     bag, picture = tmp_path / 'mine.mcap', tmp_path / 'mine.png'
     with launched('demo', f'bag:={bag}', f'picture:={picture}', cwd=tmp_path) as launch:
         for line in launch.stdout:
+            if 'process started with pid' in line:
+                pid = int(line.split('pid [')[1].split(']')[0])
             if 'pitched the aircraft by' in line:
                 break
-        launch.send_signal(signal.SIGINT)
+        # As Ctrl-C does in a terminal; launch relies on that.
+        for number in (pid, launch.pid):
+            os.kill(number, signal.SIGINT)
         output, _ = launch.communicate(timeout=180)
     assert 'interrupted; the results so far follow' in output
     assert f'picture: {picture}' in output
