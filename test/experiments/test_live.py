@@ -18,9 +18,11 @@
 import asyncio
 import base64
 from collections import defaultdict
+from contextlib import suppress
 import json
 import math
 from pathlib import Path
+import socket
 import struct
 import sys
 import threading
@@ -202,3 +204,32 @@ def test_what_is_wrong_with_a_live_view_is_said(tmp_path, capsys, monkeypatch):
     assert f'port {port} cannot be opened for the live view' in error
     monkeypatch.setitem(sys.modules, 'foxglove', None)
     assert 'the live view needs the Python package foxglove-sdk' in refused(capsys, '--live')
+
+
+@pytest.mark.parametrize(('origin', 'status'), [
+    ('https://evil.example', 403), ('http://127.0.0.1.evil.example', 403),
+    ('https://foxglove.dev.evil.example', 403), ('http://evil.example:8765', 403),
+    ('https://app.foxglove.dev', 101), ('http://localhost:8080', 101), ('file://', 101),
+    ('', 101)])
+def test_pages_that_are_no_viewers_are_refused(origin, status):
+    with Live(0, 'a flight') as live:
+        address = '127.0.0.1', int(live.address.rpartition(':')[2])
+        with socket.create_connection(address, timeout=30.0) as viewer:
+            viewer.sendall('\r\n'.join((
+                'GET / HTTP/1.1', f'Host: {address[0]}:{address[1]}', 'Upgrade: websocket',
+                'Connection: Upgrade', 'Sec-WebSocket-Version: 13',
+                'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+                'Sec-WebSocket-Protocol: foxglove.sdk.v1',
+                *([f'Origin: {origin}'] if origin else []), '', '')).encode())
+            assert viewer.recv(1000).startswith(f'HTTP/1.1 {status} '.encode())
+
+
+def test_a_head_without_an_end_is_not_waited_for_in_memory():
+    with Live(0, 'a flight') as live:
+        address = '127.0.0.1', int(live.address.rpartition(':')[2])
+        with socket.create_connection(address, timeout=30.0) as stranger:
+            with suppress(ConnectionError):
+                for _ in range(100):
+                    stranger.sendall(b'x' * 10_000)
+            with suppress(ConnectionError):
+                assert stranger.recv(1000) == b''

@@ -38,6 +38,7 @@ from xplane_bridge.conversions.frames import (
 )
 from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.experiments.execution import Execution
+from xplane_bridge.experiments.live_gate import Gate, hidden_address
 from xplane_bridge.experiments.live_scene import Scene
 from xplane_bridge.experiments.route import Telemetry
 from xplane_bridge.experiments.settings import Experiment
@@ -96,13 +97,18 @@ class Live:
             {'/state': _STATE_NAMES, '/controls': (*_CONTROLS, *_COMMANDS)}, context)
         try:
             self._server = foxglove.start_server(
-                name=name, host=_HOST, port=port, context=context,
+                name=name, host=(hidden := hidden_address()), port=0, context=context,
                 capabilities=[foxglove.Capability.Time])
+            try:
+                self._gate = Gate(port, (hidden, self._server.port))
+            except (OSError, OverflowError):
+                self._server.stop()
+                raise
         except (RuntimeError, OSError, OverflowError) as error:
             raise ValueError(
                 f'port {port} cannot be opened for the live view ({error}): is another one '
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
-        self.address = f'ws://{_HOST}:{self._server.port}'
+        self.address = f'ws://{_HOST}:{self._gate.port}'
         self._flight: Execution | None = None
         self._telemetry: Telemetry | None = None
         self._shown_at = self._slow_at = -math.inf
@@ -118,6 +124,7 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._gate.close()
         self._server.stop()
 
     def begin(self, flight: Execution, telemetry: Telemetry) -> None:

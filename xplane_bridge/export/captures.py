@@ -33,6 +33,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Uni
 from xplane_bridge.export import parameters
 from xplane_bridge.export.tables import Batch, Column, is_named, Rows, TIME_COLUMNS, Warn
 from xplane_bridge.links.capture import CaptureError, Datagram, read_datagrams
+from xplane_bridge.plain_files import open_regular
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
@@ -117,7 +118,7 @@ def _found(
 ) -> Iterator[tuple[str, tuple[Column, ...], list[tuple[Any, ...]], int]]:
     """Yield what is in each datagram, and its size."""
     start_ns = None
-    with path.open('rb') as stream:
+    with open_regular(path) as stream:
         try:
             for datagram in read_datagrams(stream):
                 start_ns = datagram.stamp_ns if start_ns is None else start_ns
@@ -134,7 +135,7 @@ def _found(
 
 def _recognised(path: Path) -> str:
     """Return the protocol of a capture, by its ports, or because it can be nothing else."""
-    with path.open('rb') as stream:
+    with open_regular(path) as stream:
         try:
             first = list(islice(read_datagrams(stream), _LOOKED_AT))
         except CaptureError:

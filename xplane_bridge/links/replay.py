@@ -34,6 +34,7 @@ from xplane_bridge.links.capture import (
 )
 from xplane_bridge.links.loop import Session, SessionLoop
 from xplane_bridge.links.udp import Counters, LinkError
+from xplane_bridge.plain_files import open_regular
 
 _LONGEST_SLEEP = 60.0
 
@@ -121,7 +122,7 @@ class ReplayLoop(SessionLoop):
         name: str = 'replay',
     ) -> None:
         try:
-            with open(path, 'rb') as stream:
+            with open_regular(path) as stream:
                 check_capture(stream)
         except CaptureError as error:
             raise LinkError(f'capture {path}: {error}') from error
@@ -223,7 +224,7 @@ class ReplayLoop(SessionLoop):
     def _play(self) -> str:
         """Play the file to its end; return a sentence if that is not reached."""
         try:
-            with open(self.path, 'rb') as stream:
+            with open_regular(self.path) as stream:
                 for datagram in read_datagrams(
                         stream, self._progress.tally, lambda: not self._running):
                     if not 0 <= datagram.stamp_ns < _END_OF_TIME_NS:
