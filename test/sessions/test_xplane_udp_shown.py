@@ -328,6 +328,19 @@ def test_silent_x_plane_finds_little_unread():
     assert len(run.sent) - before < 60
 
 
+def test_x_plane_that_was_away_for_long_is_probed_often_once_its_beacon_is_heard():
+    run = flown()
+    run.peer.on = False
+    run.run(400.0)
+    run.peer.on = True
+    run.peer.restart()
+    beacon(run)
+    # Nothing but its beacon makes the session look earlier.
+    run.session.poll(run.now)
+    run.run(2.0)
+    assert run.session.peer_state is PeerState.ANSWERING
+
+
 def test_every_frame_is_thinned_out_after_a_silence_too():
     run = Run(peer=XPlane(12, aligned=False)).up().run(5.0)
     assert run.session.feeds.every_frame

@@ -169,13 +169,11 @@ class Conversation:
         if leaving.shows and not self._commander.has_goals:
             leaving.shows = False
             self._feeds.end()
-        deadlines = [now if leaving.shows else None]
-        if leaving.shows:
-            deadlines = [self._feeds.ask_reports(now), leaving.until]
+        reports_at = self._feeds.ask_reports(now) if leaving.shows else None
         self._farewells.ask(now, listens=leaving.was is PeerState.ANSWERING or leaving.answered)
         over = not leaving.shows and not self._farewells and not self._outbox
         if not over and now < leaving.until:
-            return min((at for at in deadlines if at is not None), default=leaving.until)
+            return leaving.until if reports_at is None else min(reports_at, leaving.until)
         self._finish(leaving)
         if leaving.next_peer is not None:
             self._move_on(leaving.next_peer, now)
@@ -382,6 +380,9 @@ class Conversation:
             if now < at:
                 return at
             self._fall_silent(quiet, now)
+        if quiet is PeerState.LOADING and self.presence.state is PeerState.AWAY:
+            # It is there again.
+            self.presence.probe_soon(now)
         self.presence.become(quiet)
         if self.presence.must_probe(now):
             self._feeds.probe()

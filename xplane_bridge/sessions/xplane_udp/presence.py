@@ -79,8 +79,12 @@ class Presence:
     def fall_silent(self, quiet: PeerState, now: float) -> None:
         """Treat it as silent, and probe it at once."""
         self.has_peer = False
-        self.probe_at = self._silent_since = now
+        self.probe_soon(now)
         self.become(quiet)
+
+    def probe_soon(self, now: float) -> None:
+        """Probe it at once, and often again."""
+        self.probe_at = self._silent_since = now
 
     def must_probe(self, now: float) -> bool:
         """Return whether to probe a silent one now, and count it as probed."""
