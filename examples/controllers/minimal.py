@@ -71,16 +71,19 @@ class Controller(Node):
         self.new_law, self.law, self.target = law, None, {}
         self.heard, self.coming, self.answered = {}, [], 0
         self.lockstep = self.declare_parameter('lockstep', False).value
-        # What comes with each state; sensors deliver the others more seldom, and later.
-        self.of_state = ('imu/data', 'controls') if self.declare_parameter(
-            'behind_sensors', False).value else ('imu/data', 'controls', 'fix', 'air_data', 'odom')
+        # What comes with each state; sensors deliver the others more seldom, and later. There
+        # a state is answered when all that has arrived is heard: guards come after subscriptions.
+        self.of_state = ('imu/data', 'controls', 'fix', 'air_data', 'odom')
+        self.due = None
+        if self.declare_parameter('behind_sensors', False).value:
+            self.of_state = ('imu/data', 'controls')
+            self.due = self.create_guard_condition(self.answer)
         self.publisher = self.create_publisher(FlightControls, 'command/controls', 1)
         # The first subscription: what was heard together is handled in this order.
         self.create_subscription(AutopilotTarget, 'target', self.on_target, QoSProfile(
             depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-        # The last one: behind sensors what is delivered with a state has come before it.
-        for topic, kind in (('fix', NavSatFix), ('air_data', AirData), ('odom', Odometry),
-                            ('controls', FlightControls), ('imu/data', Imu)):
+        for topic, kind in (('imu/data', Imu), ('fix', NavSatFix), ('air_data', AirData),
+                            ('odom', Odometry), ('controls', FlightControls)):
             self.create_subscription(kind, topic, lambda m, t=topic: self.hear(t, m), 10)
 
     def on_target(self, message):
@@ -91,7 +94,9 @@ class Controller(Node):
         if topic == 'fix' and isnan(message.altitude):
             return    # Without a fix the last one is as good as any.
         self.heard[topic] = message
-        if self.lockstep or topic == 'imu/data':
+        if self.due is not None:
+            self.due.trigger()
+        elif self.lockstep or topic == 'imu/data':
             self.answer()
 
     def answer(self):

@@ -103,6 +103,7 @@ def test_behind_sensors_each_imu_is_answered_with_the_newest_of_the_others(minim
     node, published = minimal.Controller(minimal.Law), []
     node.publisher = SimpleNamespace(publish=published.append)
     node.lockstep, node.of_state = True, ('imu/data', 'controls')
+    node.due = SimpleNamespace(trigger=node.answer)
     for line in script:
         for topic, message in messages(line).items():
             (node.on_target if topic == 'target' else partial(node.hear, topic))(message)
