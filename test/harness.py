@@ -303,19 +303,19 @@ def free_port():
 
 
 @contextmanager
-def process(*command, cwd=None, **environment):
+def process(*command, cwd=None, own_group=False, **environment):
     """
     Run a command; terminate it at the end, and kill it if that does not suffice.
 
     A bare name is an executable of this package, which is not on the PATH; anything else is a
-    path.
+    path. With ``own_group`` it can be interrupted together with what it starts.
     """
     program, *arguments = command
     if os.sep not in program:
         program = executable_path(program)
     child = subprocess.Popen(
         [program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        bufsize=1, cwd=cwd, env={**os.environ, **environment})
+        bufsize=1, cwd=cwd, env={**os.environ, **environment}, start_new_session=own_group)
     try:
         yield child
     finally:

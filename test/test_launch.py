@@ -49,14 +49,20 @@ def launched(name, *arguments, cwd=None):
     """Run a launch file of the installed package, and stop it as Ctrl-C does."""
     path = os.path.join(
         get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
-    with process(sys.executable, '-P', RUNNER, path, *arguments, cwd=cwd) as launch:
+    with process(
+            sys.executable, '-P', RUNNER, path, *arguments, cwd=cwd, own_group=True) as launch:
         try:
             yield launch
         finally:
             # A launch that is terminated leaves its nodes behind.
             if launch.poll() is None:
-                launch.send_signal(signal.SIGINT)
+                press_ctrl_c(launch)
                 launch.wait(DEADLINE)
+
+
+def press_ctrl_c(launch):
+    """Interrupt launch and what it has started: it leaves that to the terminal."""
+    os.killpg(launch.pid, signal.SIGINT)
 
 
 def parameters(ros, node, *names):
@@ -71,7 +77,7 @@ def test_xpc_node_flies_in_its_namespace(ros, simulator):
     ros.subscribe(NavSatFix, '/uav1/fix')
     with launched('xpc', 'namespace:=uav1', f'port:={port}', 'host:=127.0.0.1') as launch:
         assert ros.next('/uav1/fix', 5).latitude != 0.0
-        launch.send_signal(signal.SIGINT)
+        press_ctrl_c(launch)
         assert launch.wait(DEADLINE) == 0
 
 
@@ -141,7 +147,7 @@ def test_a_bring_up_flies_on_simulated_time(ros):
                       ros.next('/uav5/fix').header.stamp):
             assert stamp.sec < 1000
         assert ros.observer.count_publishers('/clock') == 1
-        launch.send_signal(signal.SIGINT)
+        press_ctrl_c(launch)
         output, _ = launch.communicate(timeout=DEADLINE)
         assert launch.returncode == 0
         assert 'Traceback' not in output
@@ -276,13 +282,9 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
     bag, picture = tmp_path / 'mine.mcap', tmp_path / 'mine.png'
     with launched('demo', f'bag:={bag}', f'picture:={picture}', cwd=tmp_path) as launch:
         for line in launch.stdout:
-            if 'process started with pid' in line:
-                pid = int(line.split('pid [')[1].split(']')[0])
             if 'pitched the aircraft by' in line:
                 break
-        # As Ctrl-C does in a terminal; launch relies on that.
-        for number in (pid, launch.pid):
-            os.kill(number, signal.SIGINT)
+        press_ctrl_c(launch)
         output, _ = launch.communicate(timeout=180)
     assert 'interrupted; the results so far follow' in output
     assert f'picture: {picture}' in output
@@ -309,7 +311,7 @@ def test_launch_manages_a_node(ros, tmp_path, autostart):
         ros.wait_for(lambda: ros.call(
             GetState, '/uav1/xpc_node/get_state', GetState.Request()
         ).current_state.label == 'active', 'the active node')
-        launch.send_signal(signal.SIGINT)
+        press_ctrl_c(launch)
         output, _ = launch.communicate(timeout=DEADLINE)
         assert launch.returncode == 0
         assert 'Traceback' not in output
