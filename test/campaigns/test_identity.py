@@ -44,10 +44,10 @@ from pathlib import Path
 import sys
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.modules.pop('mine.law', None)
-sys.modules.pop('mine', None)
+sys.modules.pop('own_laws.law', None)
+sys.modules.pop('own_laws', None)
 
-from mine.law import command
+from own_laws.law import command
 import numpy as np
 
 WEIGHTS = (Path(__file__).parent / 'weights.txt').read_text()
@@ -61,12 +61,14 @@ def policy(observation):
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """Return a folder with a plan and all that it flies."""
+    # The policy adds its own folder.
+    monkeypatch.setattr(sys, 'path', [*sys.path])
     monkeypatch.setattr(gains, '_folder', lambda: tmp_path / 'shipped')
     shutil.copytree(NAVION.parents[2] / 'config' / 'autopilot', tmp_path / 'shipped')
     shutil.copytree(NAVION, tmp_path / 'aircraft' / 'navion')
     for name, text in {
-        'mine/__init__.py': '', 'mine/law.py': 'from . import trim\n\n\ndef command():\n'
-        '    return 0.0, 0.0, 0.0, trim.THROTTLE\n', 'mine/trim.py': 'THROTTLE = 0.6\n',
+        'own_laws/__init__.py': '', 'own_laws/law.py': 'from . import trim\n\n\ndef command():\n'
+        '    return 0.0, 0.0, 0.0, trim.THROTTLE\n', 'own_laws/trim.py': 'THROTTLE = 0.6\n',
         'weights.txt': '1', 'policy.py': POLICY, 'flight.yaml': FLIGHT,
         'sensors.yaml': 'imu: {gyroscope: {noise: 0.01}, tilt: {}, heading: {}}\n'
         'gnss: {horizontal: {}, vertical: {}}\nair_data: {pitot_pressure: {}}\n',
@@ -86,8 +88,8 @@ def study(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(('plan', 'file', 'differs'), [
     ('core', 'policy.py', 'controller policy:'),
-    ('core', 'mine/law.py', 'controller policy:'),
-    ('core', 'mine/trim.py', 'controller policy:'),
+    ('core', 'own_laws/law.py', 'controller policy:'),
+    ('core', 'own_laws/trim.py', 'controller policy:'),
     ('core', 'weights.txt', 'controller policy:'),
     ('core', 'aircraft/navion/navion.xml', 'aircraft navion in '),
     ('core', 'aircraft/navion/Engines/constant_thrust.xml', 'aircraft navion in '),
@@ -144,7 +146,7 @@ def test_a_policy_that_changes_while_it_is_flown_is_a_row_that_says_so(study):
                   and plan.task(n).aircraft == 'c172p')
     task = plan.task(number)
     assert flights.fly(task)['outcome'] == 'passed'
-    (study / 'mine' / 'trim.py').write_text('THROTTLE = 0.9\n')
+    (study / 'own_laws' / 'trim.py').write_text('THROTTLE = 0.9\n')
     row = flights.fly(task)
     assert row['outcome'] == 'failed'
     assert 'is no more what it was when the campaign began' in row['reason']
@@ -154,7 +156,7 @@ def test_a_worker_of_a_cluster_is_sent_what_a_policy_imports(study, tmp_path):
     plan = plans.load(str(study / 'core.yaml'))
     task, files = pilot.packed(plan.task(0))
     assert sorted(files) == [
-        'mine/__init__.py', 'mine/law.py', 'mine/trim.py', 'policy.py', 'weights.txt']
+        'own_laws/__init__.py', 'own_laws/law.py', 'own_laws/trim.py', 'policy.py', 'weights.txt']
     there = tmp_path / 'worker'
     there.mkdir()
     sent = pilot._unpacked(task, files, there)
