@@ -486,3 +486,25 @@ def test_what_a_spreadsheet_would_run_is_text(tmp_path):
         rows = [*csv.reader(stream)][2:]
     assert [row[3] for row in rows] == ["'=cmd|x", "'+1", "'-1", "'@x", 'plain', '']
     assert {(row[4], row[5]) for row in rows} == {('-1.5', '-7')}
+
+
+def packet(counts, values):
+    """Return a UlyssixPacket, of these fields only."""
+    data = b''.join(struct.pack(f'<I{len(found)}{kind}', len(found), *found)
+                    for kind, found in (('I', counts), ('f', values)))
+    return b'\0\1\0\0' + data + struct.pack('<I', 0) + bytes(-(len(data) + 4) % 4) + struct.pack(
+        '<I', 0)
+
+
+def test_packets_of_a_publisher_say_no_more_than_they_hold(tmp_path):
+    fields = b'uint32[] counts\nfloat32[] values\nint64[] integers\nint64[] times\n'
+    paths = []
+    for n, data in enumerate((
+            packet([2**31, 2**31], [1.0]), packet([0] * 100_000, []),
+            packet([2000] + [0] * 1999, [1.0] * 2000))):
+        paths.append(tmp_path / f'{n}.mcap')
+        paths[-1].write_bytes(mcap(
+            good(), topic(2, '/u/packets', 'xplane_bridge/msg/UlyssixPacket', fields, data)))
+    for code, tables, err in exported_each(tmp_path, paths):
+        assert (code, tables) == (1, {'  good': '1'})
+        assert '/u/packets: 1 messages do not fit their type' in err

@@ -26,6 +26,7 @@ import re
 from typing import Any, NamedTuple
 
 from xplane_bridge.experiments.recording_bounds import (
+    FIELDS_OF_TYPE,
     MAX_ALL_FIELDS,
     MAX_DEFINITIONS,
     MAX_DEPTH,
@@ -115,7 +116,7 @@ class MessageTypes:
                   for name, (constants, of) in parsed.items()}
         count = _count(fields)
         has_objects = _Measured(fields).check(kind)
-        self._fields += count
+        self._fields += count + FIELDS_OF_TYPE
         if self._fields > MAX_ALL_FIELDS:
             raise ValueError(_TOO_MANY_FIELDS)
         store = get_typestore(Stores.EMPTY)

@@ -42,8 +42,11 @@ MAX_CHANNELS = 65_536
 MAX_DEFINITION, MAX_DEFINITIONS = 256 * 1024, 4 * 1024 * 1024
 """Bytes of one type's definition, with all it consists of; and of all types of a recording."""
 
-MAX_FIELDS, MAX_ALL_FIELDS = 4_000, 20_000
-"""Fields, and elements of arrays of types and texts, of one definition; and of all of them."""
+MAX_FIELDS, MAX_ALL_FIELDS = 4_000, 30_000
+"""Fields, and elements of arrays of types and texts, of one definition; and of all of them, each
+of which counts FIELDS_OF_TYPE more."""
+
+FIELDS_OF_TYPE = 15
 
 MAX_DEPTH = 16
 """Types within each other."""

@@ -36,8 +36,12 @@ from xplane_bridge.export.options import named_rate
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.links.capture import is_capture
 from xplane_bridge.plain_files import open_regular
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
 from xplane_bridge.sessions.ulyssix import Quality, Statistics
+
+# Of what is not exported, and why.
+_LONGEST_SENTENCE = 1000
 
 # By format: whether it is a folder of a file per table, its writer, and what that needs.
 _FORMATS = {
@@ -59,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings: list[str] = []
 
     def warn(sentence: str) -> None:
+        sentence = printable(sentence, _LONGEST_SENTENCE)
         if sentence not in warnings:
             warnings.append(sentence)
             print(f'export: {sentence}', file=sys.stderr)
@@ -99,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     print('\n'.join((
         f'{output}: {sum(counts.values())} rows of {len(counts)} tables',
-        *(f'  {name}: {count}' for name, count in counts.items()))))
+        *(f'  {printable(name, _LONGEST_SENTENCE)}: {count}' for name, count in counts.items()))))
     return 1 if warnings else 0
 
 

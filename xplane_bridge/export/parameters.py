@@ -33,6 +33,7 @@ _SECOND = 1_000_000_000
 # A packet is of 64 KB, whatever a recording of one says.
 _MOST_PARAMETERS = 2000
 _MOST_VALUES = 2_000_000
+_LONGEST_NAME = 255
 
 Times = tuple[float, float | None, float]
 Found = tuple[tuple[Column, ...], list[tuple[Any, ...]]]
@@ -45,8 +46,11 @@ class Parameters:
         self._names: dict[str, tuple[str, ...]] = {}
 
     def learn(self, topic: str, names: Sequence[str]) -> None:
-        """Remember the names that a topic says."""
-        self._names[topic.rpartition('/')[0]] = tuple(names)
+        """Remember the names that a topic says. Raises ValueError for more than a packet has."""
+        if len(names) > _MOST_PARAMETERS:
+            raise ValueError(
+                f'it has {len(names)} names, expected at most {_MOST_PARAMETERS}')
+        self._names[topic.rpartition('/')[0]] = tuple(name[:_LONGEST_NAME] for name in names)
 
     def has_names(self, topic: str) -> bool:
         """Return whether those of the packets of a topic are known."""
