@@ -38,7 +38,10 @@ PLACE = tuple(f'sim/flightmodel/position/{name}' for name in (
 STATE = (*PLACE, TIME, 'test/roll', 'test/airspeed')
 WATCHED = ('test/one', 'test/two', 'test/array')
 SURFACES = ('elevator', 'aileron', 'rudder')
+OWN_YOKES = {f'sim/joystick/yoke_{axis}_ratio': f'{surface} of 0' for axis, surface in zip(
+    ('pitch', 'roll', 'heading'), SURFACES, strict=True)}
 YOKES = {'yolk_pitch': 'elevator', 'yolk_roll': 'aileron', 'yolk_yaw': 'rudder'}
+OTHER = 'sim/multiplayer/position/plane3_'
 AIRCRAFT = (0, 3)
 PER_FRAME = 20
 
@@ -98,6 +101,8 @@ class CellPlugin(Plugin, Peer):
             return (self._now - self.started,)
         if name == HELD:
             return tuple(self.cells.values[pause(n)] for n in range(xpc.AIRCRAFT_COUNT))
+        if name in OWN_YOKES or name.startswith(OTHER + 'yolk'):
+            name = OWN_YOKES.get(name) or f'{YOKES[name.removeprefix(OTHER)]} of 3'
         if name in self.cells.values:
             return (self.cells.values[name],)
         places = dict(zip(PLACE, self.place(0), strict=True))
@@ -110,8 +115,8 @@ class CellPlugin(Plugin, Peer):
                     self.cells.write(pause(number), value)
         elif name in self.cells.values:
             self.cells.write(name, values[0])
-        elif name.startswith('sim/multiplayer/position/plane3_yolk_'):
-            self.cells.write(f'{YOKES[name.partition("_")[2]]} of 3', values[0])
+        elif name.startswith(OTHER + 'yolk'):
+            self.cells.write(f'{YOKES[name.removeprefix(OTHER)]} of 3', values[0])
 
     def _control(self, controls):
         for surface in SURFACES:
@@ -132,6 +137,16 @@ class CellPlugin(Plugin, Peer):
                 self.cells.let_go(pause(number), 0.0)
             else:
                 self.cells.write(pause(number), 1.0)
+
+
+def all_pauses(value):
+    """Return the cells of all pauses with one value."""
+    return {pause(number): value for number in range(xpc.AIRCRAFT_COUNT)}
+
+
+# What take_all() takes, and what becomes of it; a text cannot be seen.
+TAKEN = {'elevator of 0': None, 'elevator of 3': None, THROTTLE: None, JOYSTICK: None,
+         **all_pauses(None)}
 
 
 class XpcAdapter(Adapter):
@@ -155,6 +170,17 @@ class XpcAdapter(Adapter):
         ('elevator of 0', 0.25), ('aileron of 3', 0.5), (JOYSTICK, 1.0), (pause(3), 1.0),
         (pause(7), 1.0), (THROTTLE, 0.75), (JOYSTICK, 0.0), (pause(3), 0.0), (THROTTLE, -2.0))
     reported = frozenset((JOYSTICK, pause(3), pause(7), THROTTLE))
+    # What is taken is sent again until it is shown.
+    repeats = True
+    musts = {
+        'release': (lambda s, now: s.release(now), TAKEN),
+        'stop': (lambda s, now: s.stop(now), TAKEN),
+        'neutral': (lambda s, now: s.centre(now), {'elevator of 0': 0.0}),
+        'pause': (lambda s, now: s.send(xpc.Simulation(SimulationOp.RUN), now),
+                  all_pauses(0.0)),
+        'override': (lambda s, now: s.send(xpc.SetDatarefs(((THROTTLE, (0.75,)),)), now),
+                     {THROTTLE: 0.75}),
+    }
     optional = ('test/roll', 'test/one', 'test/array')
 
     def make_session(self):
@@ -167,6 +193,13 @@ class XpcAdapter(Adapter):
         """Also watch some datarefs."""
         session.start(now)
         session.watch(WATCHED, 2.0, now)
+
+    def take_all(self, session, now):
+        """Take surfaces, overrides and pauses."""
+        session.take_joystick(now)
+        session.set_controls({'elevator': 0.5, 'throttle': 0.5}, now)
+        session.set_controls({'elevator': -0.5}, now, 3)
+        session.send(xpc.Simulation(SimulationOp.PAUSE), now)
 
     def make_peer(self, version, started):
         """Return a plugin of one version."""

@@ -40,6 +40,10 @@ JOYSTICK = 'sim/operation/override/override_joystick'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
 HELD = 'sim/operation/override/override_planepath'
 OVERRIDES = {JOYSTICK: (0.0,), THROTTLE: (-2.0,), HELD: (0.0,) * 20}
+YOKES = {
+    'elevator': 'sim/joystick/yoke_pitch_ratio', 'aileron': 'sim/joystick/yoke_roll_ratio',
+    'rudder': 'sim/joystick/yoke_heading_ratio'}
+CENTRED = dict.fromkeys(YOKES.values(), (0.0,))
 
 
 def names_of(aircraft: int, *more: str) -> Polled:
@@ -97,7 +101,7 @@ class ScriptedPlugin(Plugin):
         """Return what was written, or else the value for the frame."""
         world = self._world
         if name == RUNNING_TIME and world.datarefs:
-            return (world.now - world.started,)
+            return (world.last_frame - world.started,)
         if values := world.datarefs.get(name):
             return values
         row = self._rows.get(name)
@@ -115,6 +119,9 @@ class ScriptedPlugin(Plugin):
         elif isinstance(request, xpc.Controls) and request.aircraft == 0:
             if request.throttle is not None:
                 written[THROTTLE] = (request.throttle,)
+            written.update(
+                (name, (value,)) for surface, name in YOKES.items()
+                if (value := getattr(request, surface)) is not None)
         elif isinstance(request, xpc.Simulation) and HELD in world.datarefs:
             written[HELD] = _held(world.datarefs[HELD], request.op)
         world.datarefs.update(
@@ -168,6 +175,7 @@ class World:
         self.silent_to_tags: set[bytes] = set()
         self.largest_reply = 4096
         # What each frame handled: the number of datagrams, and the most of one kind and aircraft.
+        self.handling = HANDLING
         self.handled: Counter[int] = Counter()
         self.polls: Counter[tuple[int, bytes]] = Counter()
         self.resets = 0
@@ -179,10 +187,11 @@ class World:
         self._serial = itertools.count()
         self._queue: list[tuple[str, bytes]] = []
         self._frame_at = math.inf
-        self._last_frame = self.now
+        self.last_frame = self.now
         self._frozen_until = 0.0
         self._down_until = 0.0
         self._spins = 0
+        self._to_lose = 0
         self._plugin = ScriptedPlugin(self)
         if beacon:
             self.beacon()
@@ -235,6 +244,10 @@ class World:
         self.datarefs = dict(self._defaults)
         self.plugin_version = plugin_version or self.plugin_version
 
+    def lose_commands(self, count: int) -> None:
+        """Lose the next commands, and no requests."""
+        self._to_lose = count
+
     def beacon(self) -> None:
         """Start sending beacons, once per second, whenever X-Plane is up."""
         if self.now >= self._down_until:
@@ -254,6 +267,9 @@ class World:
                 self.opened += 1
             if self.keep_sent:
                 self.sent.append((now, channel, data))
+            if channel == 'command' and self._to_lose:
+                self._to_lose -= 1
+                continue
             self._transmit(self._arrive, channel, data)
         for event in self.session.expired():
             self.events.append((now, event))
@@ -277,9 +293,9 @@ class World:
     def _plan_frame(self) -> None:
         # Frames without work are skipped.
         period = 1.0 / self.fps
-        number = math.floor((self.now - self._last_frame) / period + 1e-6) + 1
+        number = math.floor((self.now - self.last_frame) / period + 1e-6) + 1
         self.frame += number - 1
-        self._frame_at = self._last_frame + number * period
+        self._frame_at = self.last_frame + number * period
         self.at(self._frame_at, self._handle_frame)
 
     # The plugin.
@@ -289,21 +305,28 @@ class World:
             self.at(self._frozen_until, self._handle_frame)
             return
         self._frame_at = math.inf
-        self._last_frame = self.now
+        self.last_frame = self.now
         self.frame += 1
         if not self._queue:
             return
-        work, self._queue = self._queue[:FRAME_LIMIT], self._queue[FRAME_LIMIT:]
-        self.handled[self.frame] += len(work)
-        if len(work) == FRAME_LIMIT:
+        self._handle_next(self.frame)
+
+    def _handle_next(self, frame: int) -> None:
+        """Handle one datagram; what arrives meanwhile is handled in the same frame."""
+        if not self._queue:
+            return
+        channel, data = self._queue.pop(0)
+        self.handled[frame] += 1
+        tag = data[:4]
+        self.polls[frame, data[:6] if tag == b'GETP' else data] += 1
+        reply = self._plugin.answer(data)
+        if reply and tag not in self.silent_to_tags and len(reply) <= self.largest_reply:
+            self._transmit(self._receive, channel, reply)
+        if self.handled[frame] == FRAME_LIMIT:
             self.resets += 1
             self._queue.clear()
-        for number, (channel, data) in enumerate(work):
-            tag = data[:4]
-            self.polls[self.frame, data[:6] if tag == b'GETP' else data] += 1
-            reply = self._plugin.answer(data)
-            if reply and tag not in self.silent_to_tags and len(reply) <= self.largest_reply:
-                self._transmit(self._receive, channel, reply, after=number * HANDLING)
+        else:
+            self.at(self.now + self.handling, self._handle_next, frame)
 
     def _receive(self, channel: str, data: bytes) -> None:
         if channel == 'beacon' or channel in self.open:

@@ -305,15 +305,17 @@ def test_what_a_plugin_version_cannot_do_is_refused(ros, x_plane, plugin_version
     placed = ros.call(PlaceAndProbe, '/place_and_probe', PlaceAndProbe.Request(
         pose=pose(true_heading=1.0)))
     has_commands = plugin_version in ('rc6', 'develop')
-    for response, tag in ((once, 'COMM'), (terrain, 'GETT'), (placed, 'POST')):
+    for response, what in (
+            (once, 'running a command'), (terrain, 'probing the terrain'),
+            (placed, 'placing an aircraft and probing the terrain')):
         assert response.success == has_commands
         if not has_commands:
-            assert f'{tag} needs plugin 1.3-rc6 or later; this one is {plugin_version}' == (
+            assert f'{what} needs plugin 1.3-rc6 or later; this one is {plugin_version}' == (
                 response.message)
     for response, tag in ((begin, 'BCOM'), (end, 'ECOM')):
         assert response.success == (plugin_version == 'develop')
         if not response.success:
-            assert response.message.startswith(f'{tag} (hold a command) exists only')
+            assert response.message.startswith(f'holding a command ({tag}) exists only')
 
     views = ros.publisher(CameraView, '/command/view', 10)
     refused = node.refused['command/view']

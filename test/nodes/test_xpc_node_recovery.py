@@ -36,7 +36,7 @@ from lifecycle_msgs.msg import Transition
 from masked import masked
 from rclpy.lifecycle import TransitionCallbackReturn
 from sensor_msgs.msg import NavSatFix
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 from xpc_peer import bridged
 
 from harness import process
@@ -227,6 +227,23 @@ def test_an_x_plane_that_loads_gets_it_back_when_it_goes_on(ros, x_plane):
     assert not given_back(peer)
     peer.server.resume()
     ros.wait_for(lambda: given_back(peer), 'all to be given back')
+
+
+def test_what_a_killed_node_held_is_named_and_freed(ros, x_plane):
+    peer = x_plane()
+    arguments = ('-p', 'override_joystick:=true', '-p', 'command_timeout:=0.0')
+    with node_process(peer.port, *arguments) as child:
+        take_everything(ros, peer)
+        child.kill()
+        child.wait(60.0)
+    node = bridged(ros, peer)
+    level, message, _ = ros.diagnosed('commands', peer_says('release_all'), node)
+    assert level == DiagnosticStatus.WARN
+    assert 'held, but not by this node: joystick, throttle, pause of all' in message
+    response = ros.call(Trigger, '/release_all', Trigger.Request())
+    assert (response.success, response.message) == (True, 'X-Plane reports it')
+    assert given_back(peer)
+    assert ros.diagnosed('commands', peer_says('watched'), node)
 
 
 def test_only_what_was_taken_is_given_back(ros, x_plane):

@@ -98,6 +98,11 @@ class CommandQueue(Generic[_T]):
         """Return the next command; IndexError if none waits."""
         return self._queue[0].command
 
+    def remove(self, commands: Collection[_T]) -> None:
+        """Forget these commands, if they wait, in silence."""
+        self._queue = deque(
+            waiting for waiting in self._queue if waiting.command not in commands)
+
     def put_off(self, seconds: float) -> None:
         """Let all of them wait this much longer."""
         self._queue = deque(
@@ -157,9 +162,14 @@ class LatestValues(Generic[_V]):
             self._values[name] = value, expires_at
         return waited
 
+    @property
+    def values(self) -> dict[str, _V]:
+        """Return the waiting values, by name."""
+        return {name: value for name, (value, _) in self._values.items()}
+
     def take(self) -> dict[str, _V]:
         """Remove and return the waiting values, by name."""
-        values = {name: value for name, (value, _) in self._values.items()}
+        values = self.values
         self._values.clear()
         return values
 

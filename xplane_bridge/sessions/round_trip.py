@@ -74,6 +74,11 @@ class RoundTrip:
             self._backed_off_at = now
 
     @property
+    def backs_off(self) -> bool:
+        """Return whether the last request had no reply in time."""
+        return self._backoff > 0
+
+    @property
     def shortest(self) -> float:
         """Return the shortest round trip of the last seconds, infinite if there was none."""
         return min(self._minima)

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 import math
 from typing import Any
@@ -43,7 +43,7 @@ from xplane_bridge.nodes.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.xpc.messages import prefix_of, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import ReadDone
+from xplane_bridge.sessions.base import CommandDone, ReadDone
 from xplane_bridge.sessions.xpc import to_requests, XpcSession
 from xplane_bridge.srv import (
     GetDatarefs,
@@ -56,6 +56,8 @@ from xplane_bridge.srv import (
 # Queue depth for commands that must all arrive.
 _DEPTH = 10
 
+# How often set_datarefs writes what does not read back as written.
+_WRITES = 6
 # Tolerance for a value after a round trip as float32.
 _READ_BACK_TOLERANCE = 1e-5
 
@@ -109,6 +111,7 @@ class XpcCommands:
         node.make_service(PlaceAndProbe, 'place_and_probe', self._place_and_probe)
         node.make_service(SetBool, 'pause', self._pause)
         node.make_service(Trigger, 'toggle_pause', self._toggle_pause)
+        node.make_service(Trigger, 'release_all', self._release_all)
 
     def _for_aircraft(self, number: int) -> None:
         topic = f'{prefix_of(number)}command/pose'
@@ -131,11 +134,11 @@ class XpcCommands:
         self._link.call(partial(self._session.send, what=what), messages)
 
     async def _do(self, message: xpc.Request, response: Any) -> None:
-        """Send a command for a service, and wait until the plugin has read it."""
-        await self._node.pending.wait(
+        """Send a command for a service, and wait until X-Plane shows it, if it can."""
+        done: CommandDone = await self._node.pending.wait(
             self._link.call, partial(self._session.send, awaited=True), message)
         response.success = True
-        response.message = 'read by X-Plane Connect, which does not report the result'
+        response.message = done.message
 
     async def _read(self, ask: Callable[..., int], wanted: Any) -> tuple[Any, ...]:
         """Read with ``ask(wanted, now)`` without blocking; ValueError if it fails."""
@@ -205,19 +208,13 @@ class XpcCommands:
         self, request: SetDatarefs.Request, response: SetDatarefs.Response
     ) -> None:
         items = dataref_values(request.names, request.sizes, request.values)
-        await self._do(xpc.SetDatarefs(tuple(items)), response)
-        rows = await self._read(self._session.read_datarefs, request.names)
-        wrong = []
-        for (name, wanted), row in zip(items, rows, strict=True):
-            if not row:
-                wrong.append(f'{name} is unknown')
-            elif len(row) < len(wanted):
-                wrong.append(f'{name} holds only {len(row)} of the {len(wanted)} values')
-            elif not all(
-                math.isclose(value, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6)
-                for value, got in zip(wanted, row, strict=False)
-            ):
-                wrong.append(f'{name} reads back as {[round(value, 6) for value in row]}')
+        # One that was lost is sent again; but X-Plane may keep a value for itself.
+        for _ in range(_WRITES):
+            await self._do(xpc.SetDatarefs(tuple(items)), response)
+            rows = await self._read(self._session.read_datarefs, request.names)
+            wrong = _differences(items, rows)
+            if not wrong or not all(rows):
+                break
         response.success = not wrong
         response.message = named(wrong, '; ')
 
@@ -235,7 +232,9 @@ class XpcCommands:
     ) -> None:
         # A read changes nothing, so here a command that sets nothing has a meaning.
         if request.fields:
-            latitude, longitude, altitude = _PLACE.given(request).values()
+            given = _PLACE.given(request)
+            _check_ranges(given)
+            latitude, longitude, altitude = given.values()
             wanted = xpc.GetTerrain(
                 request.aircraft, latitude, longitude,
                 self._to_msl(latitude, longitude, altitude))
@@ -256,15 +255,20 @@ class XpcCommands:
     async def _toggle_pause(self, _: Trigger.Request, response: Trigger.Response) -> None:
         await self._do(xpc.Simulation(xpc.SimulationOp.TOGGLE), response)
 
+    async def _release_all(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        done: CommandDone = await self._node.pending.wait(
+            self._link.call, self._session.release_all)
+        response.success = True
+        response.message = done.message
+
     # Conversions.
 
     def _position(self, kind: type[Any], number: int, pose: AircraftPose) -> Any:
         """Return a POSI or POST for a pose; unset values are left unchanged."""
+        if number not in range(xpc.AIRCRAFT_COUNT):
+            raise ValueError(f'aircraft {number} is not in 0 .. {xpc.AIRCRAFT_COUNT - 1}')
         given = POSE_MASK.given(pose)
-        for name, largest in _LARGEST.items():
-            if not -largest <= given.get(name, 0.0) <= largest:
-                raise ValueError(
-                    f'{name} {given[name]:g} is not in {-largest:g} .. {largest:g}')
+        _check_ranges(given)
         latitude, longitude, altitude = map(given.get, ('latitude', 'longitude', 'altitude'))
         state = self._publisher.last_state(number)
         place = None
@@ -295,8 +299,11 @@ class XpcCommands:
         """
         Return roll, pitch and heading relative to X-Plane's local axes, as the plugin writes.
 
-        Those that are not given keep the aircraft's current values.
+        Those that are not given keep the aircraft's current values. Far from the origin of these
+        axes one angle changes the other two as well, so if one is given all are written.
         """
+        if all(angle is None for angle in angles):
+            return angles
         origin = self._publisher.local_origin()
         if origin is None or state is None or state.orientation is None:
             return angles
@@ -306,10 +313,7 @@ class XpcCommands:
         attitude = roll, pitch, heading
         if not all(map(math.isfinite, (*attitude, *place))):
             return angles
-        local = xplane.local_attitude(attitude, place, origin)
-        return [
-            None if angle is None else turned
-            for angle, turned in zip(angles, local, strict=True)]
+        return xplane.local_attitude(attitude, place, origin)
 
     def _to_msl(self, latitude: float, longitude: float, altitude: float) -> float:
         """Return an altitude above mean sea level."""
@@ -339,6 +343,31 @@ class XpcCommands:
         velocity.x, velocity.y, velocity.z = frames.rotate(
             turn, frames.opengl_to_enu(terrain.velocity or (0.0, 0.0, 0.0)))
         response.is_wet = bool(terrain.is_wet)
+
+
+def _check_ranges(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a place or an angle that cannot be."""
+    for name, largest in _LARGEST.items():
+        if not -largest <= given.get(name, 0.0) <= largest:
+            raise ValueError(f'{name} {given[name]:g} is not in {-largest:g} .. {largest:g}')
+
+
+def _differences(
+    items: Sequence[tuple[str, Sequence[float]]], rows: Sequence[Sequence[float]]
+) -> list[str]:
+    """Return where datarefs do not read back as they were written."""
+    wrong = []
+    for (name, wanted), row in zip(items, rows, strict=True):
+        if not row:
+            wrong.append(f'{name} is unknown')
+        elif len(row) < len(wanted):
+            wrong.append(f'{name} holds only {len(row)} of the {len(wanted)} values')
+        elif not all(
+            math.isclose(value, got, rel_tol=_READ_BACK_TOLERANCE, abs_tol=1e-6)
+            for value, got in zip(wanted, row, strict=False)
+        ):
+            wrong.append(f'{name} reads back as {[round(value, 6) for value in row]}')
+    return wrong
 
 
 def _camera(

@@ -27,6 +27,11 @@ _SILENCE = 1.0
 _STALL = 0.25
 _SILENCE_TIMEOUTS = 2.0
 _PROBE_PERIOD = 0.5
+# A plugin that loads keeps what it is sent, reads 20 of them in its first frame and drops the
+# rest, which must not be what is given back: it is probed ever more seldom.
+_FIRST_PROBE_PERIOD = 1.0
+_PROBE_PERIOD_GROWTH = 3.0
+_LONGEST_PROBE_PERIOD = 60.0
 
 # Replies required from a peer that has fallen silent before commands continue: they tell whether
 # it is the same.
@@ -52,6 +57,10 @@ class Contact:
         self._waiting_since: float | None = None
         self._asked_at = 0.0
         self._probe_at = 0.0
+        self._probe_period = _FIRST_PROBE_PERIOD
+        self._is_silent = False
+        # How many datagrams the silent peer may not have read.
+        self.unread = 0
         self._unseen: frozenset[str] = frozenset()
 
     def reset(self) -> None:
@@ -72,6 +81,8 @@ class Contact:
     def hear(self, now: float, *, unanswered: bool) -> None:
         """Record a reply, and whether others are outstanding."""
         self._waiting_since = None
+        self._is_silent = False
+        self.unread = 0
         if unanswered:
             self._wait_from(now)
 
@@ -121,13 +132,40 @@ class Contact:
         """Return when to probe a silent peer again."""
         return self._probe_at
 
-    def probe(self, now: float) -> bool:
-        """Return whether to probe a silent peer now, and count it as probed."""
+    def probe(self, now: float, *, may_load: bool = False) -> bool:
+        """
+        Return whether to probe a silent peer now, and count it as probed.
+
+        One that ``may_load`` has requests to answer when it goes on, and needs few probes.
+        """
         if now < self._probe_at:
             return False
-        self._probe_at = now + _PROBE_PERIOD
+        if not self._is_silent:
+            # After a stall of 0.25 s, 0.5 s and 1 s.
+            since = now if self._waiting_since is None else self._waiting_since
+            self._probe_at = now + max(_STALL, min(_PROBE_PERIOD, now - since))
+            return True
+        if not may_load:
+            self._probe_at = now + _PROBE_PERIOD
+            return True
+        self._probe_at = now + self._probe_period
+        self._probe_period = min(
+            _PROBE_PERIOD_GROWTH * self._probe_period, _LONGEST_PROBE_PERIOD)
+        self.unread += 1
         return True
 
-    def probe_soon(self, now: float) -> None:
-        """Probe immediately a peer that has fallen silent."""
+    def probe_now(self, now: float) -> None:
+        """Probe a peer that answers at once: only a reply shows what it has read."""
+        if not self._is_silent:
+            self._probe_at = min(self._probe_at, now)
+
+    def fall_silent(self, now: float, unread: int) -> None:
+        """Record that the peer has stopped answering, with so many datagrams unread."""
+        self._is_silent = True
+        self.unread = unread
+        self._probe_period = _FIRST_PROBE_PERIOD
         self._probe_at = now
+
+    def probe_again(self, now: float) -> None:
+        """Probe a silent peer that shows a sign of life: it has read nothing yet."""
+        self.fall_silent(now, 0)

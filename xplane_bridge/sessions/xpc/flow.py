@@ -36,9 +36,11 @@ _COMMAND_SHARE = 0.75
 _COMMAND_BURST = 6
 
 # At the 20th datagram of a frame the plugin drops all that follow (docs/wire/xpc.md, section 1),
-# and a frame may last long. So only this many may be pending, as others send to it too.
-_WAITING_POLLS = 10
-_WAITING_COMMANDS = 6
+# and a frame may last long. So only this many may be pending, as others send to it too, and what
+# gives back or probes does not wait. If replies fail to come, polls are not repeated beyond this.
+_WAITING_POLLS = 8
+_WAITING_COMMANDS = 4
+_REPEATED_POLLS = 4
 # What watched datarefs leave of the first to telemetry.
 _LARGEST_ROOM = 8
 
@@ -50,13 +52,14 @@ class Flow:
     Polling has one part of both, commands and reads have the other; in the budget, telemetry has
     priority over reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in
     order of arrival: a reply shows that its request, and everything sent before, is no longer
-    pending. With no request outstanding nothing more can be learnt, and only the budget counts.
-    Over a slow network, what was sent within the last ``distance`` seconds has not arrived, and
-    is not pending either.
+    pending; but its frame may not be over yet, and count what is sent now: not before FRAME_GAP
+    after the last reply. ``stalled`` says that replies are overdue. Over a slow network, what was
+    sent within the last ``distance`` seconds has not arrived, and is not pending either.
     """
 
     def __init__(self, rate: float) -> None:
         self.distance = 0.0
+        self.stalled = False
         # Of what is under way: when it was sent, and how many polls and commands before.
         self._under_way: deque[tuple[float, int, int]] = deque()
         self._budget = Budget(rate, _BURST)
@@ -64,6 +67,9 @@ class Flow:
         # How many polls and commands were sent, and how many of them the plugin has read.
         self._polls = self._commands = 0
         self._read_polls = self._read_commands = 0
+        # How many of them were read in earlier frames, and when the last reply came.
+        self._past_polls = self._past_commands = 0
+        self._answered_at = -FRAME_GAP
         self._asked = 0
         self._requests: dict[str, tuple[int, int]] = {}
 
@@ -82,9 +88,20 @@ class Flow:
         """Return whether a reply is outstanding that would show something new."""
         return self._asked > self._read_polls + self._read_commands
 
+    @property
+    def unread(self) -> int:
+        """Return how many datagrams may wait in the plugin's socket."""
+        return self._polls + self._commands - self._read_polls - self._read_commands
+
+    @property
+    def needs_reply(self) -> bool:
+        """Return whether only a new request can show that commands were read."""
+        return not self.unanswered and (
+            self._commands - self._read_commands >= _WAITING_COMMANDS)
+
     def take_poll(self, count: int, now: float, *, leave: int = 0) -> bool:
         """Take this many datagrams for telemetry, if ``leave`` remain; return whether taken."""
-        if self._is_full(count, now) or not self._budget.take(
+        if self._is_full(count + leave, now) or not self._budget.take(
                 count, now, leave=_LEFT_FOR_COMMANDS + leave):
             return False
         self._send(now, polls=count)
@@ -92,8 +109,8 @@ class Flow:
 
     def when_poll(self, count: int, now: float, *, leave: int = 0) -> float | None:
         """Return when take_poll() succeeds, None if that depends on a reply."""
-        if self._is_full(count, now):
-            return None
+        if self._is_full(count + leave, now):
+            return self._next_frame(now)
         return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS + leave)
 
     def take_watch(self, now: float, *, room: int, owed: bool = False) -> bool:
@@ -112,7 +129,7 @@ class Flow:
     def when_watch(self, now: float, *, room: int) -> float | None:
         """Return when take_watch() succeeds, None if that depends on a reply."""
         if self._is_full(1 + min(room, _LARGEST_ROOM), now):
-            return None
+            return self._next_frame(now)
         return self._budget.when(1, now, leave=_LEFT_FOR_POLLS)
 
     def take_command(self, now: float, *, leave: int = 0) -> bool:
@@ -142,7 +159,7 @@ class Flow:
 
     def _when_command(self, now: float, leave: int, left_for_polls: int) -> float | None:
         if self._is_full_of_commands(1 + leave, now):
-            return None
+            return self._next_frame(now)
         return max(
             self._budget.when(1, now, leave=left_for_polls),
             self._command_budget.when(1, now, leave=leave))
@@ -157,11 +174,14 @@ class Flow:
         self._requests[channel] = self._polls, self._commands
         self._asked = self._polls + self._commands
 
-    def answer(self, channel: str) -> None:
-        """Record a reply on ``channel``."""
+    def answer(self, channel: str, now: float) -> int:
+        """Record a reply on ``channel``; return how many commands were sent before its request."""
+        self._settle(now)
+        self._answered_at = now
         polls, commands = self._requests.pop(channel, (0, 0))
         self._read_polls = max(self._read_polls, polls)
         self._read_commands = max(self._read_commands, commands)
+        return commands
 
     def forget(self, channel: str) -> None:
         """Record that ``channel`` is closed."""
@@ -170,6 +190,7 @@ class Flow:
     def reset(self) -> None:
         """Treat everything sent so far as read, or lost."""
         self._read_polls, self._read_commands = self._polls, self._commands
+        self._past_polls, self._past_commands = self._polls, self._commands
         self._asked = 0
         self._requests.clear()
         self._under_way.clear()
@@ -180,13 +201,26 @@ class Flow:
         self._polls += polls
         self._commands += commands
 
+    def _settle(self, now: float) -> None:
+        """Close the frame of the last replies, if no other reply has come for a while."""
+        if now >= self._answered_at + FRAME_GAP:
+            self._past_polls, self._past_commands = self._read_polls, self._read_commands
+
+    def _next_frame(self, now: float) -> float | None:
+        """Return when what was answered no longer counts, None if it does not any more."""
+        self._settle(now)
+        if (self._past_polls, self._past_commands) == (self._read_polls, self._read_commands):
+            return None
+        return self._answered_at + FRAME_GAP
+
     def _is_full(self, count: int, now: float) -> bool:
-        return self.unanswered and (
-            self._arrived(now)[0] - self._read_polls + count > _WAITING_POLLS)
+        self._settle(now)
+        most = _REPEATED_POLLS if self.stalled else _WAITING_POLLS
+        return self._arrived(now)[0] - self._past_polls + count > most
 
     def _is_full_of_commands(self, count: int, now: float) -> bool:
-        return self.unanswered and (
-            self._arrived(now)[1] - self._read_commands + count > _WAITING_COMMANDS)
+        self._settle(now)
+        return self._arrived(now)[1] - self._past_commands + count > _WAITING_COMMANDS
 
     def _arrived(self, now: float) -> tuple[int, int]:
         """Return how many polls and commands may have reached the plugin."""

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections import deque
+import statistics
 
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
@@ -82,12 +83,18 @@ class Pace:
         self._finished_at = due
         self._frame: float | None = None
         self._steps: deque[float] = deque(maxlen=4)
+        self._last_steps: deque[float] = deque(maxlen=31)
         self._believed_until = 0.0
 
     @property
     def frame(self) -> float | None:
         """Return how long a frame lasts, None while unknown; or longer, if all are not seen."""
         return self._frame
+
+    @property
+    def usual_frame(self) -> float | None:
+        """Return the median of the last frames, which may vary, None while unknown."""
+        return statistics.median(self._last_steps) if self._last_steps else self._frame
 
     @property
     def is_far(self) -> bool:
@@ -165,6 +172,7 @@ class Pace:
         if step is None or not 0.0 < step < _LONGEST_STEP:
             return
         self._steps.append(step)
+        self._last_steps.append(step)
         frame = self._frame
         if frame is None or step < 0.9 * frame:
             self._frame = step

@@ -25,9 +25,19 @@ from xplane_bridge.sessions.xpc.events import PluginVersion
 
 # The plugin sends a beacon once per second.
 BEACON_TIMEOUT = 3.5
+# More than this between two, and X-Plane may have been restarted.
+_MISSED = 1.5
 
 # X-Plane's running time may seem to go back by this much if replies are late or out of order.
 _LATE = 0.5
+
+# After a gap of this long it is also checked that the running time has not gone ahead of ours, by
+# more than rounding and a simulator that hurries.
+_GAP = 0.25
+_AHEAD = 2.0
+_HURRY = 1.25
+# Over how long the pace of the running time is measured.
+_PACE_WINDOW = 1.0
 
 # How long only another identity must have been seen: the known one would have replied.
 _CONFIRMED = 0.05
@@ -44,6 +54,8 @@ class Peer:
                                   |  '-----an answer---------'  '--------|--'  beacons come or end
                                   '-----an answer------------------------'
 
+    and LEAVING after stop(): see Leaving.
+
     ``chosen`` is the version if it was set, ``hears_beacons`` says whether beacons can be
     received; beacons that name another ``port`` are another X-Plane's. The hear_...() methods
     return why this is a different instance of X-Plane, or an empty string. The owner then calls
@@ -57,7 +69,7 @@ class Peer:
         self.state = PeerState.UNKNOWN
         self.beacon: xpc.Beacon | None = None
         self.answered = False
-        self._address = address
+        self.address = address
         self._chosen = chosen
         self._hears_beacons = hears_beacons
         self._port = port
@@ -70,6 +82,9 @@ class Peer:
         self._bits_before: int | None = None
         # The last two, of which the lower counts.
         self._running_times: deque[float] = deque(maxlen=2)
+        self._time_at: float | None = None
+        self._window = (math.inf, 0.0)
+        self._pace = 1.0
         self._doubts: dict[str, float] = {}
         self._rival: tuple[int, str] | None = None
 
@@ -77,6 +92,11 @@ class Peer:
     def silent(self) -> bool:
         """Return whether it was polled and did not answer."""
         return self.state in (PeerState.LOADING, PeerState.AWAY)
+
+    @property
+    def sends_beacons(self) -> bool:
+        """Return whether a beacon was heard: it would show that X-Plane runs, if it loads."""
+        return bool(self.beacon or self._beacon_before)
 
     @property
     def doubts(self) -> frozenset[str]:
@@ -103,10 +123,10 @@ class Peer:
         if self.state is PeerState.ANSWERING:
             return ''
         if self.state is PeerState.UNKNOWN:
-            return f'waiting for the first reply from X-Plane Connect at {self._address}'
+            return f'waiting for the first reply from X-Plane Connect at {self.address}'
         if self.state is PeerState.LOADING:
-            return f'X-Plane at {self._address} is loading or in a menu, and answers nothing'
-        return f'nothing answers at {self._address}'
+            return f'X-Plane at {self.address} is loading or in a menu, and answers nothing'
+        return f'nothing answers at {self.address}'
 
     def start(self, now: float) -> None:
         """Start listening."""
@@ -118,6 +138,13 @@ class Peer:
         """Return the state of a peer that does not answer."""
         heard = self._beacon_at is not None and now - self._beacon_at < BEACON_TIMEOUT
         return PeerState.LOADING if heard else PeerState.AWAY
+
+    @property
+    def quiet_until(self) -> float | None:
+        """Return when a loading peer counts as away unless a beacon comes."""
+        if self.state is PeerState.LOADING and self._beacon_at is not None:
+            return self._beacon_at + BEACON_TIMEOUT
+        return None
 
     def become(self, state: PeerState, now: float) -> None:
         """Change the state."""
@@ -135,6 +162,8 @@ class Peer:
         self.beacon = self._beacon_before = self._beacon_at = self._rival = None
         self._bits = self._bits_before = None
         self._running_times.clear()
+        self._time_at = None
+        self._window = (math.inf, 0.0)
         self._doubts.clear()
         self._listen_from(now)
 
@@ -142,9 +171,17 @@ class Peer:
         """Record that time passes: beacons would have arrived by now."""
         self._listened |= now - self._since > BEACON_TIMEOUT
 
+    def has_missed_beacons(self, now: float) -> bool:
+        """Return whether the last beacon is older than it should be."""
+        return self._beacon_at is not None and now > self._beacon_at + _MISSED
+
+    def is_its(self, beacon: xpc.Beacon) -> bool:
+        """Return whether a beacon is not that of another X-Plane on the same computer."""
+        return self._port in (None, beacon.port)
+
     def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
         """Handle a beacon; another identity counts when it arrives twice in a row."""
-        if self._port not in (None, beacon.port):
+        if not self.is_its(beacon):
             return ''
         self._beacon_at = now
         known = self.beacon or self._beacon_before
@@ -173,13 +210,26 @@ class Peer:
         if not math.isfinite(seconds):
             return ''
         before = min(self._running_times, default=seconds)
-        if seconds >= before - _LATE:
+        gap = 0.0 if self._time_at is None else now - self._time_at
+        latest = before + (_AHEAD + _HURRY * self._pace * gap if gap >= _GAP else math.inf)
+        if before - _LATE <= seconds <= latest:
             self._doubts.pop('state', None)
             self._running_times.append(seconds)
+            self._time_at = now
+            self._measure_pace(seconds, now, gap)
             return ''
         if now < self._doubts.setdefault('state', now) + _CONFIRMED:
             return ''
         return f'it has been running for {seconds:.1f} s, before for {before:.1f} s'
+
+    def _measure_pace(self, seconds: float, now: float, gap: float) -> None:
+        """Learn how fast the running time goes, without gaps: as ours, or that of a simulator."""
+        at, value = self._window
+        if gap >= _GAP or now < at:
+            self._window = now, seconds
+        elif now >= at + _PACE_WINDOW:
+            self._pace = max(1.0, (seconds - value) / (now - at))
+            self._window = now, seconds
 
     def _listen_from(self, now: float) -> None:
         self._since = now

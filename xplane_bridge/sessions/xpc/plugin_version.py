@@ -22,6 +22,10 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.xpc.events import PluginVersion
 
+_WHAT = {
+    xpc.Command: 'running a command', xpc.GetTerrain: 'probing the terrain',
+    xpc.PlaceAndProbe: 'placing an aircraft and probing the terrain'}
+
 
 def adapt(message: xpc.Request, plugin_version: PluginVersion | None) -> xpc.Request:
     """
@@ -46,13 +50,14 @@ def _check(message: xpc.Request, plugin_version: PluginVersion | None) -> None:
     if isinstance(message, xpc.CommandBegin | xpc.CommandEnd):
         if plugin_version is not PluginVersion.DEVELOP:
             raise ValueError(
-                f"{message.tag} (hold a command) exists only in the plugin's develop branch, "
+                f"holding a command ({message.tag}) exists only in the plugin's develop branch, "
                 f'which cannot be told from rc6 on the wire; this plugin is {name}. If it is a '
                 "develop build, set the parameter plugin to 'develop'"
             )
     elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
         if plugin_version is not None and not plugin_version.has_commands:
-            raise ValueError(f'{message.tag} needs plugin 1.3-rc6 or later; this one is {name}')
+            raise ValueError(
+                f'{_WHAT[type(message)]} needs plugin 1.3-rc6 or later; this one is {name}')
     elif isinstance(message, xpc.Simulation) and (
             plugin_version is PluginVersion.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT):
         raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')

@@ -78,6 +78,8 @@ class Presence:
 
     def hear_beacon(self, reply: xpc.Beacon, now: float, events: list[Any]) -> None:
         """Check what a beacon says about its sender."""
+        if self._peer.silent and self._peer.has_missed_beacons(now):
+            self._contact.probe_again(now)
         if reason := self._peer.hear_beacon(reply, now):
             self._meet_another(reason, now, events)
             self._peer.hear_beacon(reply, now)
@@ -85,7 +87,7 @@ class Presence:
     def hear(self, channel: str, reply: xpc.Reply, now: float, events: list[Any]) -> None:
         """Check what a reply says about who answers, and about what is taken."""
         self._contact.holds(now)
-        self._flow.answer(channel)
+        serial = self._flow.answer(channel, now)
         self._commands.has_read()
         self._contact.hear(now, unanswered=self._flow.unanswered)
         if self._active and self._peer.state is not PeerState.ANSWERING:
@@ -102,7 +104,7 @@ class Presence:
                 self._meet_another(reason, now, events)
                 self._peer.hear_time(running_time, now)
             if reported and 'state' not in self._peer.doubts:
-                self._commands.report(reported)
+                self._commands.report(reported, now, serial)
         if self._peer.doubts and not self._lockstep:
             # The next reply shows whether this is another one.
             self._contact.doubt(self._peer.doubts)
@@ -139,16 +141,18 @@ class Presence:
         if self._peer.silent:
             if self._peer.state is not quiet:
                 self._become(quiet, now, events)
-            return None
+                # It is there again, or gone: what waited for it is not waiting any more.
+                self._contact.probe_again(now)
+            return self._peer.quiet_until
         silent_at = self._contact.silent_at
         if silent_at is None or now < silent_at:
             return silent_at
         self._become(quiet, now, events)
-        self._contact.probe_soon(now)
+        self._contact.fall_silent(now, self._flow.unread)
         if not self._lockstep:
             self._commands.drop(self._peer.absence)
         self._suspend(now)
-        return None
+        return self._peer.quiet_until
 
     def _become(self, state: PeerState, now: float, events: list[Any]) -> None:
         self._peer.become(state, now)

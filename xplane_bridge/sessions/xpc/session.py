@@ -25,6 +25,7 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.sessions.base import (
     Address,
     check_read,
+    Left,
     Outgoing,
     PeerState,
     Session,
@@ -35,6 +36,8 @@ from xplane_bridge.sessions.xpc.commands import Commands
 from xplane_bridge.sessions.xpc.contact import Contact
 from xplane_bridge.sessions.xpc.events import PluginVersion, Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.items import JOYSTICK_OVERRIDE, REPORTED, SURFACES
+from xplane_bridge.sessions.xpc.leaving import Leaving
 from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
@@ -42,7 +45,6 @@ from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.polls import make_round_trip
 from xplane_bridge.sessions.xpc.presence import Presence
 from xplane_bridge.sessions.xpc.reads import batches
-from xplane_bridge.sessions.xpc.taken import JOYSTICK_OVERRIDE, REPORTED, SURFACES
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.turns import period_of, Turns
 from xplane_bridge.sessions.xpc.watch import check_watched
@@ -80,6 +82,7 @@ class XpcSession(Session):
         PeerState.ANSWERING: 'answering',
         PeerState.LOADING: 'X-Plane is running but not answering: in a menu, or loading scenery',
         PeerState.AWAY: 'not responding: X-Plane is off, unreachable, or without the plugin',
+        PeerState.LEAVING: 'giving back what was taken',
     }
 
     statistics: Statistics
@@ -134,7 +137,11 @@ class XpcSession(Session):
             self.statistics, self._round_trip, lifetime)
         self._commands = Commands(
             self._flow, self._contact, self._turns, self.statistics, self._tickets,
-            lifetime=lifetime, lockstep=lockstep)
+            self._round_trip, lifetime=lifetime, lockstep=lockstep,
+            polled=REPORTED if polls else ())
+        # Not None: it is LEAVING.
+        self._leaving: Leaving | None = None
+        self._left = Left()
         self._presence = Presence(
             self._peer, self._contact, self._flow, self._turns, self._commands,
             lockstep=lockstep)
@@ -184,9 +191,38 @@ class XpcSession(Session):
             missing.update(leases.missing(now))
         return missing
 
+    @property
+    def leaving(self) -> bool:
+        """Return whether stop() still waits until X-Plane shows what was given back."""
+        return self._leaving is not None
+
+    @property
+    def left(self) -> Left:
+        """Return how the last stop() has ended."""
+        return self._left
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not yet shown by X-Plane."""
+        return self._commands.owed
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """Return what X-Plane reports as taken by somebody else, or by nobody known."""
+        return self._commands.foreign
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """Return where what is commanded, what is held and what is reported disagree."""
+        if self._presence.answers(now):
+            return self._commands.contradictions(now)
+        return ()
+
     def start(self, now: float) -> None:
         """Start polling."""
         self._active = True
+        self._leaving = None
+        self._left = Left()
+        self._commands.release_timeout = self.release_timeout
         self._round_trip.reset()
         self._commands.begin()
         self._turns.begin(now)
@@ -195,16 +231,21 @@ class XpcSession(Session):
 
     def stop(self, now: float) -> None:
         """
-        Stop polling, and give back what was taken.
+        Stop polling, and give back what was taken until X-Plane shows it: LEAVING.
 
         Even to a silent X-Plane: one that is loading reads it when it resumes.
         """
+        state, unread = self._peer.state, self._flow.unread + self._contact.unread
         self._commands.drop('the node was deactivated')
-        self._commands.give_back(None, None, answers=True)
+        self._commands.give_back(None, now)
         self._active = False
         self._presence.stop(now)
-        self.peer_state = self._peer.state
         self._expired += self._turns.reads.abandon('the node was deactivated')
+        if self._commands.owed:
+            self._leaving = Leaving(
+                state, self._peer.address, unread, now, self.release_timeout)
+            self._peer.become(PeerState.LEAVING, now)
+        self.peer_state = self._peer.state
 
     def send(
         self, messages: xpc.Request | Sequence[xpc.Request], now: float, *, what: str = '',
@@ -255,23 +296,34 @@ class XpcSession(Session):
         if self._lockstep and self._peer.silent:
             # Controls continue, and must not be refused because of this.
             return
-        if self._commands.wants_joystick(now):
+        if self._commands.wants_joystick():
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces of an aircraft that commands have deflected, and no others."""
-        self._commands.give_back(vehicle, SURFACES, answers=self._presence.answers(now))
+        self._commands.give_back(vehicle, now, SURFACES)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
-        Give back what was taken, of one aircraft or of all: surfaces, overrides, pause, text.
+        Give back what was taken: surfaces, overrides, pauses, text.
 
-        Waiting commands are dropped, as they could take it again. If X-Plane does not answer now,
-        it is done when the same X-Plane does.
+        Of one aircraft only what its controls have taken, of all everything. Waiting commands that
+        could take it again are dropped. If X-Plane does not answer now, it is done when the same
+        X-Plane does.
         """
         if vehicle is None:
             self._commands.drop('what was taken is given back', sent=False)
-        self._commands.give_back(vehicle, None, answers=self._presence.answers(now))
+        self._commands.give_back(vehicle, now)
+
+    def release_all(self, now: float) -> int:
+        """
+        Give back everything, also what somebody else holds, or a client that is gone.
+
+        Return the ticket of the CommandDone: when X-Plane shows it.
+        """
+        self._presence.refuse_absence()
+        self._commands.drop('everything is given back', sent=False)
+        return self._commands.free(now)
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once, at most MOST_READ; return the ticket of the ReadDone to come."""
@@ -307,8 +359,13 @@ class XpcSession(Session):
         """Return what to send now, by channel; None closes a channel."""
         deadlines = [self._presence.watch(now, self._expired)]
         self.peer_state = self._peer.state
-        outgoing = self._commands.send_urgent(now, answers=self._presence.answers(now))
-        deadlines.append(self._commands.send(now, outgoing))
+        outgoing: list[Outgoing] = []
+        if self._leaving is not None:
+            deadlines.append(self._leave(self._leaving, now, outgoing))
+        else:
+            deadlines.append(self._commands.send_again(
+                now, outgoing, answers=self._presence.answers(now)))
+            deadlines.append(self._commands.send(now, outgoing))
         if self._active and self._peer.silent:
             self._expired += self._turns.reads.abandon(self._peer.absence)
             deadlines.append(self._probe(now, outgoing))
@@ -337,6 +394,8 @@ class XpcSession(Session):
         events: list[Any] = []
         if channel == BEACON_CHANNEL:
             if isinstance(reply, xpc.Beacon):
+                if self._leaving is not None and self._peer.is_its(reply):
+                    self._leaving.hear_beacon()
                 self._presence.hear_beacon(reply, now, events)
             else:
                 self.statistics.unexpected += 1
@@ -346,16 +405,39 @@ class XpcSession(Session):
         if channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
         elif self._commands.asked_on(channel):
-            self._commands.receive(channel, reply)
+            if self._leaving is not None:
+                self._leaving.hear()
+            self._commands.receive(channel, reply, now)
         else:
             events += self._turns.receive(channel, reply, now)
         return events
+
+    # Leaving.
+
+    def _leave(self, leaving: Leaving, now: float, outgoing: list[Outgoing]) -> float | None:
+        """Give back again, until X-Plane shows it or time is up; return when to continue."""
+        at = self._commands.send_again(
+            now, outgoing, answers=leaving.may_send, all_asked=True)
+        if outgoing:
+            leaving.sent(len(outgoing))
+        if self._commands.owed and now < leaving.ends_at:
+            return leaving.ends_at if at is None or not leaving.may_send else min(
+                leaving.ends_at, at)
+        self._left = leaving.end(self._commands.owed)
+        self._leaving = None
+        self._commands.forget()
+        self._commands.suspend()
+        self._peer.become(PeerState.UNKNOWN, now)
+        self.peer_state = self._peer.state
+        return None
 
     # Polling.
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float | None:
         """Request telemetry, reads and watched datarefs; return when to check again."""
         self._expired += self._turns.give_up(now)
+        if self._flow.needs_reply:
+            self._turns.poll_now(now, first=True)
         for request in self._turns.ask(
                 now, self._commands.left_count, self._contact.holds(now)):
             outgoing.append(request)
@@ -363,6 +445,8 @@ class XpcSession(Session):
         deadlines = self._turns.deadlines(now)
         # Even with a low polling rate it must be known whether it is there.
         idle_at = self._contact.idle_at
+        if self._flow.needs_reply and not self._turns.polls:
+            self._contact.probe_now(now)
         if None in deadlines or now >= idle_at:
             deadlines.append(self._probe(now, outgoing))
         else:
@@ -371,7 +455,8 @@ class XpcSession(Session):
 
     def _probe(self, now: float, outgoing: list[Outgoing]) -> float:
         """Probe the silent peer if it is time; return when to probe again."""
-        if self._contact.probe(now):
+        may_load = self._peer.state is PeerState.LOADING or not self._peer.sends_beacons
+        if self._contact.probe(now, may_load=may_load):
             self.statistics.requests += 1
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
             if not self._peer.silent:

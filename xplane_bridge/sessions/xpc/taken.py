@@ -16,64 +16,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.ledger import Entry, Ledger
+from xplane_bridge.sessions.ledger import Entry, Held, Ledger, name_of
+from xplane_bridge.sessions.xpc.items import (
+    aims_of,
+    BRAKES,
+    CONTROLS,
+    HANDLES,
+    HELD,
+    JOYSTICK,
+    Key,
+    MOVED,
+    NAMED,
+    names_of,
+    NO_OVERRIDE,
+    OVERRIDE,
+    PAUSE,
+    place_of,
+    REPORTED,
+    SURFACES,
+    TEXT,
+    text_of,
+    THROTTLE,
+    TOE_BRAKES,
+    Values,
+)
+from xplane_bridge.sessions.xpc.wishes import same, Wish
 
-_OVERRIDE = 'sim/operation/override/'
-_JOYSTICK = _OVERRIDE + 'override_joystick'
-_THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
-_HELD = _OVERRIDE + 'override_planepath'
-_HANDLES = 'sim/flightmodel/engine/ENGN_thro'
-# Released with the brakes, as a surface is centred: nobody might be there to release them.
-_BRAKES = {f'{side} brake': f'sim/cockpit2/controls/{side}_brake_ratio'
-           for side in ('left', 'right')}
-
-REPORTED = (_JOYSTICK, _THROTTLE, _HELD)
-"""Datarefs that show whether what was taken still is; they are polled continuously."""
-
-JOYSTICK_OVERRIDE = xpc.SetDatarefs(((_JOYSTICK, (1.0,)),))
-# How long after sending an override X-Plane's reports may still be older than it.
-_JOYSTICK_PATIENCE = 0.2
-
-# docs/wire/xplane_datarefs.md, row 4.14: CTRL leaves the throttle override set, and only -2
-# releases it.
-_NO_OVERRIDE = (-2.0,)
-
-SURFACES = ('elevator', 'aileron', 'rudder')
-# The datarefs that CTRL writes for other aircraft than the user's.
-_YOKES = dict(zip(SURFACES, ('yolk_pitch', 'yolk_roll', 'yolk_yaw'), strict=True))
-
-_ALL = 'pause of all'
-_ONE = 'pause'
-
-# One SIMU per aircraft, up to this many; the plugin drops what exceeds 20 datagrams in a frame.
-_PAUSES_UNDONE_SINGLY = 4
-
-_Values = tuple[float, ...]
-_Key = tuple[int, str]
+# How many written values of one surface may still turn up in a report.
+_OURS = 64
 
 
 class Taken:
     """
-    What is taken, by aircraft and by value, and what it was before.
+    What is taken, by aircraft and by value, what it was before, and what it shall be.
 
     Each deflected surface is given back centred; overrides and pauses as they were before. What
-    X-Plane reports counts: a value that was seen as we left it and has changed since now belongs
-    to another client.
+    X-Plane reports counts: each value is a Wish until a report shows it, and what was given back
+    is owed until then. A value that was seen as we left it and has changed since now belongs to
+    another client. Without ``repeats`` what is taken is sent once.
     """
 
-    def __init__(self) -> None:
-        self._ledger: Ledger[_Values] = Ledger()
-        self._reported: dict[str, _Values] = {}
-        # The last written values of reported datarefs, and which of them were seen in a report.
-        self._written: dict[_Key, float] = {}
-        self._seen: set[_Key] = set()
-        # Original values of unpolled overrides, read just before they were written.
-        self._before: dict[str, _Values] = {}
-        self._joystick_at = -_JOYSTICK_PATIENCE
+    def __init__(self, *, repeats: bool = True) -> None:
+        self._repeats = repeats
+        self._ledger: Ledger[Values] = Ledger()
+        # The last reports: of REPORTED, and of what was asked for because of a wish.
+        self._reported: dict[str, Values] = {}
+        self._checked: dict[str, Values] = {}
+        self._wishes: dict[Key, Wish] = {}
+        # What was last commanded of what is taken, and which of it was seen in a report; what was
+        # not shown in time, since when.
+        self._wanted: dict[Key, Values] = {}
+        self._seen: set[Key] = set()
+        self._unshown: dict[Key, float] = {}
+        # Values of surfaces and brakes that were written and may still be reported.
+        self._ours: dict[Key, deque[float]] = {}
+        # Original values of unpolled overrides, read just before they are written.
+        self._before: dict[str, Values] = {}
 
     def __bool__(self) -> bool:
         return bool(self._ledger)
@@ -81,229 +85,383 @@ class Taken:
     @property
     def names(self) -> tuple[str, ...]:
         """Return what is taken, for people."""
-        return self._ledger.names
+        return names_of(self._ledger.entries())
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not yet shown, for people."""
+        return names_of(self._ledger.entries(held=Held.OWED))
+
+    @property
+    def foreign(self) -> tuple[Key, ...]:
+        """Return what X-Plane reports as taken, but not by us."""
+        keys = [
+            (0, value) for value, name in (
+                ('joystick', JOYSTICK), ('throttle', THROTTLE), (TOE_BRAKES, TOE_BRAKES))
+            if self._reported.get(name, ()) and self._reported[name][0] > 0.0]
+        keys += [(number, PAUSE) for number, value in enumerate(self._reported.get(HELD, ()))
+                 if value]
+        known = {(entry.vehicle, entry.value) for held in Held
+                 for entry in self._ledger.entries(held=held)}
+        return tuple(key for key in keys if key not in known and key not in self._wishes)
+
+    @property
+    def foreign_names(self) -> tuple[str, ...]:
+        """Return what is held, but not by us, for people."""
+        return names_of([Entry(*key) for key in self.foreign])
 
     def clear(self) -> None:
         """Forget everything: this is another X-Plane."""
-        self._ledger.clear()
-        self._reported.clear()
-        self._written.clear()
-        self._seen.clear()
-        self._before.clear()
-        self._joystick_at = -_JOYSTICK_PATIENCE
+        for part in (
+                self._ledger, self._reported, self._checked, self._wishes, self._wanted,
+                self._seen, self._unshown, self._ours, self._before):
+            part.clear()
+
+    def lose(self) -> None:
+        """Forget the wishes of commands, sent into silence; what is owed stays so."""
+        owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
+        for key in list(self._wishes):
+            if key in owed:
+                self._wishes[key].times = 0
+                self._wishes[key].again_at = 0.0
+            else:
+                del self._wishes[key]
 
     # Taking.
 
-    def note(self, message: xpc.Request, now: float) -> None:
-        """Record what a command sent now takes, and forget what it gives back."""
-        if isinstance(message, xpc.Controls):
-            self._note_controls(message)
-        elif isinstance(message, xpc.SetDatarefs):
-            for name, values in message.items:
-                if name == _JOYSTICK:
-                    self._joystick_at = now
-                if name == _THROTTLE:
-                    self._note_override('throttle', name, values, values[0] > _NO_OVERRIDE[0])
-                elif name.startswith(_OVERRIDE):
-                    self._note_override(_short(name), name, values, any(values))
-                else:
-                    self._note_brake(name, values)
-        elif isinstance(message, xpc.Text):
-            if message.text:
-                self._ledger.take(0, 'text')
-            else:
-                self._ledger.forget(0, 'text')
-        elif isinstance(message, xpc.Simulation):
-            self._note_pause(message.op)
+    def resolve(self, message: xpc.Request) -> xpc.Request:
+        """Return a message with absolute values instead of one that inverts pauses."""
+        held = self._reported.get(HELD, ())
+        if not isinstance(message, xpc.Simulation) or message.op != SimulationOp.TOGGLE or (
+                len(held) < xpc.AIRCRAFT_COUNT):
+            return message
+        if not any(held):
+            return xpc.Simulation(SimulationOp.PAUSE)
+        if all(held):
+            return xpc.Simulation(SimulationOp.RUN)
+        return xpc.SetDatarefs(((HELD, tuple(float(not value) for value in held)),))
 
-    def wants_joystick(self, now: float) -> bool:
+    def note(
+        self, message: xpc.Request, now: float, serial: int = 0, patience: float = 0.0
+    ) -> dict[Key, float]:
+        """
+        Record what a command sent now takes or gives back; return the pauses that it leads to.
+
+        ``serial`` is the number of commands sent, ``patience`` how long a reply takes.
+        """
+        pauses: dict[Key, float] = {}
+        if isinstance(message, xpc.Simulation) and message.op == SimulationOp.TOGGLE:
+            self._invert(now)
+        for key, values, takes in aims_of(message):
+            if key[1] == PAUSE:
+                pauses[key] = values[0]
+            if takes:
+                self._take(key, values, now, repeats=self._repeats)
+            else:
+                self._ledger.owe(key[0], (key[1],))
+                self._wanted.pop(key, None)
+                if self._is_owed(key) or key[1] == PAUSE:
+                    self._wish(key, values, now)
+            if key in self._wishes:
+                self._wishes[key].sent(now, serial, patience)
+        return pauses
+
+    def wants_joystick(self) -> bool:
         """Return whether to send the joystick's override: X-Plane may not have it."""
-        if now < self._joystick_at + _JOYSTICK_PATIENCE:
-            return False
-        reported = self._reported.get(_JOYSTICK)
-        if not reported:
-            return (0, 'joystick') not in self._ledger
-        return not reported[0]
+        wish = self._wishes.get((0, 'joystick'))
+        if wish is not None:
+            return not wish.values[0]
+        reported = self._reported.get(JOYSTICK)
+        return not reported[0] if reported else (0, 'joystick') not in self._ledger
 
     def released_for(
-        self, datarefs: Mapping[str, _Values]
-    ) -> Mapping[str, _Values]:
+        self, datarefs: Mapping[str, Values]
+    ) -> Mapping[str, Values]:
         """Return datarefs to write, with the release of forced throttles if levers move."""
-        if _HANDLES in datarefs and (0, 'throttle') in self._ledger:
-            return {_THROTTLE: _NO_OVERRIDE, **datarefs}
+        if HANDLES in datarefs and (0, 'throttle') in self._ledger:
+            return {THROTTLE: NO_OVERRIDE, **datarefs}
         return datarefs
 
     def unread(self, message: xpc.Request) -> tuple[str, ...]:
-        """Return the overrides that a command takes and that were not read before."""
+        """Return the overrides that a command takes and whose values are not known."""
         if not isinstance(message, xpc.SetDatarefs):
             return ()
         return tuple(
             name for name, values in message.items
-            if name.startswith(_OVERRIDE) and any(values) and name not in REPORTED
-            and (0, name) not in self._ledger)
+            if name.startswith(OVERRIDE) and any(values) and name not in (JOYSTICK, HELD)
+            and name not in self._reported and name not in self._before
+            and (0, name) not in self._ledger
+            and not self._is_owed((0, name)))
 
-    def read_before(self, values: Mapping[str, _Values]) -> None:
-        """Record the values of overrides just before they were written."""
+    def read_before(self, values: Mapping[str, Values]) -> None:
+        """Record the values of overrides just before they are written."""
         self._before.update(values)
 
-    def _note_controls(self, message: xpc.Controls) -> None:
-        for surface in SURFACES:
-            value = getattr(message, surface)
-            if value:
-                self._ledger.take(message.aircraft, surface)
-            elif value is not None:
-                self._ledger.forget(message.aircraft, surface)
-        if message.throttle is not None and message.aircraft == 0:
-            self._note_override('throttle', _THROTTLE, (message.throttle,), True)
+    def _invert(self, now: float) -> None:
+        """Record that each pause was inverted, of which X-Plane has reported none."""
+        ours = [entry for entry in self._ledger.entries() if entry.value == PAUSE]
+        for number in range(xpc.AIRCRAFT_COUNT):
+            if ours:
+                self._forget((number, PAUSE))
+            else:
+                self._take((number, PAUSE), (1.0,), now, repeats=False)
 
-    def _note_brake(self, name: str, values: _Values) -> None:
-        for brake, dataref in _BRAKES.items():
-            if name == dataref and any(values):
-                self._ledger.take(0, brake)
-            elif name == dataref:
-                self._ledger.forget(0, brake)
-
-    def _note_override(self, value: str, name: str, written: _Values, takes: bool) -> None:
-        key = (0, value)
-        if not takes:
-            self._ledger.forget(*key)
-            return
-        before = self._reported.get(name)
-        if key not in self._ledger and before and before[:len(written)] == written:
+    def _take(self, key: Key, values: Values, now: float, *, repeats: bool) -> None:
+        name, place = place_of(key)
+        row = self._reported.get(name, ()) if name else ()
+        before: Values | None = row[place:place + len(values)] or self._before.pop(name, None)
+        if not self._is_known(key) and key[1] not in MOVED and before and (
+                len(before) == len(values) and all(map(same, before, values))):
             # Already so before, set by another client.
             return
-        self._ledger.take(0, value, before)
-        self._write(key, written[0])
-
-    def _note_pause(self, op: int) -> None:
-        held = self._reported.get(_HELD)
-        if op == SimulationOp.RUN:
-            for entry in self._ledger.entries():
-                if entry.value in (_ALL, _ONE):
-                    self._ledger.forget(entry.vehicle, entry.value)
-        elif op in (SimulationOp.PAUSE, SimulationOp.TOGGLE):
-            goes_on = op == SimulationOp.TOGGLE and (0, _ALL) in self._ledger
-            if goes_on and (not held or all(held)):
-                self._ledger.forget(0, _ALL)
-            elif not held or not all(held):
-                self._ledger.take(0, _ALL, held)
-                self._write((0, _ALL), 1.0)
-        elif op >= SimulationOp.RUN_AIRCRAFT:
-            self._ledger.forget(op - SimulationOp.RUN_AIRCRAFT, _ONE)
-        else:
-            aircraft = op - SimulationOp.PAUSE_AIRCRAFT
-            if not held or held[aircraft:aircraft + 1] != (1.0,):
-                self._ledger.take(aircraft, _ONE)
-                self._write((aircraft, _ONE), 1.0)
-
-    def _write(self, key: _Key, value: float) -> None:
-        self._written[key] = value
+        self._ledger.take(*key, before)
+        self._wanted[key] = values
         self._seen.discard(key)
+        if key[1] in MOVED:
+            self._ours.setdefault(key, deque(maxlen=_OURS)).append(values[0])
+        if repeats and values:
+            self._wish(key, values, now)
+        else:
+            self._wishes.pop(key, None)
 
-    # Reports.
+    def _wish(self, key: Key, values: Values, now: float) -> None:
+        wish = self._wishes.get(key)
+        if wish is None or wish.values != values:
+            since = now if wish is None or key[1] not in MOVED else wish.since
+            self._wishes[key] = Wish(
+                values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
 
-    def report(self, values: Mapping[str, _Values]) -> None:
-        """Compare what was taken with what X-Plane reports of REPORTED."""
-        self._reported.update(values)
-        for entry in self._ledger.entries() if self._ledger else ():
-            key = (entry.vehicle, entry.value)
-            now = self._value_of(entry)
-            if now is None or key not in self._written:
-                continue
-            if _same(now, self._written[key]):
-                self._seen.add(key)
-            elif key in self._seen:
-                self._ledger.forget(*key)
-                self._seen.discard(key)
+    def _is_owed(self, key: Key) -> bool:
+        return any(entry.value == key[1]
+                   for entry in self._ledger.entries(key[0], held=Held.OWED))
 
-    def _value_of(self, entry: Entry[_Values]) -> float | None:
-        """Return what X-Plane reports of an entry, None if it does not."""
-        if entry.value in (_ALL, _ONE):
-            held = self._reported.get(_HELD)
-            if not held or entry.vehicle >= len(held):
-                return None
-            # As long as any aircraft is held, the pause is not over.
-            return max(held) if entry.value == _ALL else held[entry.vehicle]
-        name = {'throttle': _THROTTLE, 'joystick': _JOYSTICK}.get(entry.value)
-        row = self._reported.get(name) if name else None
-        return row[0] if row else None
+    def _is_known(self, key: Key) -> bool:
+        return key in self._ledger or self._is_owed(key)
 
     # Giving back.
 
     def give_back(
-        self, aircraft: int | None = None, values: Collection[str] | None = None
-    ) -> list[xpc.Request]:
+        self, now: float, aircraft: int | None = None, values: Collection[str] | None = None
+    ) -> None:
         """
-        Return the messages that undo it, a few at a time, and forget it.
+        Give back what is taken; it is owed from now on.
 
         ``aircraft`` None means all of them, ``values`` None everything that was taken.
         """
-        entries = [
-            entry for entry in self._ledger.entries(aircraft)
-            if values is None or entry.value in values]
-        for entry in entries:
-            self._ledger.forget(entry.vehicle, entry.value)
-        messages: list[xpc.Request] = []
-        # Before the joystick is given back: a surface that no joystick moves would stay deflected.
-        own = {entry.value: 0.0 for entry in entries
-               if entry.vehicle == 0 and entry.value in SURFACES}
-        if own:
-            elevator, aileron, rudder = map(own.get, SURFACES)
-            messages.append(xpc.Controls(elevator, aileron, rudder))
-        datarefs: list[tuple[str, _Values]] = [
-            (f'sim/multiplayer/position/plane{entry.vehicle}_{_YOKES[entry.value]}', (0.0,))
-            for entry in entries if entry.vehicle and entry.value in SURFACES]
-        datarefs += [
-            (_BRAKES[entry.value], (0.0,)) for entry in entries if entry.value in _BRAKES]
-        overrides = [item for entry in entries for item in self._undone(entry)]
-        self._reported.update(overrides)
-        datarefs += overrides
-        if datarefs:
-            messages.append(xpc.SetDatarefs(tuple(datarefs)))
-        if any(entry.value == 'text' for entry in entries):
-            messages.append(xpc.Text(0, 0, ''))
-        return messages + self._end_pauses(
-            [entry for entry in entries if entry.value in (_ALL, _ONE)])
+        for entry in self._ledger.owe(aircraft, values):
+            key = (entry.vehicle, entry.value)
+            self._wanted.pop(key, None)
+            self._unshown.pop(key, None)
+            neutral = self._neutral(entry)
+            if neutral is None:
+                self._forget(key)
+            else:
+                self._wishes[key] = Wish(neutral, now, again_at=now)
 
-    def _undone(self, entry: Entry[_Values]) -> list[tuple[str, _Values]]:
-        """Return the dataref that gives an override back, with its original value."""
+    def free(self, now: float) -> None:
+        """Give back everything, also what is held by nobody known."""
+        foreign = list(self.foreign)
+        if (0, 'joystick') in foreign:
+            foreign += [(0, surface) for surface in SURFACES if not self._is_known((0, surface))]
+        if (0, TOE_BRAKES) in foreign:
+            foreign += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
+        for key in foreign:
+            self._ledger.take(*key)
+        self._ledger.take(0, TEXT)
+        self.give_back(now)
+
+    def _neutral(self, entry: Entry[Values]) -> Values | None:
+        """Return the values to give an item back with, None if it cannot be."""
+        before = entry.before or ()
         if entry.value == 'throttle':
             # 0 would close the throttle permanently; a reported 0 need not mean that it was taken.
-            before = entry.before or _NO_OVERRIDE
-            return [(_THROTTLE, before if before[0] > 0.0 else _NO_OVERRIDE)]
-        if entry.value == 'joystick':
-            return [(_JOYSTICK, (0.0,))]
-        if entry.value.startswith(_OVERRIDE):
-            before = entry.before or self._before.pop(entry.value, ())
-            return [(entry.value, before or (0.0,))]
-        return []
+            return before if before and before[0] > 0.0 else NO_OVERRIDE
+        if entry.value == TEXT:
+            return ()
+        if not entry.value.startswith(OVERRIDE) or entry.value == TOE_BRAKES:
+            return (0.0,)
+        # Without its value from before nobody knows what it should be.
+        return before or None
 
-    def _end_pauses(self, entries: list[Entry[_Values]]) -> list[xpc.Request]:
-        if not entries:
+    # Sending what X-Plane does not show.
+
+    def due(self, now: float, *, urgent: bool) -> list[Key]:
+        """Return what is to be sent now: what is ``urgent``, or what may wait for the budget."""
+        return [
+            key for key, wish in self._wishes.items()
+            if not wish.is_waiting and now >= wish.again_at and wish.is_stream != urgent]
+
+    @property
+    def next_at(self) -> float | None:
+        """Return when due() has something to send, None if all is shown."""
+        return min((
+            wish.again_at for wish in self._wishes.values() if not wish.is_waiting), default=None)
+
+    def messages(self, keys: Collection[Key]) -> list[xpc.Request]:
+        """Return the messages that lead to what is wished of these items: a few in all."""
+        wishes = {key: self._wishes[key].values for key in keys}
+        messages: list[xpc.Request] = []
+        # Before the joystick is given back: a surface that no joystick moves would stay deflected.
+        own: dict[str, Any] = {
+            value: values[0] for (number, value), values in wishes.items()
+            if number == 0 and value in SURFACES}
+        if (0, 'throttle') in wishes and (0, 'throttle') in self._ledger:
+            own['throttle'] = wishes[0, 'throttle'][0]
+        if own:
+            messages.append(xpc.Controls(**own))
+        datarefs: list[tuple[str, Values]] = []
+        overrides: list[tuple[str, Values]] = []
+        for key, values in wishes.items():
+            name, _ = place_of(key)
+            if key[1] in MOVED and (key[0] or key[1] in BRAKES):
+                datarefs.append((name, values))
+            elif key[1] == 'throttle' and key not in self._ledger or (
+                    name.startswith(OVERRIDE) and key[1] != PAUSE):
+                overrides.append((name, values))
+        if datarefs or overrides:
+            messages.append(xpc.SetDatarefs((*datarefs, *overrides)))
+        if (0, TEXT) in wishes:
+            messages.append(xpc.Text(0, 0, ''))
+        return messages + self._pause({
+            key[0]: values[0] for key, values in wishes.items() if key[1] == PAUSE})
+
+    def _pause(self, pauses: Mapping[int, float]) -> list[xpc.Request]:
+        """Return the message that pauses aircraft, or lets them go on."""
+        if not pauses:
             return []
-        whole = next((entry for entry in entries if entry.value == _ALL), None)
-        if whole is None and len(entries) <= _PAUSES_UNDONE_SINGLY:
+        reported = self._reported.get(HELD, ())
+        held = [float(bool(value)) for value in reported[:xpc.AIRCRAFT_COUNT]]
+        held += [0.0] * (xpc.AIRCRAFT_COUNT - len(held))
+        for key, wish in self._wishes.items():
+            if key[1] == PAUSE:
+                held[key[0]] = wish.values[0]
+        if len(pauses) == 1 or len(pauses) <= NAMED and not reported:
             return [
-                xpc.Simulation(SimulationOp.RUN_AIRCRAFT + entry.vehicle) for entry in entries]
+                xpc.Simulation(number + (
+                    SimulationOp.PAUSE_AIRCRAFT if value else SimulationOp.RUN_AIRCRAFT))
+                for number, value in pauses.items()]
         # Those frozen by other clients stay frozen.
-        before = (whole.before if whole else self._reported.get(_HELD)) or ()
-        held = [float(bool(value)) for value in before] or [0.0] * xpc.AIRCRAFT_COUNT
-        for entry in entries:
-            if entry.value == _ONE:
-                held[entry.vehicle] = 0.0
-        for entry in self._ledger.entries():
-            if entry.value == _ONE:
-                held[entry.vehicle] = 1.0
-        if any(held):
-            return [xpc.SetDatarefs(((_HELD, tuple(held)),))]
-        return [xpc.Simulation(SimulationOp.RUN)]
+        if not any(held):
+            return [xpc.Simulation(SimulationOp.RUN)]
+        if all(held):
+            return [xpc.Simulation(SimulationOp.PAUSE)]
+        return [xpc.SetDatarefs(((HELD, tuple(held)),))]
 
+    def sent(self, keys: Iterable[Key], now: float, serial: int, patience: float) -> None:
+        """Record that messages() of these items were sent."""
+        for key in keys:
+            self._wishes[key].sent(now, serial, patience)
 
-def _short(name: str) -> str:
-    """Return the name of an override in the ledger."""
-    return 'joystick' if name == _JOYSTICK else name
+    def datarefs_of(self, keys: Iterable[Key]) -> tuple[str, ...]:
+        """Return the datarefs that show these items."""
+        return tuple(dict.fromkeys(place_of(key)[0] for key in keys if key[1] != TEXT))
 
+    def expire(self, now: float, timeout: float) -> None:
+        """Give up what was taken and is not shown for that long; what is owed never is."""
+        for key, wish in list(self._wishes.items()):
+            if now >= wish.since + timeout and not self._is_owed(key):
+                del self._wishes[key]
+                if key in self._ledger:
+                    self._unshown[key] = wish.since
 
-def _same(one: float, other: float) -> bool:
-    """Return whether two values are equal as float32."""
-    return abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other))
+    # Reports.
+
+    def report(
+        self, values: Mapping[str, Values], now: float = 0.0, serial: int | None = None
+    ) -> None:
+        """
+        Compare what was taken, and what was given back, with what X-Plane reports.
+
+        ``serial`` is how many commands were sent before it was asked for, None for all of them.
+        """
+        for name, row in values.items():
+            if row:
+                (self._reported if name in REPORTED else self._checked)[name] = row
+        for key, wish in list(self._wishes.items()):
+            if serial is not None and serial < wish.serial or not wish.times:
+                continue
+            name, place = place_of(key)
+            if key[1] == TEXT:
+                if wish.is_waiting:
+                    self._end(key)
+            elif name in values:
+                self._compare(key, wish, values[name][place:], now)
+        for key in [*self._wanted] if self._wanted else ():
+            if key not in self._wishes:
+                self._watch(key, values)
+
+    def _compare(self, key: Key, wish: Wish, row: Values, now: float) -> None:
+        # An empty row: this X-Plane has no such value, so nothing was taken.
+        if not row or wish.shown_by(row):
+            self._end(key)
+        elif key[1] in MOVED:
+            is_ours = any(same(row[0], value) for value in self._ours.get(key, row))
+            if not self._is_owed(key):
+                # The newest was not shown yet, but an earlier one: X-Plane follows.
+                wish.since = now if is_ours else wish.since
+            elif not is_ours:
+                # Somebody else moves it: the user's joystick.
+                self._end(key)
+
+    def _end(self, key: Key) -> None:
+        """End a wish: X-Plane shows it."""
+        self._wishes.pop(key, None)
+        self._unshown.pop(key, None)
+        if self._is_owed(key):
+            self._forget(key)
+        elif key in self._wanted:
+            self._seen.add(key)
+        if key in self._ours:
+            self._ours[key].clear()
+            self._ours[key].extend(self._wanted.get(key, ()))
+
+    def _watch(self, key: Key, values: Mapping[str, Values]) -> None:
+        """Notice that what is taken was taken by somebody else, or is shown at last."""
+        name, place = place_of(key)
+        row = values.get(name, ())[place:]
+        if not row:
+            return
+        if all(map(same, row, self._wanted[key])):
+            self._seen.add(key)
+            self._unshown.pop(key, None)
+        elif key in self._seen and key[1] not in MOVED:
+            self._forget(key)
+
+    def _forget(self, key: Key) -> None:
+        self._ledger.forget(*key)
+        self._wishes.pop(key, None)
+        self._wanted.pop(key, None)
+        self._unshown.pop(key, None)
+        self._seen.discard(key)
+        self._ours.pop(key, None)
+
+    def shows(self, pauses: Mapping[Key, float]) -> bool | None:
+        """Return whether the last report has these pauses, None if X-Plane reports none."""
+        held = self._reported.get(HELD)
+        if not held:
+            return None
+        return all(
+            key[0] < len(held) and bool(held[key[0]]) == bool(value)
+            for key, value in pauses.items())
+
+    def contradictions(self, now: float, timeout: float) -> tuple[str, ...]:
+        """Return sentences where what is commanded or given back is not what is reported."""
+        sentences = []
+        for key in self._unshown:
+            sentences.append(
+                f'{name_of(Entry(*key))} was commanded {text_of(self._wanted.get(key, ()))}, '
+                f'X-Plane reports {self._now(key)}')
+        late: list[Entry[Values]] = [Entry(*key) for key, wish in self._wishes.items()
+                if now >= wish.since + timeout and self._is_owed(key)]
+        if late:
+            sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
+        if self.foreign:
+            sentences.append(
+                f'held, but not by this node: {", ".join(self.foreign_names)}; '
+                'the service release_all frees it')
+        return tuple(sentences)
+
+    def _now(self, key: Key) -> str:
+        name, place = place_of(key)
+        row = self._reported.get(name) or self._checked.get(name, ())
+        return text_of(row[place:place + 1]) or 'nothing'

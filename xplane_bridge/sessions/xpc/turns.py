@@ -94,8 +94,13 @@ class Turns:
 
     @property
     def frame(self) -> float | None:
-        """Return how long X-Plane's frames last, None while unknown."""
-        return self._polls[0].pace.frame if self._polls else None
+        """Return how long X-Plane's frames usually last, None while unknown."""
+        return self._polls[0].pace.usual_frame if self._polls else None
+
+    @property
+    def polls(self) -> bool:
+        """Return whether any telemetry is polled."""
+        return bool(self._polls)
 
     def begin(self, now: float) -> None:
         """Want telemetry from now on."""
@@ -198,7 +203,11 @@ class Turns:
         ``commands`` is how many were sent, for which reads may wait; while others are ``held``, no
         read is sent that changes something.
         """
+        if held and not self._held and self._watch is not None:
+            # It may be another X-Plane, whose datarefs have other sizes.
+            self._closing.extend(self._watch.relearn())
         self._commands, self._held = commands, held
+        self._flow.stalled = self._round_trip.backs_off
         self._flow.distance = max((poll.pace.distance for poll in self._polls), default=0.0)
         requests: list[_Request] = []
         if not self.reads and self._watch is None:

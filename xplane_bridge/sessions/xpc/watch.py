@@ -186,6 +186,14 @@ class Watch:
             return ()
         self._learnt = False
         groups = tuple(batches(self.names, self._sizes, self._alone))
+        return self._replace(groups)
+
+    def relearn(self) -> tuple[str, ...]:
+        """Forget the sizes learnt, group again, and return the channels no longer used."""
+        self._sizes.clear()
+        return self._replace(tuple(batches(self.names, {}, self._alone)))
+
+    def _replace(self, groups: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         if groups == tuple(self._groups.values()):
             return ()
         old = self.channels
