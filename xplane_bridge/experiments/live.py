@@ -124,8 +124,8 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._gate.close()
         self._server.stop()
+        self._gate.close()
 
     def begin(self, flight: Execution, telemetry: Telemetry) -> None:
         """Show this flight, and what its telemetry says, from now on."""

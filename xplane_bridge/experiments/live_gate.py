@@ -35,7 +35,10 @@ _VIEWERS = re.compile(
     r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*|null)', re.IGNORECASE)
 _LONGEST_HEAD = 8 * 1024
 # Seconds until the head is there, and connections at a time.
+# Seconds until the head is there, and connections at a time.
 _PATIENCE = 5.0
+# Seconds for what was said before the end.
+_FAREWELL = 1.0
 _MOST = 16
 _BLOCK = 64 * 1024
 _REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
@@ -73,7 +76,7 @@ class Gate:
         self._thread.start()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; what is behind ends before, so that its last words arrive."""
         with suppress(CancelledError):
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -82,9 +85,11 @@ class Gate:
 
     async def _end(self) -> None:
         self._server.close()
-        for task in (tasks := [*self._tasks]):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks := [*self._tasks]:
+            await asyncio.wait(tasks, timeout=_FAREWELL)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -113,8 +118,10 @@ class Gate:
             ways = [asyncio.ensure_future(_copy(*way)) for way in (
                 (reader, inner_writer), (inner_reader, writer))]
             try:
-                # Whoever ends it, ends both.
+                # Whoever ends it, ends both; but a viewer gets what was said before the end.
                 await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                if ways[0].done() and ways[0].exception() is not None:
+                    await asyncio.wait(ways[1:], timeout=_FAREWELL)
             finally:
                 for way in ways:
                     way.cancel()
