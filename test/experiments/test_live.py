@@ -207,7 +207,7 @@ def test_what_is_wrong_with_a_live_view_is_said(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(('origin', 'status'), [
-    ('https://evil.example', 403), ('http://127.0.0.1.evil.example', 403),
+    ('https://evil.example', 403), ('null', 403), ('http://127.0.0.1.evil.example', 403),
     ('https://foxglove.dev.evil.example', 403), ('http://evil.example:8765', 403),
     ('https://app.foxglove.dev', 101), ('http://localhost:8080', 101), ('file://', 101),
     ('', 101)])

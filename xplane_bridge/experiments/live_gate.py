@@ -29,12 +29,12 @@ import re
 import secrets
 import threading
 
-# Pages that are viewers: Foxglove's, Lichtblick's, and any from this computer.
+# Pages that are viewers: Foxglove's, Lichtblick's, and any from this computer. Not "null": a frame
+# of any page can be that.
 _VIEWERS = re.compile(
     r'(https://([a-z0-9-]+\.)*foxglove\.dev|https://lichtblick-suite\.github\.io'
-    r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*|null)', re.IGNORECASE)
+    r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*)', re.IGNORECASE)
 _LONGEST_HEAD = 8 * 1024
-# Seconds until the head is there, and connections at a time.
 # Seconds until the head is there, and connections at a time.
 _PATIENCE = 5.0
 # Seconds for what was said before the end.
